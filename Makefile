@@ -1,0 +1,84 @@
+# The doors of this checkout; `make` lists them. Each one sets up what it needs.
+# Needed beforehand: make, and Python 3.11 or later with venv.
+
+PYTHON ?= python3
+WORKERS ?= 2
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+# An environment holds the paths of the folder that it was made in. One that came here by a copy, or
+# whose installation was interrupted, is made again.
+HOME_OF_VENV := $(shell cat $(STAMP) 2>/dev/null)
+ifneq ($(HOME_OF_VENV),$(CURDIR))
+.PHONY: $(STAMP)
+endif
+
+NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test quick lint format bench lock clean
+
+help: ## list these doors
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+setup: $(STAMP) ## make .venv with the locked versions; does nothing when nothing changed
+
+$(STAMP): pyproject.toml requirements-dev.lock
+	@if [ "$(HOME_OF_VENV)" = "$(CURDIR)" ] && $(BIN)/python $(NEW_ENOUGH) 2>/dev/null; then exit; fi; \
+	$(PYTHON) $(NEW_ENOUGH) 2>/dev/null || { \
+	  echo "fairshare needs Python 3.11 or later, and '$(PYTHON)' is" \
+	    "$$($(PYTHON) -V 2>/dev/null || echo 'not there')." >&2; \
+	  echo "Name another one: make setup PYTHON=/path/to/python3.12" >&2; exit 1; }; \
+	echo "Making $(VENV) with $$($(PYTHON) -V)"; \
+	$(PYTHON) -m venv --clear $(VENV) || { \
+	  echo "'$(PYTHON) -m venv' failed; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+	@echo "Installing the versions of requirements-dev.lock"
+	@$(PIP) install --quiet --require-hashes --requirement requirements-dev.lock
+	@$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@echo "$(CURDIR)" > $@
+
+demo: $(STAMP) ## show the scheduler at work on this machine (SCHEDULER=... picks another one)
+	@$(BIN)/fairshare demo $(if $(SCHEDULER),--scheduler $(SCHEDULER))
+
+# Tests of one xdist_group stay in one process, one after another; all others are dealt out.
+test: $(STAMP) ## run the whole suite (less than ten minutes)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -rs
+
+quick: $(STAMP) ## run the tests that start no server (less than a minute)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup \
+	  $(wildcard tests/tidy tests/unit tests/property tests/scenarios)
+
+lint: $(STAMP) ## check style, types and the layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(STAMP) ## bring the code into shape
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(STAMP) ## measure the scheduler
+	$(BIN)/python -m benchmarks
+
+# The oldest supported Python is what pins are chosen with: it needs every backport that a later one
+# does without. The locks keep their versions unless pyproject.toml asks otherwise.
+lock: export CUSTOM_COMPILE_COMMAND := make lock
+lock: LOCK := build/lock/bin/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
+  --no-emit-index-url --no-emit-trusted-host --no-emit-find-links $(if $(UPGRADE),--upgrade)
+lock: ## write the lock files from pyproject.toml (UPGRADE=1 takes newer versions)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' \
+	  || { echo "Lock with Python 3.11: make lock PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(PYTHON) -m venv --clear build/lock
+	@build/lock/bin/pip install --quiet --disable-pip-version-check pip-tools==7.6.2
+	$(LOCK) --output-file requirements.lock pyproject.toml
+	$(LOCK) --extra dev --constraint requirements.lock --output-file requirements-dev.lock \
+	  pyproject.toml
+
+clean: ## remove all that these doors have made, the environment too
+	rm -rf $(VENV) build dist src/*.egg-info .hypothesis
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	find $(wildcard src tests benchmarks examples) -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Owns the lives of applications: admission, attempts, tasks. Knows no order, share or engine."""

@@ -1,0 +1,77 @@
+"""Owns the manager's part as master of task groups: when to ask, what to run, when it is over.
+
+Questions and requests only; `resource_manager.py` emits the events.
+"""
+
+from collections.abc import Sequence
+
+from fairshare.model.applications import Application
+from fairshare.model.tasks import GROUP_REQUESTS, GroupProgress
+from fairshare.model.work import ContainerRequest, TaskGroup
+from fairshare.schedulers.protocol import Refusal
+
+
+def check_groups(new: Sequence[TaskGroup], known: Sequence[TaskGroup] = ()) -> None:
+    """Raise Refusal if groups have no tasks, share a name, or wait for what never comes."""
+    names = [group.name for group in known]
+    for group in new:
+        if not group.name:
+            raise Refusal("invalid-tasks", "a group of tasks needs a name")
+        if group.name in names:
+            raise Refusal("invalid-tasks", f"two groups of tasks are called {group.name}")
+        if group.count < 1:
+            raise Refusal("invalid-tasks", f"group {group.name} has no tasks: count is below 1")
+        if group.max_attempts < 1:
+            raise Refusal("invalid-tasks", f"group {group.name} has max_attempts below 1")
+        if not 0.0 <= group.slow_start <= 1.0:
+            raise Refusal(
+                "invalid-tasks", f"group {group.name} has a slow_start outside 0.0 to 1.0"
+            )
+        if group.time_limit_ms is not None and group.time_limit_ms < 1:
+            raise Refusal("invalid-tasks", f"group {group.name} has a time limit below 1 ms")
+        names.append(group.name)
+    after = {group.name: group.after for group in (*known, *new)}
+    for group in new:
+        for name in group.after:
+            if name not in after:
+                raise Refusal(
+                    "invalid-tasks", f"group {group.name} waits for {name}, which does not exist"
+                )
+    _check_circles(after)
+
+
+def _check_circles(after: dict[str, tuple[str, ...]]) -> None:
+    done: set[str] = set()
+    left = dict(after)
+    while left:
+        free = [name for name, needs in left.items() if done.issuperset(needs)]
+        if not free:
+            circle = ", ".join(sorted(left))
+            raise Refusal("invalid-tasks", f"these groups wait for each other: {circle}")
+        for name in free:
+            done.add(name)
+            del left[name]
+
+
+def due_requests(application: Application) -> list[ContainerRequest]:
+    """Requests for the groups whose turn has come and that have not been asked for."""
+    board = application.tasks
+    return [
+        request(number, progress, len(progress.waiting))
+        for number, progress in enumerate(board.groups)
+        if not progress.started and progress.waiting and board.ready(progress)
+    ]
+
+
+def request(number: int, progress: GroupProgress, count: int) -> ContainerRequest:
+    """A wish for `count` containers for tasks of one group."""
+    spec = progress.spec
+    return ContainerRequest(
+        count,
+        spec.resource,
+        spec.priority,
+        spec.hosts,
+        spec.racks,
+        spec.relax,
+        GROUP_REQUESTS + number,
+    )

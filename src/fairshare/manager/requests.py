@@ -1,0 +1,81 @@
+"""Owns how a master's wishes become entries of its table of asks, as Hadoop's AM library does it.
+
+The library keeps counts by priority, place and size, and sends what they come to; so a wish for
+four more is the sum of what is outstanding and four (see `ContainerRequest`).
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from fairshare.model.applications import Application
+from fairshare.model.nodes import Node
+from fairshare.model.resources import Resource
+from fairshare.model.work import ANYWHERE, ContainerRequest, ResourceRequest
+
+DEFAULT_RACK = "/default-rack"
+
+_Key = tuple[int, int, str]
+
+
+def entries(
+    application: Application,
+    requests: Iterable[ContainerRequest],
+    nodes: Mapping[str, Node],
+    normalise: Callable[[Resource], Resource],
+) -> tuple[ResourceRequest, ...]:
+    """The entries that replace those of the same key and place.
+
+    Example: with 2 containers of (1024, 1) outstanding anywhere, a request for 3 more on host n1
+    of rack r1 gives the entries n1: 3, r1: 3 and *: 5.
+    """
+    found: dict[_Key, ResourceRequest] = {}
+    for request in requests:
+        size = normalise(request.resource)
+        if request.location:
+            _put(found, request, request.location, size, 0, relax=request.relax)
+            continue
+        for place, relax in _places(request, nodes):
+            key = (request.priority, request.request, place)
+            earlier = found.get(key)
+            if earlier is not None:
+                outstanding = earlier.count if earlier.resource == size else 0
+            else:
+                outstanding = _outstanding(application, key, size)
+            _put(found, request, place, size, outstanding, relax=relax)
+    return tuple(found.values())
+
+
+def _places(request: ContainerRequest, nodes: Mapping[str, Node]) -> list[tuple[str, bool]]:
+    """All places of a wish with their own relax flag: what was named is always acceptable."""
+    hosts = list(dict.fromkeys(request.hosts))
+    racks = list(dict.fromkeys(request.racks))
+    implied = dict.fromkeys(nodes[host].rack if host in nodes else DEFAULT_RACK for host in hosts)
+    return [
+        *((host, True) for host in hosts),
+        *((rack, True) for rack in racks),
+        *((rack, request.relax) for rack in implied if rack not in racks),
+        (ANYWHERE, request.relax),
+    ]
+
+
+def _outstanding(application: Application, key: _Key, size: Resource) -> int:
+    priority, request, place = key
+    asks = application.asks.keys.get((priority, request))
+    if asks is None:
+        return 0
+    ask = asks.anywhere if place == ANYWHERE else asks.places.get(place)
+    return ask.count if ask is not None and ask.resource == size else 0
+
+
+def _put(
+    found: dict[_Key, ResourceRequest],
+    request: ContainerRequest,
+    place: str,
+    size: Resource,
+    outstanding: int,
+    *,
+    relax: bool,
+) -> None:
+    key = (request.priority, request.request, place)
+    found.pop(key, None)
+    count = max(0, outstanding + request.count)
+    found[key] = ResourceRequest(*key, count, size, relax)

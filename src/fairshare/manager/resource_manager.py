@@ -1,0 +1,424 @@
+"""Owns the resource manager: what each input means, and what follows from each event.
+
+`handle(now_ms, input)` is the whole door: pure, one step, events out. An input is carried out by
+one method; then every event of the step is looked at once, since some have consequences here
+(a container for a task is told what to run, a lost one is asked for again).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from fairshare.manager import groups
+from fairshare.manager.requests import entries
+from fairshare.model.applications import Application
+from fairshare.model.events import (
+    ApplicationEnded,
+    ApplicationRejected,
+    ApplicationState,
+    ApplicationSubmitted,
+    AsksChanged,
+    BlacklistChanged,
+    ContainerAllocated,
+    ContainerCompleted,
+    ContainerLaunched,
+    ContainerRunning,
+    Event,
+    ExitCode,
+    MasterStarted,
+    NodeAdded,
+    NodeRemoved,
+    NodeTotalChanged,
+    RequestRefused,
+    TasksAdded,
+)
+from fairshare.model.identifiers import ApplicationId, application_of, attempt_of
+from fairshare.model.inputs import (
+    AddTasks,
+    ChangeBlacklist,
+    ContainerExited,
+    ContainerStarted,
+    FinishApplication,
+    Input,
+    KillApplication,
+    LaunchContainer,
+    LoadConfiguration,
+    MasterRegistered,
+    MoveApplication,
+    NodeBeat,
+    NodeJoined,
+    NodeLost,
+    NodeResized,
+    PreemptContainers,
+    ReleaseContainers,
+    RequestContainers,
+    SetPriority,
+    SubmitApplication,
+    TidyQueues,
+    UpdateShares,
+)
+from fairshare.model.tasks import GROUP_REQUESTS, is_own_failure
+from fairshare.model.work import ContainerRequest
+from fairshare.schedulers.protocol import Refusal, Scheduler, State, Step
+
+MASTER_PRIORITY = 0
+"""The request priority of a master's own container, as in Hadoop."""
+
+
+class ResourceManager:
+    """Applications and one scheduler over one state."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self.scheduler = scheduler
+        self._inputs: dict[type, Callable[[Step, Any], None]] = {
+            NodeBeat: self._node_beat,
+            ContainerExited: self._container_exited,
+            ContainerStarted: self._container_started,
+            LoadConfiguration: self._load_configuration,
+            NodeJoined: self._node_joined,
+            NodeLost: self._node_lost,
+            NodeResized: self._node_resized,
+            UpdateShares: lambda step, _: self.scheduler.update(step),
+            TidyQueues: lambda step, _: self.scheduler.tidy(step),
+            PreemptContainers: lambda step, _: self.scheduler.preempt(step),
+            SubmitApplication: self._submit,
+            MasterRegistered: self._master_registered,
+            RequestContainers: self._request_containers,
+            ReleaseContainers: self._release_containers,
+            LaunchContainer: self._launch_container,
+            AddTasks: self._add_tasks,
+            ChangeBlacklist: self._change_blacklist,
+            FinishApplication: self._finish,
+            KillApplication: self._kill,
+            MoveApplication: self._move,
+            SetPriority: self._set_priority,
+        }
+
+    @property
+    def state(self) -> State:
+        """The cluster."""
+        return self.scheduler.state
+
+    def handle(self, now_ms: int, given: Input) -> tuple[Event, ...]:
+        """Decide on one input; the events have been applied to the state when this returns.
+
+        No event: nothing has changed. A tenant's mistake is an event too (RequestRefused,
+        ApplicationRejected).
+        """
+        step = Step(now_ms, self.scheduler.state)
+        try:
+            self._inputs[type(given)](step, given)
+        except Refusal as refusal:
+            application = getattr(given, "application", 0)
+            step.emit(RequestRefused(application, refusal.code, refusal.reason))
+        events = step.events
+        for event in events:  # grows while consequences are added
+            kind = type(event)
+            if kind is ContainerAllocated:
+                self._follow_allocated(step, event)  # type: ignore[arg-type]
+            elif kind is ContainerCompleted:
+                self._follow_completed(step, event)  # type: ignore[arg-type]
+        return tuple(events)
+
+    # Nodes and configuration.
+
+    def _load_configuration(self, step: Step, given: LoadConfiguration) -> None:
+        self.scheduler.load(step, given.settings, given.epoch_ms)
+
+    def _node_joined(self, step: Step, given: NodeJoined) -> None:
+        if given.node in self.state.nodes:
+            if self.state.nodes[given.node].total != given.total:
+                step.emit(NodeTotalChanged(given.node, given.total))
+                self.scheduler.node_changed(step)
+            return
+        step.emit(NodeAdded(given.node, given.total, given.rack, given.attributes))
+        self.scheduler.node_changed(step)
+
+    def _node_lost(self, step: Step, given: NodeLost) -> None:
+        node = self.state.nodes.get(given.node)
+        if node is None:
+            raise Refusal("unknown-node", f"there is no node {given.node}")
+        for container in tuple(node.containers):
+            step.emit(
+                ContainerCompleted(
+                    container, ExitCode.ABORTED, "Container released on a *lost* node"
+                )
+            )
+        step.emit(NodeRemoved(given.node))
+        self.scheduler.node_changed(step)
+
+    def _node_resized(self, step: Step, given: NodeResized) -> None:
+        if given.node not in self.state.nodes:
+            raise Refusal("unknown-node", f"there is no node {given.node}")
+        if self.state.nodes[given.node].total != given.total:
+            step.emit(NodeTotalChanged(given.node, given.total))
+            self.scheduler.node_changed(step)
+
+    def _node_beat(self, step: Step, given: NodeBeat) -> None:
+        self.scheduler.beat(step, given.node)
+
+    # Applications from outside.
+
+    def _submit(self, step: Step, given: SubmitApplication) -> None:
+        number = self.state.next_application
+        try:
+            groups.check_groups(given.tasks)
+            queue, priority = self.scheduler.place(step, given)
+            self.scheduler.validate(step, queue, [group.resource for group in given.tasks])
+        except Refusal as refusal:
+            step.emit(ApplicationRejected(number, given, refusal.code, refusal.reason))
+            return
+        step.emit(ApplicationSubmitted(number, given, queue, priority))
+        self._start_attempt(step, self.state.applications[number])
+
+    def _start_attempt(self, step: Step, application: Application) -> None:
+        self.scheduler.start_attempt(step, application, application.attempt + 1)
+        master = application.submission.master
+        if master is not None:
+            self._ask(step, application, [ContainerRequest(1, master, MASTER_PRIORITY)])
+        else:
+            self._go_live(step, application)
+
+    def _go_live(self, step: Step, application: Application) -> None:
+        """The master runs: what the submission asked for becomes live."""
+        step.emit(MasterStarted(application.id))
+        requests = application.submission.requests
+        if requests:
+            try:
+                self._check_and_ask(step, application, requests)
+            except Refusal as refusal:
+                step.emit(RequestRefused(application.id, refusal.code, refusal.reason))
+        self._ask_for_groups(step, application)
+
+    def _ask_for_groups(self, step: Step, application: Application) -> None:
+        if application.tasks.groups:
+            self._ask(step, application, groups.due_requests(application))
+
+    def _check_and_ask(
+        self, step: Step, application: Application, requests: tuple[ContainerRequest, ...]
+    ) -> None:
+        self.scheduler.validate(step, application.queue, [r.resource for r in requests])
+        self._ask(step, application, list(requests))
+
+    def _ask(self, step: Step, application: Application, requests: list[ContainerRequest]) -> None:
+        if not requests:
+            return
+        queue = application.queue
+        found = entries(
+            application,
+            requests,
+            self.state.nodes,
+            lambda resource: self.scheduler.normalise(step, queue, resource),
+        )
+        step.emit(AsksChanged(application.id, found))
+
+    def _known(self, number: ApplicationId) -> Application:
+        application = self.state.applications.get(number)
+        if application is None:
+            raise Refusal("unknown-application", f"there is no application {number}")
+        return application
+
+    def _running(self, number: ApplicationId) -> Application:
+        application = self._known(number)
+        if not application.active or not application.registered:
+            raise Refusal("not-running", f"application {number} is not running")
+        return application
+
+    def _not_over(self, number: ApplicationId) -> Application:
+        application = self._known(number)
+        if application.over:
+            raise Refusal(
+                "application-over", f"application {number} is already {application.state}"
+            )
+        return application
+
+    def _master_registered(self, step: Step, given: MasterRegistered) -> None:
+        application = self._not_over(given.application)
+        recovered = application.submission.recovering and application.attempt == 1
+        if application.master is None and not recovered:
+            raise Refusal("not-running", f"the master of {given.application} does not run yet")
+        if not application.registered:
+            self._go_live(step, application)
+
+    def _request_containers(self, step: Step, given: RequestContainers) -> None:
+        self._check_and_ask(step, self._running(given.application), given.requests)
+
+    def _release_containers(self, step: Step, given: ReleaseContainers) -> None:
+        application = self._running(given.application)
+        for container in given.containers:
+            if container not in application.containers:
+                raise Refusal(
+                    "unknown-container", f"container {container} is not one of its live ones"
+                )
+        for container in dict.fromkeys(given.containers):
+            step.emit(
+                ContainerCompleted(container, ExitCode.ABORTED, "Container released by application")
+            )
+
+    def _launch_container(self, step: Step, given: LaunchContainer) -> None:
+        application = self._running(given.application)
+        if given.container not in application.containers:
+            raise Refusal(
+                "unknown-container", f"container {given.container} is not one of its live ones"
+            )
+        if given.container in application.launched:
+            raise Refusal("already-launched", f"container {given.container} runs something already")
+        step.emit(
+            ContainerLaunched(given.container, given.command, time_limit_ms=given.time_limit_ms)
+        )
+
+    def _add_tasks(self, step: Step, given: AddTasks) -> None:
+        application = self._running(given.application)
+        groups.check_groups(given.tasks, [g.spec for g in application.tasks.groups])
+        self.scheduler.validate(step, application.queue, [group.resource for group in given.tasks])
+        step.emit(TasksAdded(given.application, given.tasks))
+        self._ask_for_groups(step, application)
+
+    def _change_blacklist(self, step: Step, given: ChangeBlacklist) -> None:
+        self._running(given.application)
+        step.emit(BlacklistChanged(given.application, given.add, given.remove))
+
+    def _finish(self, step: Step, given: FinishApplication) -> None:
+        application = self._not_over(given.application)
+        state = ApplicationState.FINISHED if given.succeeded else ApplicationState.FAILED
+        self._end(step, application, state, given.diagnostics)
+
+    def _kill(self, step: Step, given: KillApplication) -> None:
+        application = self._not_over(given.application)
+        self._end(step, application, ApplicationState.KILLED, given.diagnostics)
+
+    def _move(self, step: Step, given: MoveApplication) -> None:
+        self.scheduler.move(step, self._not_over(given.application), given.queue)
+
+    def _set_priority(self, step: Step, given: SetPriority) -> None:
+        self.scheduler.set_priority(step, self._not_over(given.application), given.priority)
+
+    # Ends.
+
+    def _end_attempt(self, step: Step, application: Application, why: str) -> None:
+        for container in tuple(application.containers):
+            step.emit(ContainerCompleted(container, ExitCode.ABORTED, why))
+        self.scheduler.end_attempt(step, application)
+
+    def _end(
+        self, step: Step, application: Application, state: ApplicationState, diagnostics: str
+    ) -> None:
+        if application.active:
+            self._end_attempt(step, application, "Container killed: its application has ended")
+        step.emit(ApplicationEnded(application.id, state, diagnostics))
+
+    # Containers, as engines report them.
+
+    def _container_started(self, step: Step, given: ContainerStarted) -> None:
+        application = self.state.applications.get(application_of(given.container))
+        if application is None or given.container not in application.containers:
+            return
+        if given.container not in self.state.running:
+            step.emit(ContainerRunning(given.container))
+
+    def _container_exited(self, step: Step, given: ContainerExited) -> None:
+        application = self.state.applications.get(application_of(given.container))
+        if application is None or given.container not in application.containers:
+            return
+        step.emit(
+            ContainerCompleted(
+                given.container,
+                given.exit_code,
+                given.diagnostics,
+                given.peak_memory_mb,
+                given.cpu_ms,
+            )
+        )
+
+    # Consequences.
+
+    def _follow_allocated(self, step: Step, event: ContainerAllocated) -> None:
+        """A container for a driver or a task is told at once what to run."""
+        application = self.state.applications[event.application]
+        if event.master:
+            driver = application.submission.driver
+            if driver is not None:
+                step.emit(ContainerLaunched(event.container, driver))
+        elif event.request >= GROUP_REQUESTS:
+            number = event.request - GROUP_REQUESTS
+            progress = application.tasks.groups[number]
+            if progress.waiting:
+                step.emit(
+                    ContainerLaunched(
+                        event.container,
+                        None,
+                        number,
+                        progress.waiting[0],
+                        progress.spec.time_limit_ms,
+                    )
+                )
+            else:
+                step.emit(ContainerCompleted(event.container, ExitCode.ABORTED, "no task is left"))
+
+    def _follow_completed(self, step: Step, event: ContainerCompleted) -> None:
+        application = self.state.applications[application_of(event.container)]
+        current = attempt_of(event.container) == application.attempt
+        if application.over or not application.active or not current:
+            return
+        if event.container == application.master:
+            self._master_completed(step, application, event)
+        elif application.tasks.groups:
+            self._task_completed(step, application, event)
+
+    def _master_completed(
+        self, step: Step, application: Application, event: ContainerCompleted
+    ) -> None:
+        if event.exit_code == 0 and application.submission.driver is not None:
+            self._end(step, application, ApplicationState.FINISHED, event.diagnostics)
+            return
+        failed = is_own_failure(event.exit_code)
+        attempts = self.scheduler.master_attempts
+        if failed and application.failed_attempts + 1 >= attempts:
+            self._end(
+                step,
+                application,
+                ApplicationState.FAILED,
+                f"its master failed {attempts} times, the last time with exit code"
+                f" {event.exit_code}. {event.diagnostics}".rstrip(),
+            )
+            return
+        for container in tuple(application.containers):
+            step.emit(
+                ContainerCompleted(container, ExitCode.ABORTED, "Container killed: master lost")
+            )
+        self.scheduler.end_attempt(step, application, failed=failed)
+        self._start_attempt(step, application)
+
+    def _task_completed(
+        self, step: Step, application: Application, event: ContainerCompleted
+    ) -> None:
+        board = application.tasks
+        hopeless = board.hopeless
+        if hopeless is not None:
+            number, task = hopeless
+            spec = board.groups[number].spec
+            self._end(
+                step,
+                application,
+                ApplicationState.FAILED,
+                f"task {task} of group {spec.name} failed {spec.max_attempts} times, the last"
+                f" time with exit code {event.exit_code}. {event.diagnostics}".rstrip(),
+            )
+            return
+        if board.complete and application.submission.master is None:
+            self._end(step, application, ApplicationState.FINISHED, "")
+            return
+        self._ask(step, application, self._missing(application))
+        self._ask_for_groups(step, application)
+
+    def _missing(self, application: Application) -> list[ContainerRequest]:
+        """Requests for tasks that wait again, beside what is still outstanding."""
+        missing = []
+        for number, progress in enumerate(application.tasks.groups):
+            if not progress.started or not progress.waiting:
+                continue
+            key = application.asks.keys.get((progress.spec.priority, GROUP_REQUESTS + number))
+            outstanding = key.anywhere.count if key is not None and key.anywhere else 0
+            count = len(progress.waiting) - outstanding
+            if count > 0:
+                missing.append(groups.request(number, progress, count))
+        return missing

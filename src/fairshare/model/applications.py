@@ -1,0 +1,108 @@
+"""Owns an application as data: its submission, its current attempt, its containers.
+
+A scheduler derives its own application and adds what it needs to order it.
+"""
+
+from fairshare.model.asks import AskTable
+from fairshare.model.events import ApplicationState, ContainerAllocated
+from fairshare.model.identifiers import ApplicationId, ContainerId
+from fairshare.model.inputs import SubmitApplication
+from fairshare.model.nodes import Reservation
+from fairshare.model.resources import Resource
+from fairshare.model.tasks import TaskBoard
+
+
+class Application:
+    """One application. What stands below `attempt` belongs to the current attempt.
+
+    `active` says that the attempt is in its queue; `runnable` that no limit holds it back. `used`
+    is the sum of its live containers; `reserved` what is reserved for it, by node.
+    """
+
+    __slots__ = (
+        "active",
+        "asks",
+        "attempt",
+        "blacklist",
+        "containers",
+        "containers_allocated",
+        "diagnostics",
+        "failed_attempts",
+        "finished_ms",
+        "groups",
+        "id",
+        "launched",
+        "master",
+        "next_container",
+        "preempted",
+        "priority",
+        "queue",
+        "registered",
+        "reservations",
+        "runnable",
+        "started_ms",
+        "state",
+        "submission",
+        "submitted_ms",
+        "tasks",
+        "used",
+        "user",
+    )
+
+    def __init__(
+        self,
+        number: ApplicationId,
+        submission: SubmitApplication,
+        queue: str,
+        priority: int,
+        now_ms: int,
+        types: int,
+    ) -> None:
+        self.id = number
+        self.submission = submission
+        self.user = submission.user
+        self.groups = submission.groups
+        self.queue = queue
+        self.priority = priority
+        self.state = ApplicationState.PENDING
+        self.diagnostics = ""
+        self.submitted_ms = now_ms
+        self.finished_ms: int | None = None
+        self.failed_attempts = 0
+        self.preempted = 0  # containers, over all attempts
+        self.containers_allocated = 0  # over all attempts
+        self.tasks = TaskBoard()
+        self.attempt = 0
+        self.begin_attempt(types)
+
+    def begin_attempt(self, types: int) -> None:
+        """Forget what belonged to the attempt before."""
+        self.active = False
+        self.runnable = False
+        self.registered = False
+        self.started_ms = 0
+        self.asks = AskTable(types)
+        self.containers: dict[ContainerId, ContainerAllocated] = {}
+        self.launched: dict[ContainerId, int] = {}  # and when (ms)
+        self.next_container = 1
+        self.used: Resource = (0,) * types
+        self.reservations: dict[str, Reservation] = {}  # by node
+        self.blacklist: dict[str, None] = {}
+        self.master: ContainerId | None = None
+
+    @property
+    def managed(self) -> bool:
+        """Whether its master runs in a container of its own."""
+        return self.submission.master is not None
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended, in whatever way."""
+        return self.finished_ms is not None
+
+    @property
+    def shown_state(self) -> ApplicationState:
+        """Its state as users see it: what a limit holds back is pending, whatever its master is."""
+        if self.state == ApplicationState.RUNNING and not self.runnable:
+            return ApplicationState.PENDING
+        return self.state

@@ -1,0 +1,117 @@
+"""Owns an application's table of asks: what it still wants, where, in which order.
+
+Keys are served by priority (lower first), then by allocation request id. Under a key stand entries
+by place; the one for anywhere (`*`) says how many containers are wanted in all, the others say
+where they are preferred (as in Hadoop: a container granted on a node counts down the entries of
+the node, of its rack, and of anywhere).
+"""
+
+from bisect import insort
+
+from fairshare.model.events import Locality
+from fairshare.model.resources import Resource, add, scale, subtract
+from fairshare.model.work import ANYWHERE, ResourceRequest
+
+
+class Ask:
+    """So many containers of this size at one place."""
+
+    __slots__ = ("count", "relax", "resource")
+
+    def __init__(self, count: int, resource: Resource, relax: bool) -> None:
+        self.count = count
+        self.resource = resource
+        self.relax = relax
+
+
+class AskKey:
+    """All entries of one priority and request id, and how long they have been passed over."""
+
+    __slots__ = ("anywhere", "level", "opportunities", "order", "places", "since_ms")
+
+    def __init__(self, priority: int, request: int) -> None:
+        self.order = (priority, request)
+        self.anywhere: Ask | None = None
+        self.places: dict[str, Ask] = {}  # hosts and racks
+        self.level = Locality.NODE_LOCAL
+        self.opportunities = 0
+        self.since_ms = 0
+
+    def __lt__(self, other: "AskKey") -> bool:
+        return self.order < other.order
+
+    @property
+    def pending(self) -> bool:
+        """Whether containers are wanted."""
+        return self.anywhere is not None and self.anywhere.count > 0
+
+
+class AskTable:
+    """The asks of one application attempt.
+
+    `wanting` lists the keys that want containers, in the order in which they are served; `pending`
+    is the sum of anywhere-count times size over them.
+    """
+
+    __slots__ = ("keys", "pending", "wanting")
+
+    def __init__(self, types: int) -> None:
+        self.keys: dict[tuple[int, int], AskKey] = {}
+        self.wanting: list[AskKey] = []
+        self.pending: Resource = (0,) * types
+
+    def replace(self, request: ResourceRequest) -> None:
+        """Put one entry in place of the one with the same key and location."""
+        order = (request.priority, request.request)
+        key = self.keys.get(order)
+        if key is None:
+            if request.count <= 0:
+                return
+            key = self.keys[order] = AskKey(*order)
+        if request.location != ANYWHERE:
+            if request.count > 0:
+                key.places[request.location] = Ask(request.count, request.resource, request.relax)
+            else:
+                key.places.pop(request.location, None)
+            return
+        wanted = key.pending
+        if key.anywhere is not None:
+            self.pending = subtract(self.pending, scale(key.anywhere.resource, key.anywhere.count))
+        if request.count > 0:
+            key.anywhere = Ask(request.count, request.resource, request.relax)
+            self.pending = add(self.pending, scale(request.resource, request.count))
+            if not wanted:
+                insort(self.wanting, key)
+        else:
+            key.anywhere = None
+            if wanted:
+                self.wanting.remove(key)
+
+    def granted(self, key: AskKey, locality: Locality, node: str, rack: str) -> None:
+        """Count a granted container down: node, rack and anywhere, or less of them."""
+        ask = key.anywhere
+        assert ask is not None
+        if key.places:
+            if locality == Locality.NODE_LOCAL:
+                self._count_down(key, node)
+            if locality != Locality.OFF_SWITCH:
+                self._count_down(key, rack)
+        self.pending = subtract(self.pending, ask.resource)
+        ask.count -= 1
+        if ask.count == 0:
+            key.anywhere = None
+            self.wanting.remove(key)
+
+    @staticmethod
+    def _count_down(key: AskKey, place: str) -> None:
+        entry = key.places.get(place)
+        if entry is not None:
+            entry.count -= 1
+            if entry.count <= 0:
+                del key.places[place]
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.keys.clear()
+        self.wanting.clear()
+        self.pending = (0,) * len(self.pending)

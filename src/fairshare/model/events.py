@@ -1,0 +1,371 @@
+"""Owns what can happen to the cluster. Every event is a fact: frozen, in the journal, in the past.
+
+`ClusterState.apply` is the only reader that changes anything. Events are written as arrays, so a
+field may be added at the end with a default and none may ever be removed (old journals stay
+readable). The two kinds that there are millions of come first.
+"""
+
+import enum
+
+import msgspec
+
+from fairshare.model.identifiers import ApplicationId, ContainerId
+from fairshare.model.inputs import Input, SubmitApplication
+from fairshare.model.resources import Resource
+from fairshare.model.work import Command, ResourceRequest, TaskGroup
+
+
+class Locality(enum.IntEnum):
+    """How near to its wish a container is placed."""
+
+    NODE_LOCAL = 0
+    RACK_LOCAL = 1
+    OFF_SWITCH = 2
+
+
+class ApplicationState(enum.StrEnum):
+    """The life of an application as its user sees it."""
+
+    PENDING = "PENDING"  # held back by a limit, or waiting for its master's container
+    RUNNING = "RUNNING"
+    FINISHED = "FINISHED"
+    FAILED = "FAILED"
+    KILLED = "KILLED"
+    REJECTED = "REJECTED"
+
+
+class ExitCode(enum.IntEnum):
+    """Hadoop's codes for containers that did not end by themselves."""
+
+    SUCCESS = 0
+    ABORTED = -100  # released, its node lost, or its application ended
+    PREEMPTED = -102
+    KILLED_EXCEEDING_MEMORY = -104
+
+
+class _Event(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=True):
+    pass
+
+
+class ContainerAllocated(_Event, frozen=True):
+    """A container was granted. The event is also the container's record while it lives."""
+
+    container: ContainerId
+    application: ApplicationId
+    node: str
+    resource: Resource
+    priority: int
+    request: int  # allocation request id
+    locality: Locality
+    master: bool  # it is for the application's master
+    reserved: bool  # the node was reserved for it before
+    allocated_ms: int
+
+
+class ContainerCompleted(_Event, frozen=True):
+    """A container is over, by itself or by decision (`exit_code` negative)."""
+
+    container: ContainerId
+    exit_code: int
+    diagnostics: str = ""
+    peak_memory_mb: int = 0
+    cpu_ms: int = 0
+
+
+class ConfigurationLoaded(_Event, frozen=True):
+    """The scheduler has new settings (`LoadConfiguration`)."""
+
+    settings: bytes
+    epoch_ms: int
+
+
+class NodeAdded(_Event, frozen=True):
+    """A node offers its resources."""
+
+    node: str
+    total: Resource
+    rack: str
+    attributes: dict[str, str]
+
+
+class NodeRemoved(_Event, frozen=True):
+    """A node is gone; its containers completed before."""
+
+    node: str
+
+
+class NodeTotalChanged(_Event, frozen=True):
+    """A node offers another amount."""
+
+    node: str
+    total: Resource
+
+
+class QueueCreated(_Event, frozen=True):
+    """A queue exists. `dynamic`: no file names it."""
+
+    queue: str
+    leaf: bool
+    dynamic: bool
+
+
+class QueueRemoved(_Event, frozen=True):
+    """A queue without children and applications is gone."""
+
+    queue: str
+
+
+class QueueDynamicChanged(_Event, frozen=True):
+    """A reload names a queue, or no longer names it."""
+
+    queue: str
+    dynamic: bool
+
+
+class QueuesConfigured(_Event, frozen=True):
+    """All queues took their settings from the configuration in force.
+
+    `policies` are those whose policy the configuration may change: where a parent's and a child's
+    cannot go together, the queues keep what they have.
+    """
+
+    policies: tuple[str, ...]
+
+
+class QueueConversionPending(_Event, frozen=True):
+    """A queue shall become a leaf, or a parent, as soon as what is in the way is empty.
+
+    `pending` False: it has become one, or nobody wants it any longer.
+    """
+
+    queue: str
+    leaf: bool
+    pending: bool
+
+
+class ApplicationSubmitted(_Event, frozen=True):
+    """An application was accepted into a queue."""
+
+    application: ApplicationId
+    submission: SubmitApplication
+    queue: str
+    priority: int
+    groups: tuple[str, ...] = ()
+
+
+class ApplicationRejected(_Event, frozen=True):
+    """An application was refused; it stays known, and is over."""
+
+    application: ApplicationId
+    submission: SubmitApplication
+    code: str
+    reason: str
+
+
+class AttemptStarted(_Event, frozen=True):
+    """An application's next attempt is in its queue: may it run, or must it wait for a limit?"""
+
+    application: ApplicationId
+    attempt: int
+    runnable: bool
+
+
+class ApplicationAdmitted(_Event, frozen=True):
+    """An application that waited for a limit may run."""
+
+    application: ApplicationId
+
+
+class AttemptEnded(_Event, frozen=True):
+    """An attempt left its queue; its containers completed before. `failed`: by its own fault."""
+
+    application: ApplicationId
+    failed: bool = False
+
+
+class MasterStarted(_Event, frozen=True):
+    """The application's master runs and asks."""
+
+    application: ApplicationId
+
+
+class ApplicationEnded(_Event, frozen=True):
+    """An application is over."""
+
+    application: ApplicationId
+    state: ApplicationState
+    diagnostics: str
+
+
+class ApplicationMoved(_Event, frozen=True):
+    """An application is in another queue."""
+
+    application: ApplicationId
+    queue: str
+    runnable: bool
+
+
+class PriorityChanged(_Event, frozen=True):
+    """An application's priority is another one."""
+
+    application: ApplicationId
+    priority: int
+
+
+class AsksChanged(_Event, frozen=True):
+    """Entries of an application's table of asks were replaced."""
+
+    application: ApplicationId
+    requests: tuple[ResourceRequest, ...]
+
+
+class BlacklistChanged(_Event, frozen=True):
+    """An application refuses places, or no longer refuses them."""
+
+    application: ApplicationId
+    add: tuple[str, ...]
+    remove: tuple[str, ...]
+
+
+class OffersCounted(_Event, frozen=True):
+    """Delay scheduling: how long an ask has been passed over, and what it accepts meanwhile."""
+
+    application: ApplicationId
+    priority: int
+    request: int
+    opportunities: int
+    level: Locality
+    since_ms: int = 0
+
+
+class ContainerReserved(_Event, frozen=True):
+    """A node is kept free for an application's ask that does not fit yet."""
+
+    application: ApplicationId
+    node: str
+    resource: Resource
+    priority: int
+    request: int
+
+
+class ReservationDropped(_Event, frozen=True):
+    """A node is no longer kept free."""
+
+    node: str
+
+
+class SharesUpdated(_Event, frozen=True):
+    """Demand and fair shares were computed from the state as it was."""
+
+
+class StarvationNoted(_Event, frozen=True):
+    """What the starvation check found in one leaf queue (see schedulers/fair/starvation.py).
+
+    `applications` has for each looked-at application: its id, the fair-share starvation, the
+    min-share starvation, and whether it was at its share (then its clock starts again).
+    """
+
+    queue: str
+    at_min_share: bool
+    applications: tuple[tuple[ApplicationId, Resource, Resource, bool], ...]
+
+
+class StarvationServed(_Event, frozen=True):
+    """Preemption has looked for containers for an application; not again before `next_check_ms`."""
+
+    application: ApplicationId
+    next_check_ms: int
+
+
+class ContainerMarked(_Event, frozen=True):
+    """A container will be preempted at `kill_at_ms`, in favour of an application."""
+
+    container: ContainerId
+    beneficiary: ApplicationId
+    kill_at_ms: int
+
+
+class PreemptedRoomChanged(_Event, frozen=True):
+    """How much of a node's room is kept for an application that others were preempted for."""
+
+    node: str
+    application: ApplicationId
+    resource: Resource
+
+
+class TasksAdded(_Event, frozen=True):
+    """Groups of tasks were handed to the manager."""
+
+    application: ApplicationId
+    tasks: tuple[TaskGroup, ...]
+
+
+class ContainerLaunched(_Event, frozen=True):
+    """A container was told what to run: a task of a group, the driver, or a master's command."""
+
+    container: ContainerId
+    command: Command | None = None  # None: the task's own, or nothing (an outside master's)
+    group: int = -1
+    task: int = -1
+    time_limit_ms: int | None = None
+
+
+class ContainerRunning(_Event, frozen=True):
+    """An engine reports that a container runs."""
+
+    container: ContainerId
+
+
+class RequestRefused(_Event, frozen=True):
+    """A call was refused; nothing else changed."""
+
+    application: ApplicationId
+    code: str
+    reason: str
+
+
+Event = (
+    ContainerAllocated
+    | ContainerCompleted
+    | ConfigurationLoaded
+    | NodeAdded
+    | NodeRemoved
+    | NodeTotalChanged
+    | QueueCreated
+    | QueueRemoved
+    | QueueDynamicChanged
+    | QueuesConfigured
+    | QueueConversionPending
+    | ApplicationSubmitted
+    | ApplicationRejected
+    | AttemptStarted
+    | ApplicationAdmitted
+    | AttemptEnded
+    | MasterStarted
+    | ApplicationEnded
+    | ApplicationMoved
+    | PriorityChanged
+    | AsksChanged
+    | BlacklistChanged
+    | OffersCounted
+    | ContainerReserved
+    | ReservationDropped
+    | SharesUpdated
+    | StarvationNoted
+    | StarvationServed
+    | ContainerMarked
+    | PreemptedRoomChanged
+    | TasksAdded
+    | ContainerLaunched
+    | ContainerRunning
+    | RequestRefused
+)
+
+
+class Record(msgspec.Struct, frozen=True, array_like=True):
+    """One atomic step of history: an input that changed something, and what it changed."""
+
+    sequence: int
+    now_ms: int
+    input: Input
+    events: tuple[Event, ...]

@@ -1,0 +1,87 @@
+"""Owns what must always be true of the state. Called by tests after each step, and on demand."""
+
+from typing import TYPE_CHECKING, Any
+
+from fairshare.errors import InvariantViolation
+from fairshare.model.resources import fits, scale, total
+
+if TYPE_CHECKING:
+    from fairshare.model.state import ClusterState
+
+
+def check(state: "ClusterState[Any, Any]") -> None:
+    """Raise InvariantViolation for the first thing that is not as it must be."""
+    _check_nodes(state)
+    _check_applications(state)
+    _check_queues(state)
+
+
+def _claim(claim: bool, *told: object) -> None:
+    if not claim:
+        raise InvariantViolation(" ".join(str(part) for part in told))
+
+
+def _check_nodes(state: "ClusterState[Any, Any]") -> None:
+    size = len(state.none)
+    for node in state.nodes.values():
+        used = total((c.resource for c in node.containers.values()), size)
+        _claim(used == node.used, "node", node.name, "uses", used, "but says", node.used)
+        room = tuple(t - u for t, u in zip(node.total, node.used, strict=True))
+        _claim(room == node.available, "node", node.name, "available", node.available, "not", room)
+        reservation = node.reservation
+        if reservation is not None:
+            owner = state.applications[reservation.application]
+            _claim(
+                owner.reservations.get(node.name) is reservation,
+                "node", node.name, "is reserved for", owner.id, "who does not know",
+            )  # fmt: skip
+        for container in node.marked:
+            _claim(container in node.containers, "marked container", container, "is not there")
+    offered = total((n.total for n in state.nodes.values()), size)
+    _claim(offered == state.total, "cluster total", state.total, "but nodes offer", offered)
+    used = total((n.used for n in state.nodes.values()), size)
+    _claim(used == state.used, "cluster used", state.used, "but nodes use", used)
+
+
+def _check_applications(state: "ClusterState[Any, Any]") -> None:
+    size = len(state.none)
+    places = {
+        container: node.name for node in state.nodes.values() for container in node.containers
+    }
+    seen = 0
+    for application in state.applications.values():
+        seen += len(application.containers)
+        for container, record in application.containers.items():
+            _claim(
+                places.get(container) == record.node,
+                "container", container, "should be on", record.node,
+            )  # fmt: skip
+        used = total((c.resource for c in application.containers.values()), size)
+        _claim(used == application.used, "application", application.id, "uses", used)
+        asks = application.asks
+        pending = total((scale(k.anywhere.resource, k.anywhere.count) for k in asks.wanting), size)
+        _claim(pending == asks.pending, "application", application.id, "pending", asks.pending)
+        if not application.active:
+            _claim(not application.containers, "inactive application", application.id, "runs")
+    _claim(seen == len(places), "some container belongs to no application")
+
+
+def _check_queues(state: "ClusterState[Any, Any]") -> None:
+    size = len(state.none)
+    sums = dict.fromkeys(state.queues, state.none)
+    for application in state.applications.values():
+        if application.active:
+            _claim(application.queue in state.queues, "queue", application.queue, "is not there")
+            _claim(
+                application.id in state.queues[application.queue].applications,
+                "application", application.id, "is not in", application.queue,
+            )  # fmt: skip
+            for queue in state.ancestry(application.queue):
+                sums[queue.name] = total((sums[queue.name], application.used), size)
+    for name, queue in state.queues.items():
+        _claim(sums[name] == queue.used, "queue", name, "uses", sums[name], "says", queue.used)
+
+
+def over_committed(state: "ClusterState[Any, Any]") -> list[str]:
+    """Nodes that use more than they offer: allowed only after a node became smaller."""
+    return [n.name for n in state.nodes.values() if not fits(n.used, n.total)]

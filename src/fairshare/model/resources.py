@@ -1,0 +1,102 @@
+"""Owns resource vectors: whole numbers over named types. Knows nothing of who uses them.
+
+A vector is a plain tuple, `(memory-mb, vcores, further types...)`: immutable, hashable, cheap. Its
+names stand once, in `ResourceTypes`. These few functions are the hottest code of the scheduler, so
+the common case of two types is written out.
+"""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+Resource = tuple[int, ...]
+
+UNBOUNDED = 2**63 - 1
+"""As many as there are: the largest value that Hadoop can hold (spec/fair.md, conventions)."""
+
+MEMORY = "memory-mb"
+VCORES = "vcores"
+
+
+def add(a: Resource, b: Resource) -> Resource:
+    """`add((1024, 1), (2048, 2)) == (3072, 3)`."""
+    if len(a) == 2:
+        return (a[0] + b[0], a[1] + b[1])
+    return tuple(x + y for x, y in zip(a, b, strict=True))
+
+
+def subtract(a: Resource, b: Resource) -> Resource:
+    """`subtract((3072, 3), (2048, 2)) == (1024, 1)`; may become negative."""
+    if len(a) == 2:
+        return (a[0] - b[0], a[1] - b[1])
+    return tuple(x - y for x, y in zip(a, b, strict=True))
+
+
+def fits(need: Resource, room: Resource) -> bool:
+    """Whether `need` is at most `room` in every type."""
+    if len(need) == 2:
+        return need[0] <= room[0] and need[1] <= room[1]
+    return all(x <= y for x, y in zip(need, room, strict=True))
+
+
+def scale(a: Resource, count: int) -> Resource:
+    """`scale((1024, 1), 3) == (3072, 3)`."""
+    return tuple(x * count for x in a)
+
+
+def smallest(a: Resource, b: Resource) -> Resource:
+    """The smaller of both in each type."""
+    return tuple(x if x < y else y for x, y in zip(a, b, strict=True))
+
+
+def largest(a: Resource, b: Resource) -> Resource:
+    """The larger of both in each type."""
+    return tuple(x if x > y else y for x, y in zip(a, b, strict=True))
+
+
+def positive(a: Resource) -> Resource:
+    """`a` with what is negative set to 0."""
+    return tuple(x if x > 0 else 0 for x in a)
+
+
+def total(resources: Iterable[Resource], size: int) -> Resource:
+    """The sum of vectors of `size` types."""
+    result = (0,) * size
+    for resource in resources:
+        result = add(result, resource)
+    return result
+
+
+class ResourceTypes(msgspec.Struct, frozen=True):
+    """The names of a cluster's resource types, in order: memory-mb, vcores, then the site's own.
+
+    >>> types = ResourceTypes(("memory-mb", "vcores"))
+    >>> types.vector({"vcores": 2})
+    (0, 2)
+    >>> types.mapping((1024, 2))
+    {'memory-mb': 1024, 'vcores': 2}
+    """
+
+    names: tuple[str, ...] = (MEMORY, VCORES)
+    units: tuple[str, ...] = ("Mi", "")
+
+    def vector(self, amounts: Mapping[str, int], missing: int = 0) -> Resource:
+        """The vector of named amounts; raises KeyError with the name of an unknown type."""
+        unknown = [name for name in amounts if name not in self.names]
+        if unknown:
+            raise KeyError(unknown[0])
+        return tuple(amounts.get(name, missing) for name in self.names)
+
+    def mapping(self, resource: Resource) -> dict[str, int]:
+        """The named amounts of a vector, in the order of the types."""
+        return dict(zip(self.names, resource, strict=True))
+
+    @property
+    def none(self) -> Resource:
+        """0 of everything."""
+        return (0,) * len(self.names)
+
+    @property
+    def unbounded(self) -> Resource:
+        """As much as there is of everything."""
+        return (UNBOUNDED,) * len(self.names)

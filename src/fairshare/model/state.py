@@ -1,0 +1,350 @@
+"""Owns the state of the cluster, and is the one place that changes it: `ClusterState.apply`.
+
+A scheduler derives its own state: it says which queues and applications it has, and adds handlers
+for its own events and its own consequences of the common ones. Nothing here decides anything.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Generic
+
+from fairshare.model.events import (
+    ApplicationAdmitted,
+    ApplicationEnded,
+    ApplicationMoved,
+    ApplicationRejected,
+    ApplicationState,
+    ApplicationSubmitted,
+    AsksChanged,
+    AttemptEnded,
+    AttemptStarted,
+    BlacklistChanged,
+    ConfigurationLoaded,
+    ContainerAllocated,
+    ContainerCompleted,
+    ContainerLaunched,
+    ContainerReserved,
+    ContainerRunning,
+    Event,
+    ExitCode,
+    MasterStarted,
+    NodeAdded,
+    NodeRemoved,
+    NodeTotalChanged,
+    OffersCounted,
+    PriorityChanged,
+    QueueCreated,
+    QueueDynamicChanged,
+    QueueRemoved,
+    RequestRefused,
+    ReservationDropped,
+    TasksAdded,
+)
+from fairshare.model.identifiers import ApplicationId, ContainerId, application_of, number_of
+from fairshare.model.inputs import SubmitApplication
+from fairshare.model.nodes import Node, Reservation
+from fairshare.model.queues import ROOT, ApplicationType, QueueType, parent_name
+from fairshare.model.resources import Resource, ResourceTypes, add, subtract
+from fairshare.model.tasks import GROUP_REQUESTS, TaskBoard
+
+
+class ClusterState(ABC, Generic[QueueType, ApplicationType]):
+    """Nodes, queues, applications and containers. Readers may look, only `apply` may change.
+
+    `total` is what all nodes offer, `used` what runs on them. `running` holds the containers that
+    an engine has reported as running.
+    """
+
+    def __init__(self, types: ResourceTypes) -> None:
+        self.types = types
+        self.epoch_ms = 0
+        self.none: Resource = types.none
+        self.total: Resource = types.none
+        self.used: Resource = types.none
+        self.nodes: dict[str, Node] = {}
+        self.racks: dict[str, dict[str, Node]] = {}
+        self.queues: dict[str, QueueType] = {}
+        self.applications: dict[ApplicationId, ApplicationType] = {}
+        self.next_application = 1
+        self.running: dict[ContainerId, None] = {}
+        self.handlers: dict[type, Callable[[int, Any], None]] = {
+            ContainerAllocated: self._container_allocated,
+            ContainerCompleted: self._container_completed,
+            ConfigurationLoaded: self._configuration_loaded,
+            NodeAdded: self._node_added,
+            NodeRemoved: self._node_removed,
+            NodeTotalChanged: self._node_total_changed,
+            QueueCreated: self._queue_created,
+            QueueRemoved: self._queue_removed,
+            QueueDynamicChanged: self._queue_dynamic_changed,
+            ApplicationSubmitted: self._application_submitted,
+            ApplicationRejected: self._application_rejected,
+            AttemptStarted: self._attempt_started,
+            ApplicationAdmitted: self._application_admitted,
+            AttemptEnded: self._attempt_ended,
+            MasterStarted: self._master_started,
+            ApplicationEnded: self._application_ended,
+            ApplicationMoved: self._application_moved,
+            PriorityChanged: self._priority_changed,
+            AsksChanged: self._asks_changed,
+            BlacklistChanged: self._blacklist_changed,
+            OffersCounted: self._offers_counted,
+            ContainerReserved: self._container_reserved,
+            ReservationDropped: self._reservation_dropped,
+            TasksAdded: self._tasks_added,
+            ContainerLaunched: self._container_launched,
+            ContainerRunning: self._container_running,
+            RequestRefused: lambda now_ms, event: None,
+        }
+
+    # What a scheduler says of itself.
+
+    @abstractmethod
+    def new_queue(self, name: str, leaf: bool, dynamic: bool) -> QueueType:
+        """An empty queue of the scheduler's own kind."""
+
+    @abstractmethod
+    def new_application(
+        self,
+        number: ApplicationId,
+        submission: SubmitApplication,
+        queue: str,
+        priority: int,
+        now_ms: int,
+    ) -> ApplicationType:
+        """An application of the scheduler's own kind, without an attempt."""
+
+    @abstractmethod
+    def ancestry(self, queue: str) -> tuple[QueueType, ...]:
+        """A queue and all above it, the queue itself first, root last."""
+
+    # The one door.
+
+    def apply(self, now_ms: int, event: Event) -> None:
+        """Change the state as the event says. Deterministic: events alone rebuild a state."""
+        self.handlers[type(event)](now_ms, event)
+
+    # Containers.
+
+    def _container_allocated(self, now_ms: int, event: ContainerAllocated) -> None:
+        application = self.applications[event.application]
+        node = self.nodes[event.node]
+        resource = event.resource
+        container = event.container
+        if event.reserved:
+            self._drop_reservation(node)
+        node.containers[container] = event
+        node.used = add(node.used, resource)
+        node.available = subtract(node.available, resource)
+        self.used = add(self.used, resource)
+        application.containers[container] = event
+        application.used = add(application.used, resource)
+        application.containers_allocated += 1
+        application.next_container = number_of(container) + 1
+        application.asks.granted(
+            application.asks.keys[(event.priority, event.request)],
+            event.locality,
+            event.node,
+            node.rack,
+        )
+        if event.master:
+            application.master = container
+        for queue in self.ancestry(application.queue):
+            queue.used = add(queue.used, resource)
+
+    def _container_completed(self, now_ms: int, event: ContainerCompleted) -> None:
+        container = event.container
+        application = self.applications[application_of(container)]
+        record = application.containers.pop(container)
+        resource = record.resource
+        node = self.nodes[record.node]
+        del node.containers[container]
+        node.marked.pop(container, None)
+        node.used = subtract(node.used, resource)
+        node.available = add(node.available, resource)
+        self.used = subtract(self.used, resource)
+        application.used = subtract(application.used, resource)
+        application.launched.pop(container, None)
+        if event.exit_code == ExitCode.PREEMPTED:
+            application.preempted += 1
+        self.running.pop(container, None)
+        application.tasks.completed(container, event.exit_code)
+        for queue in self.ancestry(application.queue):
+            queue.used = subtract(queue.used, resource)
+
+    def _container_launched(self, now_ms: int, event: ContainerLaunched) -> None:
+        application = self.applications[application_of(event.container)]
+        application.launched[event.container] = now_ms
+        if event.group >= 0:
+            application.tasks.launched(event.container, event.group, event.task)
+
+    def _container_running(self, now_ms: int, event: ContainerRunning) -> None:
+        self.running[event.container] = None
+
+    def _container_reserved(self, now_ms: int, event: ContainerReserved) -> None:
+        reservation = Reservation(
+            event.application, event.node, event.resource, event.priority, event.request
+        )
+        node = self.nodes[event.node]
+        self._drop_reservation(node)
+        node.reservation = reservation
+        self.applications[event.application].reservations[event.node] = reservation
+
+    def _reservation_dropped(self, now_ms: int, event: ReservationDropped) -> None:
+        self._drop_reservation(self.nodes[event.node])
+
+    def _drop_reservation(self, node: Node) -> None:
+        if node.reservation is not None:
+            self.applications[node.reservation.application].reservations.pop(node.name, None)
+            node.reservation = None
+
+    # Configuration, nodes and queues.
+
+    def _configuration_loaded(self, now_ms: int, event: ConfigurationLoaded) -> None:
+        if not self.epoch_ms:
+            self.epoch_ms = event.epoch_ms
+        if ROOT not in self.queues:
+            self.queues[ROOT] = self.new_queue(ROOT, False, False)
+
+    def _node_added(self, now_ms: int, event: NodeAdded) -> None:
+        node = Node(event.node, event.rack, event.total, event.attributes)
+        self.nodes[event.node] = node
+        self.racks.setdefault(event.rack, {})[event.node] = node
+        self.total = add(self.total, event.total)
+
+    def _node_removed(self, now_ms: int, event: NodeRemoved) -> None:
+        node = self.nodes[event.node]
+        self._drop_reservation(node)
+        del self.nodes[event.node]
+        rack = self.racks[node.rack]
+        del rack[event.node]
+        if not rack:
+            del self.racks[node.rack]
+        self.total = subtract(self.total, node.total)
+
+    def _node_total_changed(self, now_ms: int, event: NodeTotalChanged) -> None:
+        node = self.nodes[event.node]
+        self.total = add(subtract(self.total, node.total), event.total)
+        node.resize(event.total)
+
+    def _queue_created(self, now_ms: int, event: QueueCreated) -> None:
+        self.queues[event.queue] = self.new_queue(event.queue, event.leaf, event.dynamic)
+
+    def _queue_removed(self, now_ms: int, event: QueueRemoved) -> None:
+        del self.queues[event.queue]
+
+    def _queue_dynamic_changed(self, now_ms: int, event: QueueDynamicChanged) -> None:
+        self.queues[event.queue].dynamic = event.dynamic
+
+    # Applications.
+
+    def _application_submitted(self, now_ms: int, event: ApplicationSubmitted) -> None:
+        application = self.new_application(
+            event.application, event.submission, event.queue, event.priority, now_ms
+        )
+        application.tasks.add(event.submission.tasks)
+        self.applications[event.application] = application
+        self.next_application = max(self.next_application, event.application + 1)
+
+    def _application_rejected(self, now_ms: int, event: ApplicationRejected) -> None:
+        application = self.new_application(
+            event.application, event.submission, event.submission.queue, 0, now_ms
+        )
+        application.state = ApplicationState.REJECTED
+        application.diagnostics = event.reason
+        application.finished_ms = now_ms
+        self.applications[event.application] = application
+        self.next_application = max(self.next_application, event.application + 1)
+
+    def _attempt_started(self, now_ms: int, event: AttemptStarted) -> None:
+        application = self.applications[event.application]
+        if event.attempt > 1:  # the new master begins anew, without what the old one had added
+            application.state = ApplicationState.PENDING
+            application.tasks = TaskBoard()
+            application.tasks.add(application.submission.tasks)
+        application.begin_attempt(len(self.none))
+        application.attempt = event.attempt
+        application.active = True
+        application.runnable = event.runnable
+        application.started_ms = now_ms
+        self.queues[application.queue].applications[application.id] = application
+
+    def _application_admitted(self, now_ms: int, event: ApplicationAdmitted) -> None:
+        self.applications[event.application].runnable = True
+
+    def _master_started(self, now_ms: int, event: MasterStarted) -> None:
+        application = self.applications[event.application]
+        application.registered = True
+        application.state = ApplicationState.RUNNING
+
+    def _attempt_ended(self, now_ms: int, event: AttemptEnded) -> None:
+        application = self.applications[event.application]
+        application.asks.clear()
+        for reservation in tuple(application.reservations.values()):
+            self._drop_reservation(self.nodes[reservation.node])
+        application.failed_attempts += event.failed
+        application.active = False
+        application.runnable = False
+        application.registered = False
+        self.queues[application.queue].applications.pop(application.id, None)
+
+    def _application_ended(self, now_ms: int, event: ApplicationEnded) -> None:
+        application = self.applications[event.application]
+        application.state = event.state
+        application.diagnostics = event.diagnostics
+        application.finished_ms = now_ms
+
+    def _application_moved(self, now_ms: int, event: ApplicationMoved) -> None:
+        application = self.applications[event.application]
+        self.queues[application.queue].applications.pop(application.id, None)
+        for queue in self.ancestry(application.queue):
+            queue.used = subtract(queue.used, application.used)
+        application.queue = event.queue
+        application.runnable = event.runnable
+        self.queues[event.queue].applications[application.id] = application
+        for queue in self.ancestry(event.queue):
+            queue.used = add(queue.used, application.used)
+
+    def _priority_changed(self, now_ms: int, event: PriorityChanged) -> None:
+        self.applications[event.application].priority = event.priority
+
+    def _asks_changed(self, now_ms: int, event: AsksChanged) -> None:
+        application = self.applications[event.application]
+        for request in event.requests:
+            application.asks.replace(request)
+            if request.request >= GROUP_REQUESTS:
+                application.tasks.groups[request.request - GROUP_REQUESTS].started = True
+
+    def _blacklist_changed(self, now_ms: int, event: BlacklistChanged) -> None:
+        blacklist = self.applications[event.application].blacklist
+        for place in event.remove:
+            blacklist.pop(place, None)
+        for place in event.add:
+            blacklist[place] = None
+
+    def _offers_counted(self, now_ms: int, event: OffersCounted) -> None:
+        key = self.applications[event.application].asks.keys[(event.priority, event.request)]
+        key.opportunities = event.opportunities
+        key.level = event.level
+        key.since_ms = event.since_ms
+
+    def _tasks_added(self, now_ms: int, event: TasksAdded) -> None:
+        self.applications[event.application].tasks.add(event.tasks)
+
+    def check(self) -> None:
+        """Raise InvariantViolation if the state contradicts itself (see `invariants.py`)."""
+        from fairshare.model.invariants import check
+
+        check(self)
+
+
+def parents_of(name: str) -> list[str]:
+    """The names of all queues above one, the nearest first.
+
+    >>> parents_of("root.a.b")
+    ['root.a', 'root']
+    """
+    names = []
+    while name := parent_name(name):
+        names.append(name)
+    return names

@@ -1,0 +1,140 @@
+"""Owns the progress of an application's groups of tasks. Knows no scheduling: it only counts.
+
+A task waits, runs in a container, has succeeded, or has failed for good. Group and task are
+numbered from 0 in the order of the submission.
+"""
+
+import enum
+from collections import deque
+from math import ceil
+
+import msgspec
+
+from fairshare.model.identifiers import ContainerId
+from fairshare.model.work import TaskGroup
+
+GROUP_REQUESTS = 1 << 20
+"""The allocation request id of an application's first group; a master's own ids are below."""
+
+
+class TaskState(enum.StrEnum):
+    """Where a task stands."""
+
+    WAITING = "WAITING"
+    RUNNING = "RUNNING"
+    SUCCEEDED = "SUCCEEDED"
+    FAILED = "FAILED"
+
+
+class Assignment(msgspec.Struct, frozen=True):
+    """Which task a container runs."""
+
+    group: int
+    task: int
+
+
+class GroupProgress:
+    """The tasks of one group."""
+
+    __slots__ = ("failed", "results", "running", "spec", "started", "waiting")
+
+    def __init__(self, spec: TaskGroup) -> None:
+        self.spec = spec
+        self.waiting: deque[int] = deque(range(spec.count))
+        self.running: dict[int, ContainerId] = {}
+        self.results: dict[int, ContainerId] = {}  # succeeded tasks, and the container of each
+        self.failed: dict[int, int] = {}  # failures so far, of tasks that have any
+        self.started = False  # its containers have been asked for
+
+    @property
+    def succeeded(self) -> int:
+        """How many tasks have succeeded."""
+        return len(self.results)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all tasks have succeeded."""
+        return len(self.results) == self.spec.count
+
+    def state(self, task: int) -> TaskState:
+        """Where one task stands."""
+        if task in self.results:
+            return TaskState.SUCCEEDED
+        if task in self.running:
+            return TaskState.RUNNING
+        if self.failed.get(task, 0) >= self.spec.max_attempts:
+            return TaskState.FAILED
+        return TaskState.WAITING
+
+
+class TaskBoard:
+    """All groups of an application, and which container runs what."""
+
+    __slots__ = ("assigned", "groups")
+
+    def __init__(self) -> None:
+        self.groups: list[GroupProgress] = []
+        self.assigned: dict[ContainerId, Assignment] = {}
+
+    def add(self, groups: tuple[TaskGroup, ...]) -> None:
+        """More groups, behind those that there are."""
+        self.groups.extend(GroupProgress(spec) for spec in groups)
+
+    def launched(self, container: ContainerId, group: int, task: int) -> None:
+        """A container runs a task now."""
+        progress = self.groups[group]
+        if progress.waiting and progress.waiting[0] == task:
+            progress.waiting.popleft()
+        else:
+            progress.waiting.remove(task)
+        progress.running[task] = container
+        self.assigned[container] = Assignment(group, task)
+
+    def completed(self, container: ContainerId, exit_code: int) -> None:
+        """A container ended. A task's failure counts only if it was its own (code above 0, or the
+        memory limit): a task that was preempted or whose node was lost just waits again."""
+        assignment = self.assigned.pop(container, None)
+        if assignment is None:
+            return
+        progress = self.groups[assignment.group]
+        task = assignment.task
+        progress.running.pop(task, None)
+        if exit_code == 0:
+            progress.results[task] = container
+            return
+        if is_own_failure(exit_code):
+            failures = progress.failed[task] = progress.failed.get(task, 0) + 1
+            if failures >= progress.spec.max_attempts:
+                return
+        progress.waiting.append(task)
+
+    def ready(self, progress: GroupProgress) -> bool:
+        """Whether the groups named in `after` have come far enough.
+
+        With `slow_start` s of a group of n tasks, ceil(n * s) must have succeeded: 0.05 of 40 is 2.
+        """
+        for other in self.groups:
+            if other.spec.name in progress.spec.after:
+                need = ceil(other.spec.count * progress.spec.slow_start)
+                if other.succeeded < need:
+                    return False
+        return True
+
+    @property
+    def complete(self) -> bool:
+        """Whether all tasks of all groups have succeeded."""
+        return all(progress.complete for progress in self.groups)
+
+    @property
+    def hopeless(self) -> tuple[int, int] | None:
+        """The first (group, task) that has failed too often; None while there is hope."""
+        for number, progress in enumerate(self.groups):
+            for task, failures in progress.failed.items():
+                if failures >= progress.spec.max_attempts:
+                    return number, task
+        return None
+
+
+def is_own_failure(exit_code: int) -> bool:
+    """Whether the container itself is to blame: not when it was aborted or preempted."""
+    return exit_code > 0 or exit_code <= -103

@@ -1,0 +1,51 @@
+"""Owns who may submit to a queue, or administer it (spec/fair.md 15)."""
+
+from collections.abc import Sequence
+
+from fairshare.model.queues import ROOT, parent_name
+from fairshare.schedulers.fair.settings import AllocationSettings
+
+
+def allows(acl: str, user: str, groups: Sequence[str]) -> bool:
+    """Whether a list, `user1,user2 group1,group2`, names a user; `*` names all, a blank nobody.
+
+    >>> allows("ann,bob staff", "eve", ["staff"]), allows(" ", "ann", [])
+    (True, False)
+    """
+    if "*" in acl:
+        return True
+    users, _, group_list = acl.partition(" ")
+    if user in [name.strip() for name in users.split(",") if name.strip()]:
+        return True
+    named = [name.strip() for name in group_list.split(",") if name.strip()]
+    return any(group in named for group in groups)
+
+
+def may_submit(
+    allocations: AllocationSettings, queue: str, user: str, groups: Sequence[str]
+) -> bool:
+    """Whether the lists of a queue or of any queue above it let a user submit or administer."""
+    return _may(allocations, queue, user, groups, submit=True)
+
+
+def may_administer(
+    allocations: AllocationSettings, queue: str, user: str, groups: Sequence[str]
+) -> bool:
+    """Whether a user may kill or move others' applications of a queue."""
+    return _may(allocations, queue, user, groups, submit=False)
+
+
+def _may(
+    allocations: AllocationSettings, queue: str, user: str, groups: Sequence[str], *, submit: bool
+) -> bool:
+    name = queue
+    while name:
+        settings = allocations.queues.get(name)
+        unset = "*" if name == ROOT else (" " if settings is not None else None)
+        lists = [unset if settings is None else settings.administer_acl or unset]
+        if submit:
+            lists.append(unset if settings is None else settings.submit_acl or unset)
+        if any(acl is not None and allows(acl, user, groups) for acl in lists):
+            return True
+        name = parent_name(name)
+    return False

@@ -1,0 +1,83 @@
+"""Owns the Fair Scheduler's view of an application: what it competes with. Decides nothing."""
+
+from typing import TYPE_CHECKING
+
+from fairshare.model.applications import Application
+from fairshare.model.identifiers import ApplicationId
+from fairshare.model.inputs import SubmitApplication
+from fairshare.model.resources import Resource
+from fairshare.schedulers.ordering import Entry
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.fair.queues import FairQueue
+
+
+class FairApplication(Application):
+    """An application among its siblings in a leaf queue.
+
+    `demand` and `fair_share` are those of the last update. `asking`: it is in its leaf's order,
+    since it may run, wants containers, and wanted more than it had at the last update.
+    """
+
+    __slots__ = (
+        "asking",
+        "counted_sizes",
+        "demand",
+        "entry",
+        "fair_share",
+        "fair_starvation",
+        "last_at_fair_share_ms",
+        "leaf",
+        "master_charged",
+        "master_running",
+        "min_share",
+        "min_starvation",
+        "next_starvation_check_ms",
+        "rank",
+        "start_order",
+        "to_preempt",
+        "weight",
+    )
+
+    def __init__(
+        self,
+        number: ApplicationId,
+        submission: SubmitApplication,
+        queue: str,
+        priority: int,
+        now_ms: int,
+        types: int,
+    ) -> None:
+        self.leaf: FairQueue | None = None
+        self.rank = 0
+        self.start_order = 0  # counts up over all attempts of all applications
+        self.min_share: Resource = (0,) * types  # applications have no minimum
+        super().__init__(number, submission, queue, priority, now_ms, types)
+
+    def begin_attempt(self, types: int) -> None:
+        """Forget what belonged to the attempt before."""
+        super().begin_attempt(types)
+        nothing: Resource = (0,) * types
+        self.entry: Entry | None = None
+        self.weight = 1.0
+        self.demand = nothing
+        self.fair_share = nothing
+        self.asking = False
+        self.counted_sizes: tuple[Resource, ...] = ()
+        self.master_running = False
+        self.master_charged: Resource | None = None
+        self.fair_starvation = nothing
+        self.min_starvation = nothing
+        self.last_at_fair_share_ms = 0
+        self.next_starvation_check_ms = 0
+        self.to_preempt: dict[int, None] = {}
+
+    @property
+    def starved(self) -> bool:
+        """Whether the last check found it starved."""
+        return any(self.fair_starvation) or any(self.min_starvation)
+
+    @property
+    def charged(self) -> bool:
+        """Whether it must pass the limit on masters before its first container."""
+        return self.managed and not self.master_running

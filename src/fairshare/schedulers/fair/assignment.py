@@ -1,0 +1,300 @@
+"""Owns what happens when a node is ready: the walk from the root to a container.
+
+The child that stands first is offered the node; who cannot use it is put aside until the heartbeat
+is over. That is right because within one heartbeat room only shrinks and usage only grows, so who
+could not be served will not be (except asks that wait for locality, whose patience grows by each
+offer: they are offered again). Hadoop sorts all children for each container instead, with the same
+outcome (spec/fair.md 9).
+"""
+
+import math
+from typing import TYPE_CHECKING
+
+from fairshare.model.asks import Ask, AskKey
+from fairshare.model.events import (
+    ContainerAllocated,
+    ContainerReserved,
+    Locality,
+    PreemptedRoomChanged,
+    ReservationDropped,
+)
+from fairshare.model.identifiers import container_id
+from fairshare.model.nodes import Node
+from fairshare.model.resources import Resource, add, fits, positive, subtract
+from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.schedulers.fair.limits import master_fits, within_maximum
+from fairshare.schedulers.fair.locality import Patiences
+from fairshare.schedulers.fair.queues import FairQueue
+from fairshare.schedulers.ordering import Entry
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.fair.state import FairState
+    from fairshare.schedulers.protocol import Step
+
+_NO_ASK = Ask(0, (), True)
+
+
+class Heartbeat:
+    """One heartbeat of one node."""
+
+    __slots__ = ("_aside", "_patiences", "_waiting", "node", "state", "step")
+
+    def __init__(self, state: "FairState", step: "Step", node: Node) -> None:
+        self.state = state
+        self.step = step
+        self.node = node
+        self._aside: list[tuple[FairQueue | FairApplication, Entry]] = []
+        self._waiting = False  # somebody aside waits for locality
+        self._patiences = Patiences(state, step.now_ms)
+
+    def run(self) -> None:
+        """Serve those whom others were preempted for, the reservation, then everybody."""
+        if self.node.promised:
+            self._serve_promises()
+        if not self._serve_reservation():
+            self._serve_everybody()
+        if self._patiences.in_force:
+            self._patiences.record(self.step, self.state)
+
+    # The three parts of a heartbeat.
+
+    def _serve_promises(self) -> None:
+        """Room that was made by preemption goes to those it was made for (9.2)."""
+        node = self.node
+        for number in list(node.promised):
+            application = self.state.applications[number]
+            if not application.active or not application.starved:
+                self.step.emit(PreemptedRoomChanged(node.name, number, self.state.none))
+                continue
+            while number in node.promised:
+                granted = self._offer(application)
+                if granted is None or node.reservation is not None:
+                    break
+
+    def _serve_reservation(self) -> bool:
+        """Fulfil or keep a valid reservation; whether there was one (9.3)."""
+        node = self.node
+        reservation = node.reservation
+        if reservation is None:
+            return False
+        application = self.state.applications[reservation.application]
+        key = application.asks.keys.get((reservation.priority, reservation.request))
+        if (
+            key is None
+            or not self._wanted_here(application, key)
+            or (application.charged and not master_fits(self.state, application))
+        ):
+            self.step.emit(ReservationDropped(node.name))
+            return False
+        if fits(reservation.resource, node.available):
+            self._offer_key(application, key, fulfilling=True)
+        return True
+
+    def _serve_everybody(self) -> None:
+        """One container, or as many as `assignmultiple` and its limits allow (9.4)."""
+        node = self.node
+        settings = self.state.settings
+        half = tuple(int(amount * 0.5) for amount in node.available)
+        assigned = self.state.none
+        count = 0
+        while node.reservation is None:
+            granted = self._walk()
+            if granted is None or not settings.assign_multiple:
+                break
+            count += 1
+            if settings.dynamic_max_assign:
+                assigned = add(assigned, granted)
+                if not fits(assigned, half):
+                    break
+            elif 0 < settings.max_assign <= count:
+                break
+        for sibling, entry in self._aside:
+            _order_of(sibling).enter_again(sibling, entry)
+        self._aside.clear()
+
+    # The walk.
+
+    def _walk(self) -> Resource | None:
+        """Offer the node from the root down until somebody takes it; what was taken, or None."""
+        root = self.state.root
+        available = self.node.available
+        reservable = self.state.reservable
+        counting = self._patiences.in_force
+        if self._waiting:
+            self._take_back_waiting()
+        queue = root
+        if not fits(root.used, root.max_share):
+            return None
+        while True:
+            child = queue.order.first()
+            if child is None:
+                if queue is root:
+                    return None
+                self._put_aside(queue)
+                assert queue.parent is not None
+                queue = queue.parent
+            elif queue.leaf:
+                granted = self._offer(child)
+                if granted is not None:
+                    return granted
+                self._put_aside(child)
+            elif (child.bounded and not fits(child.used, child.max_share)) or not (
+                counting or child.might_take(available, reservable)
+            ):
+                self._put_aside(child)
+            else:
+                queue = child
+
+    def _put_aside(self, sibling: FairQueue | FairApplication) -> None:
+        assert sibling.entry is not None
+        self._aside.append((sibling, sibling.entry))
+        sibling.entry = None
+
+    def _take_back_waiting(self) -> None:
+        """Put everybody back; asks that wait for locality may accept more by now."""
+        for sibling, entry in self._aside:
+            _order_of(sibling).enter_again(sibling, entry)
+        self._aside.clear()
+        self._waiting = False
+
+    # One application.
+
+    def _offer(self, application: FairApplication) -> Resource | None:
+        """Offer the node to one application; what it took or reserved, or None (9.6)."""
+        node = self.node
+        blacklist = application.blacklist
+        if blacklist and (node.name in blacklist or node.rack in blacklist):
+            return None
+        if application.charged and not master_fits(self.state, application):
+            return None
+        for key in application.asks.wanting:
+            if not self._wanted_here(application, key):
+                continue
+            ended, granted = self._offer_key(application, key, fulfilling=False)
+            if ended:
+                return granted
+        return None
+
+    def _wanted_here(self, application: FairApplication, key: AskKey) -> bool:
+        """Whether the node may serve this ask at all (9.6 a to e)."""
+        ask = key.anywhere
+        if ask is None:
+            return False
+        places = key.places
+        node = self.node
+        if places or not ask.relax:
+            rack = places.get(node.rack, _NO_ASK)
+            if not ask.relax and rack.count == 0:
+                return False
+            if rack.count and not rack.relax and node.name not in places:
+                return False
+        resource = ask.resource
+        if not fits(resource, node.total):
+            return False
+        leaf = application.leaf
+        assert leaf is not None
+        return not leaf.bounded or within_maximum(leaf, resource)
+
+    def _offer_key(
+        self, application: FairApplication, key: AskKey, *, fulfilling: bool
+    ) -> tuple[bool, Resource | None]:
+        """Try the nearest place that the ask accepts: (the turn is over, what was taken)."""
+        ask = key.anywhere
+        assert ask is not None
+        level = self._patiences.offered(application, key)
+        places = key.places
+        if not places:
+            return True, self._attempt(application, key, ask, Locality.OFF_SWITCH, fulfilling)
+        node = self.node
+        rack = places.get(node.rack, _NO_ASK)
+        here = places.get(node.name, _NO_ASK)
+        if self._patiences.in_force:
+            self._waiting = True
+        if rack.count and here.count:
+            return True, self._attempt(application, key, here, Locality.NODE_LOCAL, fulfilling)
+        if not rack.relax:
+            return False, None
+        if rack.count and level >= Locality.RACK_LOCAL:
+            return True, self._attempt(application, key, rack, Locality.RACK_LOCAL, fulfilling)
+        if not ask.relax:
+            return False, None
+        if level == Locality.OFF_SWITCH:
+            return True, self._attempt(application, key, ask, Locality.OFF_SWITCH, fulfilling)
+        return False, None
+
+    def _attempt(
+        self,
+        application: FairApplication,
+        key: AskKey,
+        ask: Ask,
+        locality: Locality,
+        fulfilling: bool,
+    ) -> Resource | None:
+        """Grant the container if it fits, else reserve the node if that is allowed."""
+        node = self.node
+        resource = ask.resource
+        if not fits(resource, node.available):
+            if fulfilling:
+                return None
+            return self._reserve(application, key, resource, locality)
+        self._patiences.allocated(application, key, locality)
+        priority, request = key.order
+        self.step.emit(
+            ContainerAllocated(
+                container_id(application.id, application.attempt, application.next_container),
+                application.id,
+                node.name,
+                resource,
+                priority,
+                request,
+                locality,
+                application.master is None and application.submission.master is not None,
+                fulfilling,
+                self.step.now_ms,
+            )
+        )
+        promised = node.promised.get(application.id)
+        if promised is not None:
+            left = positive(subtract(promised, resource))
+            self.step.emit(PreemptedRoomChanged(node.name, application.id, left))
+        return resource
+
+    def _reserve(
+        self, application: FairApplication, key: AskKey, resource: Resource, locality: Locality
+    ) -> Resource | None:
+        """Keep the node free for an ask that does not fit yet (9.7); None if it may not."""
+        state = self.state
+        node = self.node
+        leaf = application.leaf
+        assert leaf is not None
+        if application.id in node.promised or node.reservation is not None:
+            return None
+        compare = leaf.policy.calculator
+        if compare(state.total, resource, state.reservable, False) < 0:
+            return None
+        below = compare(state.total, application.used, application.fair_share, True) < 0
+        if not below and not any(application.min_starvation):
+            return None
+        if locality != Locality.NODE_LOCAL and self._reserved_enough(application, locality):
+            return None
+        self.step.emit(ContainerReserved(application.id, node.name, resource, *key.order))
+        return resource
+
+    def _reserved_enough(self, application: FairApplication, locality: Locality) -> bool:
+        """Whether an application has reserved its part of the cluster's, or rack's, nodes."""
+        reserved: int = len(application.reservations)
+        nodes = len(self.state.nodes)
+        if locality == Locality.RACK_LOCAL:
+            rack = self.state.racks[self.node.rack]
+            nodes = len(rack)
+            reserved = sum(1 for name in application.reservations if name in rack)
+        part = self.state.settings.reservable_nodes
+        return reserved >= math.ceil(nodes * part)
+
+
+def _order_of(sibling: FairQueue | FairApplication):  # type: ignore[no-untyped-def]
+    if isinstance(sibling, FairQueue):
+        assert sibling.parent is not None
+        return sibling.parent.order
+    assert sibling.leaf is not None
+    return sibling.leaf.order

@@ -1,0 +1,103 @@
+"""Owns how settings become a queue's own: defaults, inheritance, what a reload re-reads.
+
+Everything here is computed from `state.settings`; nothing is decided (spec/fair.md 2.5, 5.3).
+"""
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fairshare.model.resources import Resource, largest
+from fairshare.schedulers.fair.policies import POLICIES, Policy
+from fairshare.schedulers.fair.queues import FairQueue
+from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.fair.state import FairState
+
+
+def decode(settings: bytes) -> FairSettings:
+    """Settings as they stand in an event."""
+    return msgspec.json.decode(settings, type=FairSettings)
+
+
+def reservation_threshold(settings: FairSettings) -> Resource:
+    """The least size that may reserve a node: increment x multiple, cut off (9.7.2)."""
+    return tuple(
+        int(increment * settings.reservation_threshold_multiple)
+        for increment in settings.increment_allocation
+    )
+
+
+def policy_of(allocations: AllocationSettings, name: str) -> Policy:
+    """The policy that the file gives to a queue: its own, else the file's default."""
+    own = allocations.queues.get(name)
+    if own is not None and own.policy is not None:
+        return POLICIES[own.policy]
+    return POLICIES[allocations.default_policy]
+
+
+def configure(state: "FairState", queue: FairQueue, *, policy: bool = True) -> None:
+    """Let a queue take over what the configuration says of it; its policy only if `policy`."""
+    allocations = state.settings.allocations
+    own = allocations.queues.get(queue.name)
+    parent = queue.parent
+    _take_limits(state, queue, own)
+    _take_preemption(queue, own or QueueSettings(queue.name), allocations)
+    if policy:
+        queue.policy = policy_of(allocations, queue.name)
+    queue.order.key, queue.order.whole_numbers = queue.policy.key(state.total)
+    queue.shares_stale = True
+    queue.sizes_stale = True
+    unbounded = state.types.unbounded
+    queue.resolve_maximum(state.total, unbounded)
+    own_bound = (queue,) if queue.max_share != unbounded else ()
+    queue.bounded = own_bound + (parent.bounded if parent is not None else ())
+
+
+def _take_limits(state: "FairState", queue: FairQueue, own: QueueSettings | None) -> None:
+    allocations = state.settings.allocations
+    none = state.none
+    settings = own or QueueSettings(queue.name)
+    queue.weight = settings.weight
+    queue.min_share = largest(settings.min_share or none, none)
+    queue.max_child_amount = settings.max_child_share
+    queue.max_amount = settings.max_share or allocations.queue_max_share_default
+    parent = queue.parent
+    if own is None and parent is not None and parent.max_child_amount is not None:
+        queue.max_amount = parent.max_child_amount
+    queue.max_running = (
+        allocations.queue_max_applications_default
+        if settings.max_running_applications is None
+        else settings.max_running_applications
+    )
+    queue.max_master_share = (
+        allocations.queue_max_master_share_default
+        if settings.max_master_share is None
+        else settings.max_master_share
+    )
+    queue.max_container = settings.max_container
+    if queue.max_container is None and parent is not None:
+        queue.max_container = parent.max_container
+
+
+def _take_preemption(
+    queue: FairQueue, settings: QueueSettings, allocations: AllocationSettings
+) -> None:
+    parent = queue.parent
+    minimum, share, threshold = (
+        (parent.min_share_timeout_ms, parent.fair_share_timeout_ms, parent.fair_share_threshold)
+        if parent is not None
+        else (
+            allocations.min_share_timeout_ms,
+            allocations.fair_share_timeout_ms,
+            allocations.fair_share_threshold,
+        )
+    )
+    own = settings.min_share_timeout_ms
+    queue.min_share_timeout_ms = minimum if own is None else own
+    own = settings.fair_share_timeout_ms
+    queue.fair_share_timeout_ms = share if own is None else own
+    own_threshold = settings.fair_share_threshold
+    queue.fair_share_threshold = threshold if own_threshold is None else own_threshold
+    queue.allow_preemption = settings.preemptable and (parent is None or parent.allow_preemption)

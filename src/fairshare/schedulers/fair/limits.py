@@ -1,0 +1,113 @@
+"""Owns the Fair Scheduler's limits: applications that may run, and resources for masters.
+
+Questions only; the events follow in `scheduler.py` (spec/fair.md 11 and 12).
+"""
+
+import math
+from collections.abc import Iterator
+from heapq import heapify, heapreplace
+from heapq import heappop as pop
+from typing import TYPE_CHECKING
+
+from fairshare.model.resources import Resource, add, fits, subtract
+from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.schedulers.fair.queues import FairQueue
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.fair.state import FairState
+
+
+def user_limit(state: "FairState", user: str) -> int:
+    """How many applications of a user may run at once, over all queues."""
+    allocations = state.settings.allocations
+    return allocations.user_max_applications.get(user, allocations.user_max_applications_default)
+
+
+def may_run(state: "FairState", user: str, leaf: FairQueue) -> bool:
+    """Whether neither the user's limit nor one of the queues' holds one more back (12.1)."""
+    if state.user_running.get(user, 0) >= user_limit(state, user):
+        return False
+    return all(queue.running < queue.max_running for queue in leaf.path)
+
+
+def candidates_after_leaving(
+    state: "FairState", leaf: FairQueue, user: str
+) -> list[list[FairApplication]]:
+    """The lists of waiting applications that one runnable application's leaving may help (12.3)."""
+    highest: FairQueue | None = None
+    for queue in leaf.path:
+        if queue.running == queue.max_running - 1:
+            highest = queue
+    lists = list(_waiting_below(highest)) if highest is not None else []
+    waiting = state.user_waiting.get(user)
+    if waiting and state.user_running.get(user, 0) == user_limit(state, user) - 1:
+        lists.append(list(waiting.values()))
+    return lists
+
+
+def candidates_after_reload(state: "FairState") -> list[list[FairApplication]]:
+    """All lists of waiting applications below queues that have room."""
+    return list(_waiting_below(state.root))
+
+
+def _waiting_below(queue: FairQueue) -> Iterator[list[FairApplication]]:
+    if queue.running >= queue.max_running:
+        return
+    if queue.leaf:
+        if queue.waiting:
+            yield list(queue.waiting.values())
+        return
+    for child in queue.children.values():
+        yield from _waiting_below(child)
+
+
+def in_order_of_start(lists: list[list[FairApplication]]) -> Iterator[FairApplication]:
+    """Merge lists by the start of their first applications; an immediate repeat is left out."""
+    heap = [(one[0].start_order, index, 0) for index, one in enumerate(lists)]
+    heapify(heap)
+    previous: FairApplication | None = None
+    while heap:
+        _, index, place = heap[0]
+        application = lists[index][place]
+        if place + 1 < len(lists[index]):
+            heapreplace(heap, (lists[index][place + 1].start_order, index, place + 1))
+        else:
+            pop(heap)
+        if application is not previous:
+            previous = application
+            yield application
+
+
+def master_limit(state: "FairState", leaf: FairQueue) -> Resource | None:
+    """What all masters of a leaf may use together; None: no limit (11.1).
+
+    ceil(base x maxAMShare), where base is the leaf's fair share, and for types without a fair share
+    the smaller of what the cluster has free and the leaf's maximum. Example: a share of 10240 MB
+    and maxAMShare 0.2, which is 0.200000003 in 32 bits, give 2049 MB.
+    """
+    if abs(leaf.max_master_share + 1.0) < 0.0001:
+        return None
+    free = subtract(state.total, state.used)
+    base = (
+        share or min(available, maximum)
+        for share, available, maximum in zip(leaf.fair_share, free, leaf.max_share, strict=True)
+    )
+    return tuple(math.ceil(amount * leaf.max_master_share) for amount in base)
+
+
+def master_fits(state: "FairState", application: FairApplication) -> bool:
+    """Whether the next container of an application may be its master (11.2)."""
+    wanting = application.asks.wanting
+    leaf = application.leaf
+    assert leaf is not None
+    limit = master_limit(state, leaf)
+    if limit is None or not wanting:
+        return True
+    ask = wanting[0].anywhere
+    assert ask is not None
+    return fits(add(leaf.master_used, ask.resource), limit)
+
+
+def within_maximum(leaf: FairQueue, resource: Resource) -> bool:
+    """Whether one more container keeps the leaf and all above it within their maximums."""
+    return all(fits(add(queue.used, resource), queue.max_share) for queue in leaf.bounded)

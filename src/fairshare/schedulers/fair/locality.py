@@ -1,0 +1,103 @@
+"""Owns delay scheduling: how near a container must be, and when an ask gives up waiting for it.
+
+An ask accepts node-local containers first, then those of its racks, then any. It moves on after
+being passed over often enough (a part of the cluster's nodes), or long enough when continuous
+scheduling is on (spec/fair.md 10).
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fairshare.model.asks import AskKey
+from fairshare.model.events import Locality, OffersCounted
+from fairshare.schedulers.fair.applications import FairApplication
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.fair.state import FairState
+    from fairshare.schedulers.protocol import Step
+
+
+class Patience(NamedTuple):
+    """What one ask accepts, and how long it has waited."""
+
+    level: Locality
+    opportunities: int
+    since_ms: int
+
+
+class Patiences:
+    """The patience of all asks that are offered a node during one heartbeat.
+
+    Within the heartbeat it is kept here, and becomes one event for each ask at its end.
+    """
+
+    def __init__(self, state: "FairState", now_ms: int) -> None:
+        settings = state.settings
+        self._now_ms = now_ms
+        self._nodes = len(state.nodes)
+        self._by_time = settings.continuous_scheduling
+        if self._by_time:
+            self._waits_ms = (settings.locality_delay_node_ms, settings.locality_delay_rack_ms)
+            self.in_force = min(self._waits_ms) >= 0
+        else:
+            self._thresholds = (
+                min(settings.locality_threshold_node, 1.0),
+                min(settings.locality_threshold_rack, 1.0),
+            )
+            self.in_force = min(self._thresholds) >= 0
+        self._changed: dict[tuple[int, tuple[int, int]], Patience] = {}
+
+    def offered(self, application: FairApplication, key: AskKey) -> Locality:
+        """Count one more offer, and say what the ask accepts now."""
+        if not self.in_force:
+            return Locality.OFF_SWITCH
+        before = self._patience(application, key)
+        now = before._replace(opportunities=before.opportunities + 1)
+        now = self._by_waiting(application, now) if self._by_time else self._by_offers(now)
+        self._changed[application.id, key.order] = now
+        return now.level
+
+    def allocated(self, application: FairApplication, key: AskKey, level: Locality) -> None:
+        """A container nearer than what was accepted sets the ask back to that (10.4)."""
+        if not self.in_force:
+            return
+        before = self._patience(application, key)
+        if level < before.level:
+            self._changed[application.id, key.order] = before._replace(level=level)
+
+    def _patience(self, application: FairApplication, key: AskKey) -> Patience:
+        changed = self._changed.get((application.id, key.order))
+        return changed or Patience(key.level, key.opportunities, key.since_ms)
+
+    def _by_offers(self, now: Patience) -> Patience:
+        if now.level == Locality.OFF_SWITCH:
+            return now
+        threshold = self._thresholds[now.level]
+        if now.opportunities > self._nodes * threshold:
+            return Patience(Locality(now.level + 1), 0, self._now_ms)
+        return now
+
+    def _by_waiting(self, application: FairApplication, now: Patience) -> Patience:
+        if now.level == Locality.OFF_SWITCH:
+            return now
+        if now.level == Locality.NODE_LOCAL and not now.since_ms:
+            return now._replace(since_ms=self._now_ms or 1)
+        since_ms = now.since_ms or application.started_ms
+        if self._now_ms - since_ms > self._waits_ms[now.level]:
+            return Patience(Locality(now.level + 1), 0, self._now_ms)
+        return now
+
+    def record(self, step: "Step", state: "FairState") -> None:
+        """Make events of what has changed."""
+        for (number, order), patience in self._changed.items():
+            key = state.applications[number].asks.keys.get(order)
+            if key is not None and patience != (key.level, key.opportunities, key.since_ms):
+                step.emit(
+                    OffersCounted(
+                        number,
+                        *order,
+                        patience.opportunities,
+                        patience.level,
+                        patience.since_ms,
+                    )
+                )
+        self._changed.clear()

@@ -1,0 +1,181 @@
+"""Owns the three policies of the Fair Scheduler, each as a sort key and a division of shares.
+
+A key is a total order that ends in the sibling's rank: lower is served first (spec/fair.md 8).
+"""
+
+import math
+import struct
+from collections.abc import Callable
+from typing import Protocol
+
+from fairshare.model.resources import Resource
+from fairshare.schedulers.calculators import Calculator, dominant_calculator, memory_calculator
+from fairshare.schedulers.ordering import RANK_BITS, Entry
+
+
+class Sibling(Protocol):
+    """What a policy may look at."""
+
+    rank: int
+    used: Resource
+    weight: float
+    demand: Resource
+    min_share: Resource
+
+
+Key = Callable[[Sibling], Entry]
+
+_SCALE_BITS = 80
+_SCALE = 2.0**_SCALE_BITS
+# Bands of the one whole number: needy siblings, the others, those of weight 0, those that want
+# nothing. A value is at most 2^53 * 2^80, so the bands cannot touch.
+_NEEDY = -(1 << 200)
+_NO_WEIGHT = 1 << 200
+_NO_DEMAND = 1 << 300
+
+
+def fair_key(sibling: Sibling) -> int:
+    """Memory used per weight; who is below the minimum share first, by part of it (8.1).
+
+    The quotient is scaled by 2^80 and cut off: exact for the double that Hadoop compares, as long
+    as it is 0 or at least 2^-28. Example: 2048 MB at weight 2 stands before 1536 MB at weight 1.
+    """
+    used = sibling.used[0]
+    demand = sibling.demand[0]
+    if demand:
+        need = sibling.min_share[0]
+        if used < need:
+            need = min(need, demand)
+            if used < need:
+                return (_NEEDY + int(used / max(need, 1) * _SCALE)) << RANK_BITS | sibling.rank
+        band = 0
+    else:
+        band = _NO_DEMAND
+    weight = sibling.weight
+    if weight == 1.0:
+        return (band + (used << _SCALE_BITS)) << RANK_BITS | sibling.rank
+    if weight > 0.0:
+        return (band + int(used / weight * _SCALE)) << RANK_BITS | sibling.rank
+    return (band + _NO_WEIGHT + (used << _SCALE_BITS)) << RANK_BITS | sibling.rank
+
+
+def fifo_key(sibling: Sibling) -> int:
+    """The order of arrival alone (8.3)."""
+    return sibling.rank
+
+
+def drf_key(cluster: Resource) -> Key:
+    """The dominant share per weight, then the other shares; the needy first (8.2).
+
+    Example: of a cluster (8000, 8), who uses (4000, 3) stands before who uses (2000, 5).
+    With two types doubles are compared, with more 32-bit floats, as in Hadoop.
+    """
+    if len(cluster) == 2:
+        return _drf_key_of_two(*cluster)
+    return _drf_key_of_many(cluster)
+
+
+def _drf_key_of_two(memory: int, vcores: int) -> Key:
+    if not memory or not vcores:
+        return _drf_key_of_odd_cluster(memory, vcores)
+
+    def key(sibling: Sibling) -> Entry:
+        used = sibling.used
+        a = used[0] / memory
+        b = used[1] / vcores
+        minimum = sibling.min_share
+        if b > a:
+            if used[1] < minimum[1]:
+                return (0, used[1] / minimum[1], _divide(used[0], minimum[0]), sibling.rank)
+            a, b = b, a
+        elif used[0] < minimum[0]:
+            return (0, used[0] / minimum[0], _divide(used[1], minimum[1]), sibling.rank)
+        weight = sibling.weight
+        if weight == 1.0:
+            return (1, a, b, sibling.rank)
+        return (1, _divide(a, weight), _divide(b, weight), sibling.rank)
+
+    return key
+
+
+def _drf_key_of_odd_cluster(*cluster: int) -> Key:
+    """A cluster that has none of a type: its ratio is infinite, or not a number for 0 of 0."""
+
+    def key(sibling: Sibling) -> Entry:
+        used = sibling.used
+        minimum = sibling.min_share
+        ratios = [_divide(u, c) for u, c in zip(used, cluster, strict=True)]
+        order = sorted(range(len(ratios)), key=lambda i: (-ratios[i], i))
+        if used[order[0]] < minimum[order[0]]:
+            return (0, *(_divide(used[i], minimum[i]) for i in order), sibling.rank)
+        return (1, *(_divide(ratios[i], sibling.weight) for i in order), sibling.rank)
+
+    return key
+
+
+def _drf_key_of_many(cluster: Resource) -> Key:
+    def key(sibling: Sibling) -> Entry:
+        used = sibling.used
+        minimum = sibling.min_share
+        ratios = [_single(_divide(u, c)) for u, c in zip(used, cluster, strict=True)]
+        order = sorted(range(len(ratios)), key=lambda i: (-ratios[i], i))
+        if used[order[0]] < minimum[order[0]]:
+            parts = (_single(_divide(used[i], minimum[i])) for i in order)
+            return (0, *parts, sibling.rank)
+        parts = (_single(_divide(ratios[i], sibling.weight)) for i in order)
+        return (1, *parts, sibling.rank)
+
+    return key
+
+
+def _divide(a: float, b: float) -> float:
+    # What is not a number in Hadoop (0 / 0) compares equal to everything there, which no order can
+    # do; standing with the infinite ones it is equal to them at least.
+    return a / b if b else math.inf
+
+
+def _single(value: float) -> float:
+    """Rounded to 32 bits."""
+    if math.isinf(value):
+        return value
+    rounded: float = struct.unpack("f", struct.pack("f", value))[0]
+    return rounded
+
+
+class Policy:
+    """A policy by name: its key, its calculator, and which types it divides.
+
+    `shared_types(n)` is how many of n types get shares: fair looks at memory alone.
+    """
+
+    __slots__ = ("calculator", "leaf_only", "name", "title")
+
+    def __init__(self, name: str, title: str, calculator: Calculator, leaf_only: bool) -> None:
+        self.name = name
+        self.title = title
+        self.calculator = calculator
+        self.leaf_only = leaf_only
+
+    def key(self, cluster: Resource) -> tuple[Key, bool]:
+        """The sort key for a cluster of this size, and whether it is a whole number."""
+        if self.name == "drf":
+            return drf_key(cluster), False
+        return (fifo_key if self.name == "fifo" else fair_key), True
+
+    def shared_types(self, types: int) -> int:
+        """How many types are divided: 1 for fair, all for drf, 0 for fifo."""
+        return {"fair": 1, "fifo": 0}.get(self.name, types)
+
+    def allows_child(self, child: "Policy") -> bool:
+        """Whether a parent with this policy may have a child with that one (8.5)."""
+        if self.name == "fifo":
+            return False
+        return not (self.name == "fair" and child.name == "drf")
+
+
+POLICIES = {
+    "fair": Policy("fair", "fair", memory_calculator, leaf_only=False),
+    "fifo": Policy("fifo", "FIFO", memory_calculator, leaf_only=True),
+    "drf": Policy("drf", "DRF", dominant_calculator, leaf_only=False),
+}
+"""The policies by the name in the allocation file. A new one is one entry here."""

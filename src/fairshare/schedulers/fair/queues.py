@@ -1,0 +1,151 @@
+"""Owns the Fair Scheduler's queue: its settings in force, its shares, its children in order.
+
+Decides nothing; `state.py` of this room changes it.
+"""
+
+from typing import Any
+
+from fairshare.model.queues import Queue
+from fairshare.model.resources import Resource, fits, largest, smallest
+from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.schedulers.fair.policies import POLICIES, Policy, fair_key
+from fairshare.schedulers.fair.settings import NEVER_MS, NO_LIMIT, Amount
+from fairshare.schedulers.ordering import Entry, Order
+
+
+class FairQueue(Queue[FairApplication]):
+    """A queue among its siblings.
+
+    Shares and demand are those of the last update (`steady_fair_share`: of the last change of
+    nodes, queues or file). `asking` counts the children, or applications, that stand in `order` or
+    are put aside for the moment. `path` is the queue and all above it, root last; `bounded` those
+    of them that have a maximum.
+    """
+
+    __slots__ = (
+        "allow_preemption",
+        "asking",
+        "assigned",
+        "bounded",
+        "children",
+        "could_reserve",
+        "created_ms",
+        "demand",
+        "demand_sum",
+        "entry",
+        "fair_share",
+        "fair_share_threshold",
+        "fair_share_timeout_ms",
+        "last_at_min_share_ms",
+        "master_used",
+        "max_amount",
+        "max_child_amount",
+        "max_container",
+        "max_master_share",
+        "max_running",
+        "max_share",
+        "min_share",
+        "min_share_timeout_ms",
+        "order",
+        "parent",
+        "path",
+        "policy",
+        "preempted",
+        "rank",
+        "running",
+        "shares_stale",
+        "sizes",
+        "sizes_stale",
+        "smallest_size",
+        "steady_fair_share",
+        "waiting",
+        "weight",
+    )
+
+    def __init__(
+        self, name: str, leaf: bool, dynamic: bool, parent: "FairQueue | None", types: int
+    ) -> None:
+        super().__init__(name, leaf, dynamic, types)
+        nothing: Resource = (0,) * types
+        self.parent = parent
+        self.children: dict[str, FairQueue] = {}
+        self.path: tuple[FairQueue, ...] = (self, *(parent.path if parent else ()))
+        self.bounded: tuple[FairQueue, ...] = ()
+        # In force from the configuration.
+        self.policy: Policy = POLICIES["fair"]
+        self.weight = 1.0
+        self.min_share = nothing
+        self.max_amount: Amount | None = None  # None: unbounded
+        self.max_child_amount: Amount | None = None
+        self.max_share: Resource = nothing
+        self.max_container: Resource | None = None
+        self.max_running = NO_LIMIT
+        self.max_master_share = 0.5
+        self.min_share_timeout_ms = NEVER_MS
+        self.fair_share_timeout_ms = NEVER_MS
+        self.fair_share_threshold = 0.5
+        self.allow_preemption = True
+        # Computed.
+        self.rank = 0
+        self.entry: Entry | None = None
+        self.order: Order[Any] = Order(fair_key, True)  # of queues, or of applications
+        self.asking = 0
+        self.running = 0
+        self.waiting: dict[int, FairApplication] = {}  # of a leaf, in the order of arrival
+        self.assigned: dict[int, None] = {}  # accepted, without an attempt yet
+        self.demand = nothing
+        self.demand_sum = nothing
+        self.fair_share = nothing
+        self.steady_fair_share = nothing
+        self.shares_stale = True
+        self.master_used = nothing
+        self.sizes: dict[Resource, int] = {}  # pending sizes of all below, and how often
+        self.sizes_stale = False
+        self.smallest_size: Resource | None = None
+        self.could_reserve = False
+        self.created_ms = 0
+        self.last_at_min_share_ms = 0
+        self.preempted = 0
+
+    def resolve_maximum(self, cluster: Resource, unbounded: Resource) -> None:
+        """The maximum for this cluster; a larger minimum wins (spec/fair.md 3.3)."""
+        maximum = unbounded if self.max_amount is None else self.max_amount.resolve(cluster)
+        self.max_share = largest(maximum, self.min_share)
+
+    def count_size(self, size: Resource, change: int) -> None:
+        """One more, or one less, pending ask of this size here and above."""
+        for queue in self.path:
+            sizes = queue.sizes
+            count = sizes.get(size, 0) + change
+            if count:
+                sizes[size] = count
+                if count == change:
+                    queue.sizes_stale = True
+            else:
+                del sizes[size]
+                queue.sizes_stale = True
+
+    def might_take(self, room: Resource, reservable: Resource) -> bool:
+        """Whether a pending ask below might fit `room`, or be large enough to reserve a node.
+
+        False is certain, True is not: only the smallest amounts of all asks are looked at.
+        """
+        if self.sizes_stale:
+            self.sizes_stale = False
+            least: Resource | None = None
+            self.could_reserve = False
+            for size in self.sizes:
+                least = size if least is None else smallest(least, size)
+                if any(s >= r for s, r in zip(size, reservable, strict=True)):
+                    self.could_reserve = True
+            self.smallest_size = least
+        if self.smallest_size is None:
+            return False
+        return self.could_reserve or fits(self.smallest_size, room)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is in it, so that it may be removed (spec/fair.md 2.4.3)."""
+        if self.leaf:
+            return not self.applications and not self.assigned
+        return all(child.empty for child in self.children.values())

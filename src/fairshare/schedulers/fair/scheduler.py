@@ -1,0 +1,311 @@
+"""Owns the Fair Scheduler as the resource manager calls it; the rules are in the files beside."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from fairshare.model.applications import Application
+from fairshare.model.events import (
+    ApplicationAdmitted,
+    ApplicationMoved,
+    AttemptEnded,
+    AttemptStarted,
+    ConfigurationLoaded,
+    QueuesConfigured,
+    SharesUpdated,
+)
+from fairshare.model.identifiers import ApplicationId
+from fairshare.model.inputs import SubmitApplication
+from fairshare.model.queues import full_name
+from fairshare.model.resources import Resource, ResourceTypes, add, fits, smallest
+from fairshare.placement.policy import derived_rules, place
+from fairshare.placement.rule import Misplaced, Request
+from fairshare.schedulers.fair import limits, sharing, tree, views
+from fairshare.schedulers.fair.access import may_submit
+from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.schedulers.fair.assignment import Heartbeat
+from fairshare.schedulers.fair.queues import FairQueue
+from fairshare.schedulers.fair.settings import FairSettings
+from fairshare.schedulers.fair.state import FairState
+from fairshare.schedulers.normalisation import normalise
+from fairshare.schedulers.protocol import Refusal, Step
+from fairshare.schedulers.views import ApplicationView, QueueView
+
+
+class FairScheduler:
+    """YARN's Fair Scheduler (spec/fair.md)."""
+
+    name = "fair"
+
+    def __init__(self, types: ResourceTypes) -> None:
+        self._state = FairState(types)
+
+    @property
+    def state(self) -> FairState:
+        """The cluster; only events change it."""
+        return self._state
+
+    @property
+    def master_attempts(self) -> int:
+        """How often a master may fail, the first time included."""
+        return self._state.settings.master_max_attempts
+
+    # Configuration and queues.
+
+    def load(self, step: Step, settings: bytes, epoch_ms: int) -> None:
+        """Take settings over, at the start or at a reload."""
+        state = self._state
+        try:
+            new = msgspec.json.decode(settings, type=FairSettings)
+        except msgspec.ValidationError as error:
+            raise Refusal("invalid-settings", f"settings of another scheduler: {error}") from error
+        if new.types != state.types:
+            raise Refusal(
+                "resource-types-changed",
+                f"resource types cannot change while running (they are {state.types.names})",
+            )
+        before = frozenset(state.settings.allocations.queues)
+        step.emit(ConfigurationLoaded(settings, epoch_ms))
+        step.emit(QueuesConfigured(tree.policies_to_change(state)))
+        tree.follow_configuration(state, step, before)
+        self._admit(step, limits.candidates_after_reload(state), None)
+
+    def tidy(self, step: Step) -> None:
+        """Remove empty queues that no file names; try conversions that wait."""
+        tree.tidy(self._state, step)
+
+    def configured(self, name: str) -> bool:
+        """Whether the file names a queue, and it exists."""
+        queue = self._state.queues.get(name)
+        return queue is not None and not queue.dynamic
+
+    def is_leaf(self, name: str) -> bool:
+        """Whether a queue exists, as a leaf."""
+        queue = self._state.queues.get(name)
+        return queue is not None and queue.leaf
+
+    # Applications.
+
+    def place(self, step: Step, submission: SubmitApplication) -> tuple[str, int]:
+        """Choose, and make, the queue; all applications have the priority 0 (13.1, 13.7)."""
+        settings = self._state.settings
+        if submission.recovering:
+            return self._place_recovering(step, full_name(submission.queue)), 0
+        rules = settings.allocations.rules or derived_rules(
+            user_as_default=settings.user_as_default_queue,
+            allow_undeclared=settings.allow_undeclared_pools,
+        )
+        request = Request(submission.user, submission.groups, submission.queue or "default")
+        try:
+            name = place(rules, request, self)
+        except Misplaced as refusal:
+            raise Refusal("rejected-by-placement", str(refusal)) from refusal
+        user, groups = submission.user, submission.groups
+        if settings.acl_enabled and not may_submit(settings.allocations, name, user, groups):
+            raise Refusal(
+                "access-denied", f"User {user} does not have permission to submit to {name}"
+            )
+        masters = () if submission.master is None else (submission.master,)
+        self._check_sizes(masters, self.maximum_allocation(step.now_ms, name), name)
+        leaf = tree.get_or_create(self._state, step, name, leaf=True)
+        if leaf is None:
+            raise Refusal("not-a-leaf-queue", f"{name} is not a leaf queue")
+        if not may_submit(settings.allocations, name, user, groups):
+            raise Refusal(
+                "access-denied",
+                f"User {user} cannot submit applications to queue {name}",
+            )
+        self._check_zero(leaf, masters)
+        return name, 0
+
+    def _place_recovering(self, step: Step, name: str) -> str:
+        leaf = tree.get_or_create(self._state, step, name, leaf=True)
+        if leaf is None:
+            leaf = tree.get_or_create(self._state, step, "root.recovery", leaf=True)
+        assert leaf is not None
+        return leaf.name
+
+    def start_attempt(self, step: Step, application: Application, attempt: int) -> None:
+        """Put an attempt into its queue, runnable or waiting."""
+        leaf = self._state.queues[application.queue]
+        runnable = limits.may_run(self._state, application.user, leaf)
+        step.emit(AttemptStarted(application.id, attempt, runnable))
+
+    def end_attempt(self, step: Step, application: Application, *, failed: bool = False) -> None:
+        """Take an attempt out, and let those start that waited for it."""
+        was_runnable = application.runnable
+        leaf = self._state.queues[application.queue]
+        step.emit(AttemptEnded(application.id, failed))
+        if was_runnable:
+            self._admit_after_leaving(step, leaf, application.user)
+
+    def _admit_after_leaving(self, step: Step, leaf: FairQueue, user: str) -> None:
+        lists = limits.candidates_after_leaving(self._state, leaf, user)
+        self._admit(step, lists, len(lists))
+
+    def _admit(self, step: Step, lists: list[list[FairApplication]], most: int | None) -> None:
+        admitted = 0
+        for application in limits.in_order_of_start(lists):
+            if most is not None and admitted >= most:
+                return
+            leaf = application.leaf
+            if leaf is None or application.runnable:
+                continue
+            if limits.may_run(self._state, application.user, leaf):
+                step.emit(ApplicationAdmitted(application.id))
+                admitted += 1
+
+    def move(self, step: Step, application: Application, queue: str) -> None:
+        """Put an application into another leaf (13.4)."""
+        state = self._state
+        mover = state.applications[application.id]
+        source = mover.leaf
+        target = state.queues.get(full_name(queue))
+        if target is None or not target.leaf:
+            raise Refusal("unknown-queue", f"Target queue {queue} not found or is not a leaf queue")
+        if source is None:
+            raise Refusal("not-running", f"application {application.id} has no running attempt")
+        if target is source:
+            return
+        runnable = limits.may_run(state, mover.user, target)
+        if mover.runnable:
+            self._check_move(mover, source, target)
+            if not runnable:
+                raise Refusal(
+                    "move-exceeds-limit",
+                    f"Moving the application to {target.name} would exceed a limit on running"
+                    " applications that it counts against itself",
+                )
+        was_runnable = mover.runnable
+        step.emit(ApplicationMoved(mover.id, target.name, runnable))
+        if was_runnable:
+            self._admit_after_leaving(step, source, mover.user)
+
+    def _check_move(self, mover: FairApplication, source: FairQueue, target: FairQueue) -> None:
+        for queue in target.path:
+            if queue in source.path:
+                return
+            if queue.running == queue.max_running:
+                raise Refusal(
+                    "move-exceeds-limit",
+                    f"Moving the application to {target.name} would violate the maxRunningApps"
+                    f" of queue {queue.name} ({queue.max_running})",
+                )
+            if not fits(add(queue.used, mover.used), queue.max_share):
+                raise Refusal(
+                    "move-exceeds-limit",
+                    f"Moving the application to {target.name} would violate the maxShare"
+                    f" of queue {queue.name}",
+                )
+
+    def set_priority(self, step: Step, application: Application, priority: int) -> None:
+        """The Fair Scheduler knows no priorities of applications."""
+        raise Refusal(
+            "not-supported", "Update application priority is not supported in Fair Scheduler"
+        )
+
+    # Sizes of containers.
+
+    def maximum_allocation(self, now_ms: int, queue: str) -> Resource:
+        """The largest container that a queue may have (3.5).
+
+        Some seconds after the start no more than the largest nodes have, in each type by itself.
+        """
+        state = self._state
+        maximum = state.settings.maximum_allocation
+        up_ms = now_ms - (state.started_ms or 0)
+        if state.nodes and up_ms > state.settings.maximum_override_delay_ms:
+            maximum = smallest(maximum, state.largest_node())
+        found = state.queues.get(queue)
+        own = found.max_container if found is not None else self._inherited_container(queue)
+        return maximum if own is None else smallest(maximum, own)
+
+    def _inherited_container(self, queue: str) -> Resource | None:
+        allocations = self._state.settings.allocations.queues
+        while queue:
+            settings = allocations.get(queue)
+            if settings is not None and settings.max_container is not None:
+                return settings.max_container
+            queue = queue.rpartition(".")[0]
+        return None
+
+    def validate(self, step: Step, queue: str, resources: Sequence[Resource]) -> None:
+        """A container larger than the queue's maximum, or of a type it may not have, is refused."""
+        self._check_sizes(resources, self.maximum_allocation(step.now_ms, queue), queue)
+        self._check_zero(self._state.queues[queue], resources)
+
+    def _check_sizes(self, resources: Sequence[Resource], maximum: Resource, queue: str) -> None:
+        names = self._state.types.names
+        for resource in resources:
+            for name, amount, most in zip(names, resource, maximum, strict=True):
+                if amount < 0:
+                    raise Refusal(
+                        "invalid-resource-request",
+                        f"Invalid resource request, requested {name}={amount} is below 0",
+                    )
+                if amount > most:
+                    raise Refusal(
+                        "invalid-resource-request",
+                        f"Invalid resource request, requested {name}={amount} is more than the"
+                        f" largest container of queue {queue} may have, {name}={most}",
+                    )
+
+    def _check_zero(self, leaf: FairQueue, resources: Sequence[Resource]) -> None:
+        for resource in resources:
+            for name, amount, most in zip(
+                self._state.types.names, resource, leaf.max_share, strict=True
+            ):
+                if amount > 0 and most == 0:
+                    raise Refusal(
+                        "zero-resource-queue",
+                        f"Queue {leaf.name} has zero amount of resource {name}, but the request"
+                        f" needs {amount}",
+                    )
+
+    def normalise(self, step: Step, queue: str, resource: Resource) -> Resource:
+        """At least the minimum, rounded up to the increment, at most the maximum (3.4)."""
+        settings = self._state.settings
+        return normalise(
+            resource,
+            settings.minimum_allocation,
+            settings.increment_allocation,
+            self.maximum_allocation(step.now_ms, queue),
+        )
+
+    # Time.
+
+    def node_changed(self, step: Step) -> None:
+        """Shares follow at the next update."""
+
+    def beat(self, step: Step, node: str) -> None:
+        """Assign containers on a node."""
+        found = self._state.nodes.get(node)
+        if found is not None:
+            Heartbeat(self._state, step, found).run()
+
+    def update(self, step: Step) -> None:
+        """Demand and fair shares."""
+        if sharing.update_due(self._state):
+            step.emit(SharesUpdated())
+
+    def preempt(self, step: Step) -> None:
+        """Kill what is due."""
+
+    def next_deadline_ms(self) -> int | None:
+        """Nothing happens by itself without preemption."""
+        return None
+
+    def update_due(self) -> bool:
+        """Whether an update would change anything."""
+        return sharing.update_due(self._state)
+
+    # What is shown.
+
+    def queue_views(self) -> list[QueueView]:
+        """All queues, root first, parents before children."""
+        sharing.settle_steady_shares(self._state)
+        return views.queue_views(self._state)
+
+    def application_view(self, application: ApplicationId) -> ApplicationView:
+        """One application; raises KeyError."""
+        return views.application_view(self._state, self._state.applications[application])

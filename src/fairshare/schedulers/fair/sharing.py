@@ -1,0 +1,152 @@
+"""Owns demand and fair shares: what Hadoop's update pass computes, only where something changed.
+
+Demand goes up the tree, shares go down it (spec/fair.md 7). Steady shares ignore who is active.
+"""
+
+from typing import TYPE_CHECKING
+
+from fairshare.model.resources import Resource, add, smallest, subtract
+from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.schedulers.fair.queues import FairQueue
+from fairshare.schedulers.shares import Claim, fair_shares
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.fair.state import FairState
+
+
+def update_due(state: "FairState") -> bool:
+    """Whether an update would change anything."""
+    return bool(state.changed or state.stale_demand or state.shares_stale)
+
+
+def update(state: "FairState") -> None:
+    """Demand, then fair shares, then the places in the orders that follow from them."""
+    _update_demand(state)
+    _update_shares(state)
+    state.changed.clear()
+    state.stale_demand.clear()
+    state.shares_stale = False
+
+
+def _update_demand(state: "FairState") -> None:
+    by_size = state.settings.size_based_weight
+    for number in state.changed:
+        application = state.applications[number]
+        leaf = application.leaf
+        if leaf is None:
+            continue
+        demand = add(application.used, application.asks.pending)
+        if demand != application.demand:
+            leaf.demand_sum = add(leaf.demand_sum, subtract(demand, application.demand))
+            application.demand = demand
+            state.stale_demand[leaf.name] = None
+        if by_size:
+            _weigh(application)
+            leaf.shares_stale = state.shares_stale = True
+        state.reconsider(application)
+    stale = sorted(
+        (state.queues[name] for name in state.stale_demand if name in state.queues),
+        key=lambda queue: -len(queue.path),
+    )
+    seen = {queue.name for queue in stale}
+    for queue in stale:  # grows: a queue above comes behind all that are deeper
+        demand = smallest(queue.max_share, queue.demand_sum)
+        if not queue.leaf:  # Hadoop's parents report memory and vcores alone
+            demand = demand[:2] + (0,) * (len(demand) - 2)
+        if demand == queue.demand:
+            continue
+        parent = queue.parent
+        if parent is not None:
+            parent.demand_sum = add(parent.demand_sum, subtract(demand, queue.demand))
+            if parent.name not in seen:
+                seen.add(parent.name)
+                _insert_by_depth(stale, parent)
+        queue.demand = demand
+        if queue.entry is not None and parent is not None:
+            parent.order.moved(queue)
+
+
+def _insert_by_depth(stale: list[FairQueue], queue: FairQueue) -> None:
+    place = len(stale)
+    while place and len(stale[place - 1].path) < len(queue.path):
+        place -= 1
+    stale.insert(place, queue)
+
+
+def _weigh(application: FairApplication) -> None:
+    """Size-based weight: log2(1 + memory demand)."""
+    import math
+
+    application.weight = math.log1p(application.demand[0]) / math.log(2)
+
+
+def _update_shares(state: "FairState") -> None:
+    root = state.root
+    if root.fair_share != state.total:
+        root.fair_share = state.total
+        root.shares_stale = True
+    if state.shares_stale:
+        _share_below(root)
+
+
+def _share_below(queue: FairQueue) -> None:
+    """Divide a queue's share where its inputs changed, and go on below."""
+    if queue.shares_stale:
+        queue.shares_stale = False
+        if queue.leaf:
+            _share_among_applications(queue)
+            return
+        children = list(queue.children.values())
+        shares = [child.fair_share for child in children]
+        for index in range(queue.policy.shared_types(len(queue.fair_share))):
+            claims = [
+                Claim(c.weight, c.min_share[index], c.max_share[index], c.running > 0)
+                for c in children
+            ]
+            divided = fair_shares(queue.fair_share[index], claims)
+            shares = [_with(s, index, d) for s, d in zip(shares, divided, strict=True)]
+        for child, share in zip(children, shares, strict=True):
+            if share != child.fair_share:
+                child.fair_share = share
+                child.shares_stale = True
+    for child in queue.children.values():
+        _share_below(child)
+
+
+def _share_among_applications(leaf: FairQueue) -> None:
+    runnable = [a for a in leaf.applications.values() if a.runnable]
+    if not runnable:
+        return
+    if leaf.policy.name == "fifo":  # the first one has it all, the others keep what they had
+        first = min(runnable, key=lambda application: application.start_order)
+        first.fair_share = leaf.fair_share
+        return
+    for index in range(leaf.policy.shared_types(len(leaf.fair_share))):
+        maximum = 2**63 - 1
+        claims = [Claim(a.weight, 0, maximum) for a in runnable]
+        divided = fair_shares(leaf.fair_share[index], claims)
+        for application, share in zip(runnable, divided, strict=True):
+            if application.fair_share[index] != share:
+                application.fair_share = _with(application.fair_share, index, share)
+
+
+def _with(resource: Resource, index: int, amount: int) -> Resource:
+    return (*resource[:index], amount, *resource[index + 1 :])
+
+
+def settle_steady_shares(state: "FairState") -> None:
+    """Compute the steady shares if they are due (spec/fair.md 7.4)."""
+    if not state.steady_stale:
+        return
+    state.steady_stale = False
+    root = state.root
+    root.steady_fair_share = state.total
+    parents = [root]
+    for queue in parents:  # grows
+        children = list(queue.children.values())
+        for index in range(queue.policy.shared_types(len(state.total))):
+            claims = [Claim(c.weight, c.min_share[index], c.max_share[index]) for c in children]
+            divided = fair_shares(queue.steady_fair_share[index], claims)
+            for child, share in zip(children, divided, strict=True):
+                child.steady_fair_share = _with(child.steady_fair_share, index, share)
+        parents.extend(child for child in children if not child.leaf)

@@ -1,0 +1,396 @@
+"""Owns the Fair Scheduler's state: what events change beyond the common, and the orders kept by it.
+
+The orders (who is served next) follow from the state and are kept with it, in the same handlers.
+Nothing here decides anything: shares and demand are computed when an event says so.
+"""
+
+from fairshare.model.events import (
+    ApplicationAdmitted,
+    ApplicationMoved,
+    ApplicationSubmitted,
+    AsksChanged,
+    AttemptEnded,
+    AttemptStarted,
+    ConfigurationLoaded,
+    ContainerAllocated,
+    ContainerCompleted,
+    ExitCode,
+    NodeAdded,
+    NodeRemoved,
+    NodeTotalChanged,
+    QueueConversionPending,
+    QueueCreated,
+    QueueRemoved,
+    QueuesConfigured,
+    SharesUpdated,
+)
+from fairshare.model.identifiers import ApplicationId, application_of
+from fairshare.model.inputs import SubmitApplication
+from fairshare.model.queues import ROOT, parent_name
+from fairshare.model.resources import Resource, ResourceTypes, add, largest, subtract
+from fairshare.model.state import ClusterState
+from fairshare.schedulers.fair import configuration, sharing
+from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.schedulers.fair.queues import FairQueue
+from fairshare.schedulers.fair.settings import FairSettings
+from fairshare.schedulers.ordering import Order
+
+
+class FairState(ClusterState[FairQueue, FairApplication]):
+    """The cluster as the Fair Scheduler sees it.
+
+    `changed` holds the applications whose demand may differ from the last update's;
+    `steady_stale` says that steady shares must be computed before they are read.
+    """
+
+    def __init__(self, types: ResourceTypes) -> None:
+        super().__init__(types)
+        self.settings = FairSettings(types=types)
+        self.changed: dict[ApplicationId, None] = {}
+        self.stale_demand: dict[str, None] = {}  # queues whose demand must be added up again
+        self.shares_stale = True
+        self.steady_stale = True
+        self.starts = 0
+        self.user_running: dict[str, int] = {}
+        self.user_waiting: dict[str, dict[ApplicationId, FairApplication]] = {}
+        self.reservable: Resource = types.none
+        self.conversions: dict[str, bool] = {}  # waiting; whether it shall be a leaf
+        self.started_ms: int | None = None
+        self._largest_node: Resource | None = None
+        self.handlers.update(
+            {
+                QueuesConfigured: self._queues_configured,
+                QueueConversionPending: self._queue_conversion_pending,
+                SharesUpdated: self._shares_updated,
+            }
+        )
+
+    @property
+    def root(self) -> FairQueue:
+        """The queue above all others."""
+        return self.queues[ROOT]
+
+    def new_queue(self, name: str, leaf: bool, dynamic: bool) -> FairQueue:
+        """A queue with the settings in force, and its place in the tree."""
+        parent = self.queues.get(parent_name(name))
+        queue = FairQueue(name, leaf, dynamic, parent, len(self.none))
+        configuration.configure(self, queue)
+        if parent is not None:
+            parent.children[name] = queue
+            parent.shares_stale = True
+            self._renumber(parent)
+        return queue
+
+    def new_application(
+        self,
+        number: ApplicationId,
+        submission: SubmitApplication,
+        queue: str,
+        priority: int,
+        now_ms: int,
+    ) -> FairApplication:
+        """An application without an attempt."""
+        return FairApplication(number, submission, queue, priority, now_ms, len(self.none))
+
+    def ancestry(self, queue: str) -> tuple[FairQueue, ...]:
+        """A queue and all above it."""
+        return self.queues[queue].path
+
+    # Configuration, nodes, queues.
+
+    def _configuration_loaded(self, now_ms: int, event: ConfigurationLoaded) -> None:
+        self.settings = configuration.decode(event.settings)
+        self.reservable = configuration.reservation_threshold(self.settings)
+        if self.started_ms is None:
+            self.started_ms = now_ms
+        super()._configuration_loaded(now_ms, event)
+
+    def _queues_configured(self, now_ms: int, event: QueuesConfigured) -> None:
+        for queue in self.queues.values():
+            configuration.configure(self, queue, policy=queue.name in event.policies)
+            self.stale_demand[queue.name] = None
+        for queue in self.queues.values():
+            self.reorder_all(queue)
+        self.shares_stale = self.steady_stale = True
+
+    def _queue_conversion_pending(self, now_ms: int, event: QueueConversionPending) -> None:
+        if event.pending:
+            self.conversions[event.queue] = event.leaf
+        else:
+            self.conversions.pop(event.queue, None)
+
+    def _queue_created(self, now_ms: int, event: QueueCreated) -> None:
+        super()._queue_created(now_ms, event)
+        queue = self.queues[event.queue]
+        queue.created_ms = queue.last_at_min_share_ms = now_ms
+        self.shares_stale = self.steady_stale = True
+
+    def _queue_removed(self, now_ms: int, event: QueueRemoved) -> None:
+        sharing.settle_steady_shares(self)  # Hadoop does not compute them anew for a removal
+        queue = self.queues[event.queue]
+        parent = queue.parent
+        assert parent is not None
+        del parent.children[event.queue]
+        parent.order.forget(queue)
+        parent.demand_sum = subtract(parent.demand_sum, queue.demand)
+        self.stale_demand[parent.name] = None
+        parent.shares_stale = self.shares_stale = True
+        super()._queue_removed(now_ms, event)
+
+    def _node_added(self, now_ms: int, event: NodeAdded) -> None:
+        super()._node_added(now_ms, event)
+        self._total_changed()
+
+    def _node_removed(self, now_ms: int, event: NodeRemoved) -> None:
+        super()._node_removed(now_ms, event)
+        self._total_changed()
+
+    def _node_total_changed(self, now_ms: int, event: NodeTotalChanged) -> None:
+        super()._node_total_changed(now_ms, event)
+        self._total_changed()
+
+    def largest_node(self) -> Resource:
+        """The most that a node offers, in each type by itself."""
+        if self._largest_node is None:
+            biggest = self.none
+            for node in self.nodes.values():
+                biggest = largest(biggest, node.total)
+            self._largest_node = biggest
+        return self._largest_node
+
+    def _total_changed(self) -> None:
+        self._largest_node = None
+        self.shares_stale = self.steady_stale = True
+        self.root.shares_stale = True
+        for queue in self.queues.values():
+            amount = queue.max_amount
+            if amount is not None and amount.fractions is not None:
+                queue.resolve_maximum(self.total, self.types.unbounded)
+                self.stale_demand[queue.name] = None
+                if queue.parent is not None:
+                    queue.parent.shares_stale = True
+            if queue.policy.name == "drf":
+                self.reorder_all(queue)
+
+    # Orders.
+
+    def reorder_all(self, queue: FairQueue) -> None:
+        """Compute the keys of a queue's children anew (other cluster, policy or settings)."""
+        queue.order.key, queue.order.whole_numbers = queue.policy.key(self.total)
+        queue.order.refresh()
+
+    def _renumber(self, queue: FairQueue) -> None:
+        """Siblings that are equal are served by name."""
+        children = [queue.children[name] for name in sorted(queue.children)]
+        queue.order.renumber(children)
+
+    def rank(self, application: FairApplication) -> None:
+        """Give an application its place among its leaf's, by start."""
+        leaf = application.leaf
+        assert leaf is not None
+        order: Order[FairApplication] = leaf.order
+        last = next((a for a in reversed(order.members) if a is not None), None)
+        if last is None or last.start_order < application.start_order:
+            if len(order.members) > 2 * len(leaf.applications) + 64:
+                order.renumber([a for a in order.members if a is not None])
+            order.append(application)
+            return
+        entry = application.entry
+        standing = [a for a in order.members if a is not None] + [application]
+        order.renumber(sorted(standing, key=lambda a: a.start_order))
+        application.entry = entry
+
+    def reconsider(self, application: FairApplication) -> None:
+        """Let an application enter, leave or move in its leaf's order, as its state says."""
+        leaf = application.leaf
+        if leaf is None:
+            return
+        wanting = application.asks.wanting
+        if len(wanting) != len(application.counted_sizes) or not application.runnable:
+            self.count_sizes(application)
+        if wanting and application.runnable and application.demand != application.used:
+            leaf.order.moved(application)
+            if not application.asking:
+                application.asking = True
+                self._more_asking(leaf, 1)
+        elif application.asking:
+            leaf.order.leave(application)
+            application.asking = False
+            self._more_asking(leaf, -1)
+
+    def _more_asking(self, queue: FairQueue, change: int) -> None:
+        queue.asking += change
+        parent = queue.parent
+        if parent is None:
+            return
+        if change > 0 and queue.asking == 1:
+            parent.order.moved(queue)
+            self._more_asking(parent, 1)
+        elif change < 0 and queue.asking == 0:
+            parent.order.leave(queue)
+            self._more_asking(parent, -1)
+
+    def count_sizes(self, application: FairApplication) -> None:
+        """Keep the queues' table of pending sizes right for one application."""
+        sizes: list[Resource] = []
+        leaf = application.leaf
+        assert leaf is not None
+        if application.runnable:
+            for key in application.asks.wanting:
+                assert key.anywhere is not None
+                sizes.append(key.anywhere.resource)
+                for place in key.places.values():
+                    if place.resource != key.anywhere.resource:
+                        sizes.append(place.resource)
+        counted = tuple(sizes)
+        if counted != application.counted_sizes:
+            for size in counted:
+                leaf.count_size(size, 1)
+            for size in application.counted_sizes:
+                leaf.count_size(size, -1)
+            application.counted_sizes = counted
+
+    # Containers.
+
+    def _container_allocated(self, now_ms: int, event: ContainerAllocated) -> None:
+        super()._container_allocated(now_ms, event)
+        application = self.applications[event.application]
+        leaf = application.leaf
+        assert leaf is not None
+        if not application.master_running and application.submission.master is not None:
+            application.master_running = True
+            application.master_charged = event.resource
+            leaf.master_used = add(leaf.master_used, event.resource)
+        self._usage_changed(application, leaf)
+
+    def _container_completed(self, now_ms: int, event: ContainerCompleted) -> None:
+        super()._container_completed(now_ms, event)
+        application = self.applications[application_of(event.container)]
+        application.to_preempt.pop(event.container, None)
+        self.changed[application.id] = None
+        leaf = application.leaf
+        assert leaf is not None
+        if event.exit_code == ExitCode.PREEMPTED:
+            for queue in leaf.path:
+                queue.preempted += 1
+        self._usage_changed(application, leaf)
+
+    def _usage_changed(self, application: FairApplication, leaf: FairQueue) -> None:
+        self.reconsider(application)
+        for queue in leaf.path:
+            if queue.entry is not None:
+                queue.parent.order.moved(queue)  # type: ignore[union-attr]
+
+    # Applications.
+
+    def _application_submitted(self, now_ms: int, event: ApplicationSubmitted) -> None:
+        super()._application_submitted(now_ms, event)
+        self.queues[event.queue].assigned[event.application] = None
+
+    def _attempt_started(self, now_ms: int, event: AttemptStarted) -> None:
+        super()._attempt_started(now_ms, event)
+        application = self.applications[event.application]
+        leaf = self.queues[application.queue]
+        leaf.assigned.pop(event.application, None)
+        application.leaf = leaf
+        self.starts += 1
+        application.start_order = self.starts
+        application.last_at_fair_share_ms = now_ms
+        self.rank(application)
+        self._count_running(application, event.runnable)
+        self.changed[application.id] = None
+
+    def _application_admitted(self, now_ms: int, event: ApplicationAdmitted) -> None:
+        super()._application_admitted(now_ms, event)
+        application = self.applications[event.application]
+        assert application.leaf is not None
+        del application.leaf.waiting[application.id]
+        self._forget_user_waiting(application)
+        self._count_running(application, True)
+        self.reconsider(application)
+
+    def _count_running(self, application: FairApplication, runnable: bool) -> None:
+        leaf = application.leaf
+        assert leaf is not None
+        user = application.user
+        if not runnable:
+            leaf.waiting[application.id] = application
+            self.user_waiting.setdefault(user, {})[application.id] = application
+            return
+        self.user_running[user] = self.user_running.get(user, 0) + 1
+        self._run(leaf, 1)
+
+    def _run(self, leaf: FairQueue, change: int) -> None:
+        leaf.shares_stale = True
+        for queue in leaf.path:
+            was = queue.running > 0
+            queue.running += change
+            if was != (queue.running > 0) and queue.parent is not None:
+                queue.parent.shares_stale = True
+        self.shares_stale = True
+
+    def _forget_user_waiting(self, application: FairApplication) -> None:
+        waiting = self.user_waiting[application.user]
+        del waiting[application.id]
+        if not waiting:
+            del self.user_waiting[application.user]
+
+    def _leave(self, application: FairApplication) -> None:
+        """Out of the leaf: counts, order, demand."""
+        leaf = application.leaf
+        assert leaf is not None
+        if application.runnable:
+            self._run(leaf, -1)
+            left = self.user_running[application.user] - 1
+            if left:
+                self.user_running[application.user] = left
+            else:
+                del self.user_running[application.user]
+            if application.master_running and application.master_charged is not None:
+                leaf.master_used = subtract(leaf.master_used, application.master_charged)
+        else:
+            del leaf.waiting[application.id]
+            self._forget_user_waiting(application)
+        application.runnable = False
+        self.reconsider(application)
+        leaf.order.forget(application)
+        leaf.demand_sum = subtract(leaf.demand_sum, application.demand)
+        self.stale_demand[leaf.name] = None
+
+    def _attempt_ended(self, now_ms: int, event: AttemptEnded) -> None:
+        application = self.applications[event.application]
+        self._leave(application)
+        super()._attempt_ended(now_ms, event)
+        application.demand = self.none
+        application.fair_share = self.none
+        application.leaf = None
+        self.changed.pop(application.id, None)
+
+    def _application_moved(self, now_ms: int, event: ApplicationMoved) -> None:
+        application = self.applications[event.application]
+        was_waiting = not application.runnable
+        place = self.user_waiting.get(application.user)
+        keep = was_waiting and not event.runnable and place is not None
+        before = dict(place) if keep and place is not None else None
+        self._leave(application)
+        super()._application_moved(now_ms, event)
+        leaf = self.queues[event.queue]
+        application.leaf = leaf
+        application.asking = False
+        self.rank(application)
+        self._count_running(application, event.runnable)
+        if before is not None:  # it keeps its place among its user's waiting ones
+            self.user_waiting[application.user] = before
+        leaf.demand_sum = add(leaf.demand_sum, application.demand)
+        self.stale_demand[leaf.name] = None
+        self._usage_changed(application, leaf)
+
+    def _asks_changed(self, now_ms: int, event: AsksChanged) -> None:
+        super()._asks_changed(now_ms, event)
+        application = self.applications[event.application]
+        self.changed[application.id] = None
+        self.count_sizes(application)
+        self.reconsider(application)
+
+    def _shares_updated(self, now_ms: int, event: SharesUpdated) -> None:
+        sharing.update(self)

@@ -1,0 +1,163 @@
+"""Owns how queues come and go: made on demand, by a reload, removed when empty, converted.
+
+Decides by `step.emit` alone (spec/fair.md 2).
+"""
+
+from typing import TYPE_CHECKING
+
+from fairshare.model.events import (
+    QueueConversionPending,
+    QueueCreated,
+    QueueDynamicChanged,
+    QueueRemoved,
+)
+from fairshare.model.queues import ROOT, full_name
+from fairshare.placement.rule import BLANKS
+from fairshare.schedulers.fair.configuration import policy_of
+from fairshare.schedulers.fair.queues import FairQueue
+from fairshare.schedulers.protocol import Refusal, Step
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.fair.state import FairState
+
+
+def check_name(name: str) -> None:
+    """Raise Refusal if some node of a full name is empty or has blanks around it."""
+    offset = 0
+    for node in name.split("."):
+        if not node or node != node.strip(BLANKS):
+            raise Refusal(
+                "invalid-queue-name", f"Illegal node name at offset {offset} for queue name {name}"
+            )
+        offset += len(node) + 1
+
+
+def get_or_create(
+    state: "FairState", step: Step, name: str, *, leaf: bool, dynamic: bool = True
+) -> FairQueue | None:
+    """The queue, made with all that is missing above it; None if a leaf or a policy forbids it.
+
+    Levels that were made before the walk was stopped stay, as in Hadoop (2.3.2).
+    """
+    name = full_name(name)
+    found = state.queues.get(name)
+    if found is not None:
+        return found if found.leaf == leaf else None
+    check_name(name)
+    nodes = name.split(".")
+    missing = []
+    while (above := ".".join(nodes)) not in state.queues:
+        missing.append(above)
+        nodes.pop()
+    parent = state.queues[above]
+    if parent.leaf:
+        return None
+    for new in reversed(missing):
+        is_leaf = leaf and new == name
+        policy = policy_of(state.settings.allocations, new)
+        if not parent.policy.allows_child(policy) or (policy.leaf_only and not is_leaf):
+            return None
+        step.emit(QueueCreated(new, is_leaf, dynamic))
+        parent = state.queues[new]
+    return parent
+
+
+def tidy(state: "FairState", step: Step) -> None:
+    """The periodic check: remove empty dynamic queues, try waiting conversions (2.4, 2.5.7)."""
+    parents: dict[str, FairQueue] = {}
+    for queue in list(state.queues.values()):
+        if queue.dynamic and not queue.children and queue.name != ROOT and queue.empty:
+            _remove(state, step, queue, parents)
+    for name in list(parents):
+        parent = state.queues.get(name)
+        while parent is not None and parent.dynamic and parent.name != ROOT and parent.empty:
+            above = parent.parent
+            remove_with_children(state, step, parent)
+            parent = above
+    for name, leaf in list(state.conversions.items()):
+        if _make_way(state, step, name, leaf=leaf):
+            step.emit(QueueConversionPending(name, leaf, False))
+            configured = name in state.settings.allocations.queues
+            if configured and name not in state.queues:
+                get_or_create(state, step, name, leaf=leaf)
+            _mark_static(state, step, name)
+
+
+def _remove(
+    state: "FairState", step: Step, queue: FairQueue, parents: dict[str, FairQueue]
+) -> None:
+    step.emit(QueueRemoved(queue.name))
+    if queue.parent is not None and queue.parent.dynamic:
+        parents[queue.parent.name] = queue.parent
+
+
+def remove_with_children(state: "FairState", step: Step, queue: FairQueue) -> None:
+    """Remove an empty queue and all (empty) queues below it."""
+    for child in list(queue.children.values()):
+        remove_with_children(state, step, child)
+    step.emit(QueueRemoved(queue.name))
+
+
+def _make_way(state: "FairState", step: Step, name: str, *, leaf: bool) -> bool:
+    """Remove what is in the way of a configured queue; False if that is not empty (2.5.2 c, d)."""
+    obstacle = state.queues.get(name)
+    if obstacle is None:
+        above = name
+        while obstacle is None:
+            above = above.rpartition(".")[0]
+            obstacle = state.queues.get(above)
+        if not obstacle.leaf:
+            return True
+    elif obstacle.leaf == leaf:
+        return True
+    if not obstacle.empty:
+        return False
+    remove_with_children(state, step, obstacle)
+    return True
+
+
+def follow_configuration(state: "FairState", step: Step, before: frozenset[str]) -> None:
+    """Make the queues that the file names, leaves first; `before` are those it named so far."""
+    named = state.settings.allocations.queues
+    for leaf in (True, False):
+        for name, settings in named.items():
+            if settings.parent == leaf:
+                continue
+            if name != ROOT and not name.startswith("root.default."):
+                if not _make_way(state, step, name, leaf=leaf):
+                    step.emit(QueueConversionPending(name, leaf, True))
+                    continue
+                if name in state.conversions:
+                    step.emit(QueueConversionPending(name, leaf, False))
+            if name not in state.queues:
+                get_or_create(state, step, name, leaf=leaf)
+            _mark_static(state, step, name)
+    for name in sorted(before - named.keys()):
+        queue = state.queues.get(name)
+        if queue is not None and not queue.dynamic and name != ROOT:
+            step.emit(QueueDynamicChanged(name, True))
+
+
+def _mark_static(state: "FairState", step: Step, name: str) -> None:
+    queue = state.queues.get(name)
+    if queue is not None and queue.dynamic and name in state.settings.allocations.queues:
+        step.emit(QueueDynamicChanged(name, False))
+
+
+def policies_to_change(state: "FairState") -> tuple[str, ...]:
+    """The queues that may take their new policy; a violation stops the walk (2.5.1)."""
+    allocations = state.settings.allocations
+    allowed: list[str] = []
+
+    def visit(queue: FairQueue) -> bool:
+        policy = policy_of(allocations, queue.name)
+        if policy.leaf_only and not queue.leaf:
+            return False
+        for child in queue.children.values():
+            if not policy.allows_child(policy_of(allocations, child.name)) or not visit(child):
+                return False
+        allowed.append(queue.name)
+        return True
+
+    visit(state.root)
+    return tuple(allowed)

@@ -1,0 +1,1 @@
+"""Owns the FIFO baseline; knows nothing of queues' shares or of the other schedulers."""

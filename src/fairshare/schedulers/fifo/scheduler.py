@@ -1,0 +1,263 @@
+"""Owns the FIFO scheduler: first come, first served. It is the problem, not the cure.
+
+Hadoop's FifoScheduler: one queue, whatever name is asked for; applications in the order of their
+submission; a node is filled with the first one's containers before the second one is looked at.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from fairshare.model.applications import Application
+from fairshare.model.asks import AskKey
+from fairshare.model.events import (
+    AttemptEnded,
+    AttemptStarted,
+    ConfigurationLoaded,
+    ContainerAllocated,
+    Locality,
+)
+from fairshare.model.identifiers import ApplicationId, container_id
+from fairshare.model.inputs import SubmitApplication
+from fairshare.model.nodes import Node
+from fairshare.model.queues import ROOT, Queue
+from fairshare.model.resources import (
+    Resource,
+    ResourceTypes,
+    fits,
+    largest,
+    positive,
+    smallest,
+    subtract,
+    total,
+)
+from fairshare.schedulers.fifo.settings import FifoSettings
+from fairshare.schedulers.fifo.state import DEFAULT, FifoApplication, FifoState
+from fairshare.schedulers.normalisation import normalise
+from fairshare.schedulers.ordering import Entry
+from fairshare.schedulers.protocol import Refusal, Step
+from fairshare.schedulers.views import ApplicationView, QueueView
+
+
+class FifoScheduler:
+    """First in, first out."""
+
+    name = "fifo"
+
+    def __init__(self, types: ResourceTypes) -> None:
+        self._state = FifoState(types)
+
+    @property
+    def state(self) -> FifoState:
+        """The cluster; only events change it."""
+        return self._state
+
+    @property
+    def master_attempts(self) -> int:
+        """How often a master may fail, the first time included."""
+        return self._state.settings.master_max_attempts
+
+    def load(self, step: Step, settings: bytes, epoch_ms: int) -> None:
+        """Take settings over."""
+        try:
+            new = msgspec.json.decode(settings, type=FifoSettings)
+        except msgspec.ValidationError as error:
+            raise Refusal("invalid-settings", f"settings of another scheduler: {error}") from error
+        if new.types != self._state.types:
+            raise Refusal("resource-types-changed", "resource types cannot change while running")
+        step.emit(ConfigurationLoaded(settings, epoch_ms))
+
+    def place(self, step: Step, submission: SubmitApplication) -> tuple[str, int]:
+        """There is one queue, and no priority."""
+        if submission.master is not None:
+            self.validate(step, DEFAULT, [submission.master])
+        return DEFAULT, 0
+
+    def start_attempt(self, step: Step, application: Application, attempt: int) -> None:
+        """Nothing holds anybody back."""
+        step.emit(AttemptStarted(application.id, attempt, True))
+
+    def end_attempt(self, step: Step, application: Application, *, failed: bool = False) -> None:
+        """Take an attempt out of the line."""
+        step.emit(AttemptEnded(application.id, failed))
+
+    def _maximum(self, now_ms: int) -> Resource:
+        state = self._state
+        maximum = state.settings.maximum_allocation
+        up_ms = now_ms - (state.started_ms or 0)
+        if state.nodes and up_ms > state.settings.maximum_override_delay_ms:
+            biggest = state.none
+            for node in state.nodes.values():
+                biggest = largest(biggest, node.total)
+            maximum = smallest(maximum, biggest)
+        return maximum
+
+    def validate(self, step: Step, queue: str, resources: Sequence[Resource]) -> None:
+        """A container that is larger than the maximum is refused."""
+        maximum = self._maximum(step.now_ms)
+        names = self._state.types.names
+        for resource in resources:
+            for name, amount, most in zip(names, resource, maximum, strict=True):
+                if not 0 <= amount <= most:
+                    raise Refusal(
+                        "invalid-resource-request",
+                        f"Invalid resource request, requested {name}={amount} is not between 0"
+                        f" and {most}",
+                    )
+
+    def normalise(self, step: Step, queue: str, resource: Resource) -> Resource:
+        """At least the minimum, in multiples of it."""
+        settings = self._state.settings
+        return normalise(
+            resource,
+            settings.minimum_allocation,
+            settings.increment_allocation,
+            self._maximum(step.now_ms),
+        )
+
+    def node_changed(self, step: Step) -> None:
+        """Nothing depends on it."""
+
+    def beat(self, step: Step, node: str) -> None:
+        """Fill the node, first come first served."""
+        state = self._state
+        found = state.nodes.get(node)
+        if found is None:
+            return
+        aside: list[tuple[FifoApplication, Entry]] = []
+        while fits(state.settings.minimum_allocation, found.available):
+            application = state.line.first()
+            if application is None:
+                break
+            if not self._serve(step, application, found) and application.entry is not None:
+                aside.append((application, application.entry))
+                state.line.leave(application)
+        for application, entry in aside:
+            state.line.enter_again(application, entry)
+
+    def _serve(self, step: Step, application: FifoApplication, node: Node) -> bool:
+        """One container for an application on a node, by its first ask that fits there."""
+        if node.name in application.blacklist or node.rack in application.blacklist:
+            return False
+        for key in application.asks.wanting:
+            level = _level(key, node)
+            ask = key.anywhere
+            if level is None or ask is None or not fits(ask.resource, node.available):
+                continue
+            step.emit(
+                ContainerAllocated(
+                    container_id(application.id, application.attempt, application.next_container),
+                    application.id,
+                    node.name,
+                    ask.resource,
+                    *key.order,
+                    level,
+                    application.master is None and application.managed,
+                    False,
+                    step.now_ms,
+                )
+            )
+            return True
+        return False
+
+    def update(self, step: Step) -> None:
+        """There are no shares."""
+
+    def update_due(self) -> bool:
+        """There are no shares."""
+        return False
+
+    def preempt(self, step: Step) -> None:
+        """Nobody is preempted."""
+
+    def tidy(self, step: Step) -> None:
+        """There are no queues on demand."""
+
+    def next_deadline_ms(self) -> int | None:
+        """Nothing happens by itself."""
+        return None
+
+    def move(self, step: Step, application: Application, queue: str) -> None:
+        """There is one queue."""
+        raise Refusal("not-supported", "the FIFO scheduler has one queue: nothing can be moved")
+
+    def set_priority(self, step: Step, application: Application, priority: int) -> None:
+        """There are no priorities."""
+        raise Refusal("not-supported", "the FIFO scheduler knows no priorities of applications")
+
+    # What is shown.
+
+    def queue_views(self) -> list[QueueView]:
+        """root and root.default, which has everything."""
+        queues = self._state.queues
+        return [self._queue_view(queues[name]) for name in (ROOT, DEFAULT) if name in queues]
+
+    def _queue_view(self, queue: Queue[FifoApplication]) -> QueueView:
+        state = self._state
+        active = list(state.queues[DEFAULT].applications.values())
+        pending = total((a.asks.pending for a in active), len(state.none))
+        demand = total((queue.used, pending), len(state.none))
+        return QueueView(
+            name=queue.name,
+            leaf=queue.leaf,
+            dynamic=queue.dynamic,
+            parent="" if queue.name == ROOT else ROOT,
+            children=(DEFAULT,) if queue.name == ROOT else (),
+            policy="fifo",
+            used=queue.used,
+            reserved=state.none,
+            demand=demand,
+            pending=pending,
+            min_share=state.none,
+            max_share=state.types.unbounded,
+            fair_share=state.total,
+            steady_fair_share=state.total,
+            weight=1.0,
+            running_applications=len(active),
+            pending_applications=0,
+            max_running_applications=None,
+            containers=sum(len(a.containers) for a in active),
+            reserved_containers=0,
+            preempted=0,
+            preemptable=False,
+        )
+
+    def application_view(self, application: ApplicationId) -> ApplicationView:
+        """One application; raises KeyError."""
+        state = self._state
+        found = state.applications[application]
+        return ApplicationView(
+            id=found.id,
+            name=found.submission.name,
+            user=found.user,
+            queue=found.queue,
+            state=found.shown_state,
+            priority=found.priority,
+            attempt=found.attempt,
+            runnable=found.runnable,
+            submitted_ms=found.submitted_ms,
+            started_ms=found.started_ms,
+            finished_ms=found.finished_ms,
+            containers=len(found.containers),
+            used=found.used,
+            reserved=state.none,
+            pending=found.asks.pending,
+            demand=total((found.used, found.asks.pending), len(state.none)),
+            fair_share=state.none,
+            headroom=positive(subtract(state.total, state.used)),
+            to_preempt=0,
+            preempted=found.preempted,
+            diagnostics=found.diagnostics,
+        )
+
+
+def _level(key: AskKey, node: Node) -> Locality | None:
+    """How near the node is to what the ask wants; None when it must not be served there."""
+    here, rack, ask = key.places.get(node.name), key.places.get(node.rack), key.anywhere
+    if ask is None:
+        return None
+    if here is not None and rack is not None:
+        return Locality.NODE_LOCAL
+    if rack is not None:
+        return Locality.RACK_LOCAL if rack.relax else None
+    return Locality.OFF_SWITCH if ask.relax else None

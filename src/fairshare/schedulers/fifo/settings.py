@@ -1,0 +1,22 @@
+"""Owns the FIFO scheduler's settings as frozen data. Knows no file: `config` reads them from XML.
+
+Vectors are in the order of `FifoSettings.types`.
+"""
+
+import msgspec
+
+from fairshare.model.resources import Resource, ResourceTypes
+
+
+class FifoSettings(msgspec.Struct, frozen=True):
+    """Everything that the FIFO scheduler is told: it has one queue, `root.default`.
+
+    Its increment is its minimum, as in Hadoop: sizes are multiples of the smallest container.
+    """
+
+    types: ResourceTypes = ResourceTypes()
+    minimum_allocation: Resource = (1024, 1)
+    maximum_allocation: Resource = (8192, 4)
+    increment_allocation: Resource = (1024, 1)  # 0: no increment
+    maximum_override_delay_ms: int = 10_000  # until no container may exceed the largest node
+    master_max_attempts: int = 2  # yarn.resourcemanager.am.max-attempts

@@ -1,0 +1,22 @@
+"""Owns how a resource manager rounds what is asked for. Knows neither queue nor application."""
+
+from fairshare.model.resources import Resource
+
+
+def normalise(ask: Resource, minimum: Resource, increment: Resource, maximum: Resource) -> Resource:
+    """The size that is granted for an ask (spec/fair.md 3.4.1), in each type by itself.
+
+    At least the minimum; then up to a multiple of the increment (0: of nothing); then at most the
+    maximum. The cut comes last, so the result need not be a multiple of the increment:
+
+    >>> normalise((4500, 1), minimum=(1024, 1), increment=(1024, 1), maximum=(5000, 4))
+    (5000, 1)
+    """
+    return tuple(
+        min(_round_up(max(wanted, least), step), most)
+        for wanted, least, step, most in zip(ask, minimum, increment, maximum, strict=True)
+    )
+
+
+def _round_up(amount: int, step: int) -> int:
+    return -(-amount // step) * step if step else amount

@@ -1,0 +1,113 @@
+"""Owns the order in which siblings are served, kept incrementally: a heap of sort keys.
+
+Who stands first is read from the heap's top. When a sibling's key changes, its new entry is pushed
+and the old one stays behind, to be dropped when it surfaces: a change costs the logarithm of the
+number of siblings, and nothing is ever sorted as a whole. An entry is a whole number,
+`key << RANK_BITS | rank`, or a tuple that ends in the rank; the rank is the sibling's place among
+equals (by start, by name) and leads back to it. (Measured alternatives: docs/decisions/0005.)
+"""
+
+from collections.abc import Callable, Sequence
+from heapq import heapify, heappop, heappush, heapreplace
+from typing import Generic, Protocol, TypeVar
+
+RANK_BITS = 24
+_MASK = (1 << RANK_BITS) - 1
+
+Entry = int | tuple[float, ...]
+
+
+class Ranked(Protocol):
+    """A sibling: its place among equals, and its entry (None: it is not in the order now)."""
+
+    rank: int
+    entry: Entry | None
+
+
+SiblingType = TypeVar("SiblingType", bound=Ranked)
+
+
+class Order(Generic[SiblingType]):
+    """Siblings by a policy's key. `key(sibling)` gives the entry, which must end in its rank."""
+
+    __slots__ = ("heap", "key", "members", "whole_numbers")
+
+    def __init__(self, key: Callable[[SiblingType], Entry], whole_numbers: bool) -> None:
+        self.heap: list[Entry] = []
+        self.members: list[SiblingType | None] = []  # by rank
+        self.key = key
+        self.whole_numbers = whole_numbers
+
+    def append(self, sibling: SiblingType) -> None:
+        """Give a sibling the last rank; it does not stand in the order yet."""
+        sibling.rank = len(self.members)
+        sibling.entry = None
+        self.members.append(sibling)
+
+    def renumber(self, siblings: Sequence[SiblingType]) -> None:
+        """Give all siblings new ranks, in this order; those that stood in the order still do."""
+        self.members = list(siblings)
+        for rank, sibling in enumerate(siblings):
+            sibling.rank = rank
+        self.refresh()
+
+    def first(self) -> SiblingType | None:
+        """Who is served next; None when nobody stands in the order."""
+        heap = self.heap
+        members = self.members
+        if self.whole_numbers:
+            while heap:
+                entry = heap[0]
+                sibling = members[entry & _MASK]  # type: ignore[operator]
+                if sibling is not None and sibling.entry == entry:
+                    return sibling
+                heappop(heap)  # it has moved on, or left
+            return None
+        while heap:
+            entry = heap[0]
+            sibling = members[entry[-1]]  # type: ignore[index]
+            if sibling is not None and sibling.entry == entry:
+                return sibling
+            heappop(heap)
+        return None
+
+    def moved(self, sibling: SiblingType) -> None:
+        """Enter a sibling, or let it stand where its key says now."""
+        entry = self.key(sibling)
+        old = sibling.entry
+        if entry == old:
+            return
+        sibling.entry = entry
+        heap = self.heap
+        if heap and heap[0] == old:
+            heapreplace(heap, entry)
+        else:
+            heappush(heap, entry)
+            if len(heap) > 2 * len(self.members) + 64:
+                self._rebuild()
+
+    def leave(self, sibling: SiblingType) -> None:
+        """Take a sibling out of the order."""
+        sibling.entry = None
+
+    def enter_again(self, sibling: SiblingType, entry: Entry) -> None:
+        """Put back a sibling that left with this entry and has not changed since."""
+        sibling.entry = entry
+        heappush(self.heap, entry)
+
+    def forget(self, sibling: SiblingType) -> None:
+        """A sibling is gone for good; when half of the ranks are empty they are given anew."""
+        sibling.entry = None
+        if sibling.rank < len(self.members) and self.members[sibling.rank] is sibling:
+            self.members[sibling.rank] = None
+
+    def refresh(self) -> None:
+        """Compute all keys anew (ranks, weights or the cluster's size have changed)."""
+        for sibling in self.members:
+            if sibling is not None and sibling.entry is not None:
+                sibling.entry = self.key(sibling)
+        self._rebuild()
+
+    def _rebuild(self) -> None:
+        self.heap = [s.entry for s in self.members if s is not None and s.entry is not None]
+        heapify(self.heap)

@@ -1,0 +1,111 @@
+"""Owns the contract between the resource manager and a scheduler, and the step they share.
+
+The manager knows lives (submissions, attempts, tasks), the scheduler knows order (queues, shares,
+limits, nodes). Both change the state only by `step.emit(event)`.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from fairshare.model.applications import Application
+from fairshare.model.events import Event
+from fairshare.model.identifiers import ApplicationId
+from fairshare.model.inputs import SubmitApplication
+from fairshare.model.queues import Queue
+from fairshare.model.resources import Resource
+from fairshare.model.state import ClusterState
+from fairshare.schedulers.views import ApplicationView, QueueView
+
+State = ClusterState[Queue[Application], Application]
+
+
+class Refusal(Exception):
+    """What a tenant asked for is not granted. Becomes an event; never leaves the core."""
+
+    def __init__(self, code: str, reason: str) -> None:
+        self.code = code
+        self.reason = reason
+        super().__init__(reason)
+
+
+class Step:
+    """One call of `handle`: the instant, and what has happened in it so far."""
+
+    __slots__ = ("apply", "events", "now_ms")
+
+    def __init__(self, now_ms: int, state: ClusterState[Any, Any]) -> None:
+        self.now_ms = now_ms
+        self.apply = state.apply
+        self.events: list[Event] = []
+
+    def emit(self, event: Event) -> None:
+        """Let something happen: change the state, and remember it."""
+        self.apply(self.now_ms, event)
+        self.events.append(event)
+
+
+class Scheduler(Protocol):
+    """Fair, capacity, pools, fifo: one room each, one protocol."""
+
+    @property
+    def name(self) -> str:
+        """`fair`, `fifo`, ..."""
+
+    @property
+    def state(self) -> State:
+        """The cluster; only `step.emit` changes it."""
+
+    @property
+    def master_attempts(self) -> int:
+        """How often an application's master may fail, the first time included."""
+
+    def load(self, step: Step, settings: bytes, epoch_ms: int) -> None:
+        """Take settings over; raises Refusal when they cannot be used at run time."""
+
+    def place(self, step: Step, submission: SubmitApplication) -> tuple[str, int]:
+        """The queue (made if need be) and the priority of a submission; raises Refusal."""
+
+    def start_attempt(self, step: Step, application: Application, attempt: int) -> None:
+        """Put an attempt into its queue, runnable or waiting."""
+
+    def end_attempt(self, step: Step, application: Application, *, failed: bool = False) -> None:
+        """Take an attempt out (its containers have completed), and let others start."""
+
+    def validate(self, step: Step, queue: str, resources: Sequence[Resource]) -> None:
+        """Raise Refusal if a container of one of these sizes is never granted in the queue."""
+
+    def normalise(self, step: Step, queue: str, resource: Resource) -> Resource:
+        """The size that is granted in a queue when this one is asked for."""
+
+    def node_changed(self, step: Step) -> None:
+        """A node was added, removed or resized."""
+
+    def beat(self, step: Step, node: str) -> None:
+        """Assign containers on a node."""
+
+    def update(self, step: Step) -> None:
+        """Compute shares and starvation; preempt where it is due."""
+
+    def preempt(self, step: Step) -> None:
+        """Kill what is due."""
+
+    def move(self, step: Step, application: Application, queue: str) -> None:
+        """Put an application into another queue; raises Refusal."""
+
+    def set_priority(self, step: Step, application: Application, priority: int) -> None:
+        """Change an application's priority; raises Refusal."""
+
+    def tidy(self, step: Step) -> None:
+        """Remove what was made on demand and is empty."""
+
+    def next_deadline_ms(self) -> int | None:
+        """When `preempt` or `update` must be called at the latest, though nothing happens."""
+
+    def update_due(self) -> bool:
+        """Whether an update would change anything."""
+
+    def queue_views(self) -> list[QueueView]:
+        """All queues, root first, parents before children."""
+
+    def application_view(self, application: ApplicationId) -> ApplicationView:
+        """One application; raises KeyError."""

@@ -1,0 +1,84 @@
+"""Owns the division of one resource among siblings by weight, minimum and maximum.
+
+The numbers are Hadoop's, to the unit: one ratio R gives each sibling `clamp(R * weight, min, max)`
+and is found by doubling and 25 halvings (spec/fair.md 7.2). Nothing here knows queues.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from fairshare.model.resources import UNBOUNDED
+
+HALVINGS = 25
+
+
+class Claim(NamedTuple):
+    """What one sibling brings: weight (>= 0), minimum and maximum (units of the total).
+
+    `active` is False for a queue in which nothing can run: it gets 0.
+    """
+
+    weight: float
+    minimum: int
+    maximum: int
+    active: bool = True
+
+
+def fair_shares(total: int, claims: Sequence[Claim]) -> list[int]:
+    """Split `total` units; the parts sum to the total or a few units more (each is cut off at R).
+
+    Example: total 30, four claims of weight 1 with maxima 100, 9, 4, 2 -> [15, 9, 4, 2].
+    Minimums are kept even if they sum to more than the total. Equal claims are computed once, so
+    the cost depends on the number of different claims.
+    """
+    kinds = Counter(claims)
+    shares: dict[Claim, int] = {}
+    taken = 0
+    for claim, count in kinds.items():
+        fixed = _fixed_share(claim)
+        if fixed is not None:
+            shares[claim] = fixed
+            taken = min(taken + fixed * count, UNBOUNDED)
+    open_kinds = [(claim, count) for claim, count in kinds.items() if claim not in shares]
+    if open_kinds:
+        most = min(sum(claim.maximum * count for claim, count in open_kinds), UNBOUNDED)
+        ratio = _ratio(min(most, max(total - taken, 0)), open_kinds)
+        for claim, _ in open_kinds:
+            shares[claim] = _share(claim, ratio)
+    return [shares[claim] for claim in claims]
+
+
+def _fixed_share(claim: Claim) -> int | None:
+    if claim.maximum <= 0 or not claim.active:
+        return 0
+    if claim.weight <= 0:
+        return max(claim.minimum, 0)
+    return None
+
+
+def _share(claim: Claim, ratio: float) -> int:
+    share = max(claim.weight * ratio, float(claim.minimum))
+    return min(int(min(share, float(claim.maximum))), UNBOUNDED)
+
+
+def _ratio(target: int, kinds: Sequence[tuple[Claim, int]]) -> float:
+    """R such that the shares use the target: the end of the last halved interval."""
+
+    def used(ratio: float) -> int:
+        return min(sum(_share(claim, ratio) * count for claim, count in kinds), UNBOUNDED)
+
+    high = 1.0
+    while used(high) < target:
+        high *= 2.0
+    low = 0.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2.0
+        found = used(middle)
+        if found == target:
+            return middle
+        if found < target:
+            low = middle
+        else:
+            high = middle
+    return high
