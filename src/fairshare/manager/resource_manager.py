@@ -114,7 +114,8 @@ class ResourceManager:
         for event in events:  # grows while consequences are added
             kind = type(event)
             if kind is ContainerAllocated:
-                self._follow_allocated(step, event)  # type: ignore[arg-type]
+                if event.master or event.request >= GROUP_REQUESTS:  # type: ignore[union-attr]
+                    self._follow_allocated(step, event)  # type: ignore[arg-type]
             elif kind is ContainerCompleted:
                 self._follow_completed(step, event)  # type: ignore[arg-type]
         return tuple(events)

@@ -9,7 +9,7 @@ the node, of its rack, and of anywhere).
 from bisect import insort
 
 from fairshare.model.events import Locality
-from fairshare.model.resources import Resource, add, scale, subtract
+from fairshare.model.resources import Resource, add, scale
 from fairshare.model.work import ANYWHERE, ResourceRequest
 
 
@@ -49,16 +49,24 @@ class AskKey:
 class AskTable:
     """The asks of one application attempt.
 
-    `wanting` lists the keys that want containers, in the order in which they are served; `pending`
-    is the sum of anywhere-count times size over them.
+    `wanting` lists the keys that want containers, in the order in which they are served.
     """
 
-    __slots__ = ("keys", "pending", "wanting")
+    __slots__ = ("_types", "keys", "wanting")
 
     def __init__(self, types: int) -> None:
+        self._types = types
         self.keys: dict[tuple[int, int], AskKey] = {}
         self.wanting: list[AskKey] = []
-        self.pending: Resource = (0,) * types
+
+    @property
+    def pending(self) -> Resource:
+        """What is wanted in all: anywhere-count times size, summed over the keys."""
+        pending: Resource = (0,) * self._types
+        for key in self.wanting:
+            if key.anywhere is not None:
+                pending = add(pending, scale(key.anywhere.resource, key.anywhere.count))
+        return pending
 
     def replace(self, request: ResourceRequest) -> None:
         """Put one entry in place of the one with the same key and location."""
@@ -75,11 +83,8 @@ class AskTable:
                 key.places.pop(request.location, None)
             return
         wanted = key.pending
-        if key.anywhere is not None:
-            self.pending = subtract(self.pending, scale(key.anywhere.resource, key.anywhere.count))
         if request.count > 0:
             key.anywhere = Ask(request.count, request.resource, request.relax)
-            self.pending = add(self.pending, scale(request.resource, request.count))
             if not wanted:
                 insort(self.wanting, key)
         else:
@@ -96,7 +101,6 @@ class AskTable:
                 self._count_down(key, node)
             if locality != Locality.OFF_SWITCH:
                 self._count_down(key, rack)
-        self.pending = subtract(self.pending, ask.resource)
         ask.count -= 1
         if ask.count == 0:
             key.anywhere = None
@@ -114,4 +118,3 @@ class AskTable:
         """Forget everything."""
         self.keys.clear()
         self.wanting.clear()
-        self.pending = (0,) * len(self.pending)

@@ -255,19 +255,7 @@ class ReservationDropped(_Event, frozen=True):
 
 
 class SharesUpdated(_Event, frozen=True):
-    """Demand and fair shares were computed from the state as it was."""
-
-
-class StarvationNoted(_Event, frozen=True):
-    """What the starvation check found in one leaf queue (see schedulers/fair/starvation.py).
-
-    `applications` has for each looked-at application: its id, the fair-share starvation, the
-    min-share starvation, and whether it was at its share (then its clock starts again).
-    """
-
-    queue: str
-    at_min_share: bool
-    applications: tuple[tuple[ApplicationId, Resource, Resource, bool], ...]
+    """Demand, fair shares and starvation were computed from the state as it was."""
 
 
 class StarvationServed(_Event, frozen=True):
@@ -351,7 +339,6 @@ Event = (
     | ContainerReserved
     | ReservationDropped
     | SharesUpdated
-    | StarvationNoted
     | StarvationServed
     | ContainerMarked
     | PreemptedRoomChanged

@@ -10,6 +10,9 @@ import re
 ApplicationId = int
 ContainerId = int
 
+NUMBER_MASK = (1 << 32) - 1
+"""The bits of a container's identifier that are its number within the attempt."""
+
 _APPLICATION = re.compile(r"application_(\d+)_(\d+)")
 _CONTAINER = re.compile(r"container_(\d+)_(\d+)_(\d+)_(\d+)")
 
@@ -31,7 +34,7 @@ def attempt_of(container: ContainerId) -> int:
 
 def number_of(container: ContainerId) -> int:
     """The container's number within its attempt, from 1."""
-    return container & 0xFFFFFFFF
+    return container & NUMBER_MASK
 
 
 def application_name(epoch_ms: int, application: ApplicationId) -> str:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from fairshare.errors import InvariantViolation
-from fairshare.model.resources import fits, scale, total
+from fairshare.model.resources import fits, total
 
 if TYPE_CHECKING:
     from fairshare.model.state import ClusterState
@@ -26,8 +26,6 @@ def _check_nodes(state: "ClusterState[Any, Any]") -> None:
     for node in state.nodes.values():
         used = total((c.resource for c in node.containers.values()), size)
         _claim(used == node.used, "node", node.name, "uses", used, "but says", node.used)
-        room = tuple(t - u for t, u in zip(node.total, node.used, strict=True))
-        _claim(room == node.available, "node", node.name, "available", node.available, "not", room)
         reservation = node.reservation
         if reservation is not None:
             owner = state.applications[reservation.application]
@@ -58,9 +56,8 @@ def _check_applications(state: "ClusterState[Any, Any]") -> None:
             )  # fmt: skip
         used = total((c.resource for c in application.containers.values()), size)
         _claim(used == application.used, "application", application.id, "uses", used)
-        asks = application.asks
-        pending = total((scale(k.anywhere.resource, k.anywhere.count) for k in asks.wanting), size)
-        _claim(pending == asks.pending, "application", application.id, "pending", asks.pending)
+        wanting = [k for _, k in sorted(application.asks.keys.items()) if k.pending]
+        _claim(wanting == application.asks.wanting, "application", application.id, "wanting")
         if not application.active:
             _claim(not application.containers, "inactive application", application.id, "runs")
     _claim(seen == len(places), "some container belongs to no application")

@@ -33,14 +33,12 @@ class Node:
         "rack",
         "reservation",
         "total",
-        "used",
     )
 
     def __init__(self, name: str, rack: str, total: Resource, attributes: dict[str, str]) -> None:
         self.name = name
         self.rack = rack
         self.total = total
-        self.used: Resource = (0,) * len(total)
         self.available = total
         self.attributes = attributes
         self.containers: dict[ContainerId, ContainerAllocated] = {}
@@ -48,7 +46,12 @@ class Node:
         self.marked: dict[ContainerId, ContainerAllocated] = {}
         self.promised: dict[ApplicationId, Resource] = {}
 
+    @property
+    def used(self) -> Resource:
+        """What its containers have together."""
+        return subtract(self.total, self.available)
+
     def resize(self, total: Resource) -> None:
         """Offer another amount; what runs stays."""
-        self.total = total
         self.available = subtract(total, self.used)
+        self.total = total

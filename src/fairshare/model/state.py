@@ -40,7 +40,7 @@ from fairshare.model.events import (
     ReservationDropped,
     TasksAdded,
 )
-from fairshare.model.identifiers import ApplicationId, ContainerId, application_of, number_of
+from fairshare.model.identifiers import NUMBER_MASK, ApplicationId, ContainerId, application_of
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.nodes import Node, Reservation
 from fairshare.model.queues import ROOT, ApplicationType, QueueType, parent_name
@@ -51,7 +51,7 @@ from fairshare.model.tasks import GROUP_REQUESTS, TaskBoard
 class ClusterState(ABC, Generic[QueueType, ApplicationType]):
     """Nodes, queues, applications and containers. Readers may look, only `apply` may change.
 
-    `total` is what all nodes offer, `used` what runs on them. `running` holds the containers that
+    `total` is what all nodes offer. `running` holds the containers that
     an engine has reported as running.
     """
 
@@ -60,7 +60,6 @@ class ClusterState(ABC, Generic[QueueType, ApplicationType]):
         self.epoch_ms = 0
         self.none: Resource = types.none
         self.total: Resource = types.none
-        self.used: Resource = types.none
         self.nodes: dict[str, Node] = {}
         self.racks: dict[str, dict[str, Node]] = {}
         self.queues: dict[str, QueueType] = {}
@@ -118,6 +117,12 @@ class ClusterState(ABC, Generic[QueueType, ApplicationType]):
     def ancestry(self, queue: str) -> tuple[QueueType, ...]:
         """A queue and all above it, the queue itself first, root last."""
 
+    @property
+    def used(self) -> Resource:
+        """What runs on all nodes together: what root uses."""
+        root = self.queues.get(ROOT)
+        return self.none if root is None else root.used
+
     # The one door.
 
     def apply(self, now_ms: int, event: Event) -> None:
@@ -129,26 +134,36 @@ class ClusterState(ABC, Generic[QueueType, ApplicationType]):
     def _container_allocated(self, now_ms: int, event: ContainerAllocated) -> None:
         application = self.applications[event.application]
         node = self.nodes[event.node]
-        resource = event.resource
         container = event.container
         if event.reserved:
             self._drop_reservation(node)
         node.containers[container] = event
-        node.used = add(node.used, resource)
-        node.available = subtract(node.available, resource)
-        self.used = add(self.used, resource)
         application.containers[container] = event
-        application.used = add(application.used, resource)
         application.containers_allocated += 1
-        application.next_container = number_of(container) + 1
-        application.asks.granted(
-            application.asks.keys[(event.priority, event.request)],
-            event.locality,
-            event.node,
-            node.rack,
+        application.next_container = (container & NUMBER_MASK) + 1
+        asks = application.asks
+        asks.granted(
+            asks.keys[event.priority, event.request], event.locality, event.node, node.rack
         )
         if event.master:
             application.master = container
+        self._use(application, node, event.resource)
+
+    def _use(self, application: ApplicationType, node: Node, resource: Resource) -> None:  # type: ignore[misc]
+        """More use, of the application, its queues and a node. The hottest lines of all: the case
+        of two types is written out, since a call for each sum would cost more than the sums."""
+        if len(resource) == 2:
+            memory, vcores = resource
+            a, b = application.used
+            application.used = (a + memory, b + vcores)
+            a, b = node.available
+            node.available = (a - memory, b - vcores)
+            for queue in self.ancestry(application.queue):
+                a, b = queue.used
+                queue.used = (a + memory, b + vcores)
+            return
+        application.used = add(application.used, resource)
+        node.available = subtract(node.available, resource)
         for queue in self.ancestry(application.queue):
             queue.used = add(queue.used, resource)
 
@@ -156,21 +171,18 @@ class ClusterState(ABC, Generic[QueueType, ApplicationType]):
         container = event.container
         application = self.applications[application_of(container)]
         record = application.containers.pop(container)
-        resource = record.resource
         node = self.nodes[record.node]
         del node.containers[container]
-        node.marked.pop(container, None)
-        node.used = subtract(node.used, resource)
-        node.available = add(node.available, resource)
-        self.used = subtract(self.used, resource)
-        application.used = subtract(application.used, resource)
-        application.launched.pop(container, None)
+        if node.marked:
+            node.marked.pop(container, None)
+        if application.launched:
+            application.launched.pop(container, None)
+            self.running.pop(container, None)
         if event.exit_code == ExitCode.PREEMPTED:
             application.preempted += 1
-        self.running.pop(container, None)
-        application.tasks.completed(container, event.exit_code)
-        for queue in self.ancestry(application.queue):
-            queue.used = subtract(queue.used, resource)
+        if application.tasks.assigned:
+            application.tasks.completed(container, event.exit_code)
+        self._use(application, node, tuple([-amount for amount in record.resource]))
 
     def _container_launched(self, now_ms: int, event: ContainerLaunched) -> None:
         application = self.applications[application_of(event.container)]

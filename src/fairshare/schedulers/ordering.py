@@ -55,20 +55,14 @@ class Order(Generic[SiblingType]):
         """Who is served next; None when nobody stands in the order."""
         heap = self.heap
         members = self.members
-        if self.whole_numbers:
-            while heap:
-                entry = heap[0]
-                sibling = members[entry & _MASK]  # type: ignore[operator]
-                if sibling is not None and sibling.entry == entry:
-                    return sibling
-                heappop(heap)  # it has moved on, or left
-            return None
+        whole_numbers = self.whole_numbers
         while heap:
             entry = heap[0]
-            sibling = members[entry[-1]]  # type: ignore[index]
+            rank = entry & _MASK if whole_numbers else entry[-1]  # type: ignore[operator, index]
+            sibling = members[rank]  # type: ignore[index]
             if sibling is not None and sibling.entry == entry:
                 return sibling
-            heappop(heap)
+            heappop(heap)  # it has moved on, or left
         return None
 
     def moved(self, sibling: SiblingType) -> None:

@@ -31,16 +31,16 @@ class Refusal(Exception):
 class Step:
     """One call of `handle`: the instant, and what has happened in it so far."""
 
-    __slots__ = ("apply", "events", "now_ms")
+    __slots__ = ("_handlers", "events", "now_ms")
 
     def __init__(self, now_ms: int, state: ClusterState[Any, Any]) -> None:
         self.now_ms = now_ms
-        self.apply = state.apply
+        self._handlers = state.handlers
         self.events: list[Event] = []
 
     def emit(self, event: Event) -> None:
         """Let something happen: change the state, and remember it."""
-        self.apply(self.now_ms, event)
+        self._handlers[type(event)](self.now_ms, event)  # what `ClusterState.apply` does
         self.events.append(event)
 
 
@@ -101,11 +101,15 @@ class Scheduler(Protocol):
     def next_deadline_ms(self) -> int | None:
         """When `preempt` or `update` must be called at the latest, though nothing happens."""
 
-    def update_due(self) -> bool:
-        """Whether an update would change anything."""
+    def update_interval_ms(self) -> int | None:
+        """How often `update` must be called though nothing happens; None: not at all."""
 
-    def queue_views(self) -> list[QueueView]:
-        """All queues, root first, parents before children."""
+    def update_due(self) -> bool:
+        """Whether an update would change anything (clocks of starvation apart)."""
+
+    def queue_views(self, now_ms: int | None = None) -> list[QueueView]:
+        """All queues, root first, parents before children. Limits are as of `now_ms`; None: long
+        after the start."""
 
     def application_view(self, application: ApplicationId) -> ApplicationView:
         """One application; raises KeyError."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.inputs import SubmitApplication
-from fairshare.model.resources import Resource
+from fairshare.model.resources import Resource, add
 from fairshare.schedulers.ordering import Entry
 
 if TYPE_CHECKING:
@@ -73,9 +73,9 @@ class FairApplication(Application):
         self.to_preempt: dict[int, None] = {}
 
     @property
-    def starved(self) -> bool:
-        """Whether the last check found it starved."""
-        return any(self.fair_starvation) or any(self.min_starvation)
+    def starvation(self) -> Resource:
+        """What it lacked at the last check, by its fair share and by its queue's minimum."""
+        return add(self.fair_starvation, self.min_starvation)
 
     @property
     def charged(self) -> bool:

@@ -26,6 +26,7 @@ from fairshare.schedulers.fair.limits import master_fits, within_maximum
 from fairshare.schedulers.fair.locality import Patiences
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.ordering import Entry
+from fairshare.schedulers.rounding import single
 
 if TYPE_CHECKING:
     from fairshare.schedulers.fair.state import FairState
@@ -63,13 +64,25 @@ class Heartbeat:
         node = self.node
         for number in list(node.promised):
             application = self.state.applications[number]
-            if not application.active or not application.starved:
+            if not self._still_starved(application):
                 self.step.emit(PreemptedRoomChanged(node.name, number, self.state.none))
                 continue
-            while number in node.promised:
+            while number in node.promised and application.asks.wanting:
                 granted = self._offer(application)
                 if granted is None or node.reservation is not None:
                     break
+
+    def _still_starved(self, application: FairApplication) -> bool:
+        leaf = application.leaf
+        if leaf is None or not any(application.starvation):
+            return False
+        return self._below_share(application) or any(application.min_starvation)
+
+    def _below_share(self, application: FairApplication) -> bool:
+        leaf = application.leaf
+        assert leaf is not None
+        compare = leaf.policy.calculator
+        return compare(self.state.total, application.used, application.fair_share, True) < 0
 
     def _serve_reservation(self) -> bool:
         """Fulfil or keep a valid reservation; whether there was one (9.3)."""
@@ -97,12 +110,14 @@ class Heartbeat:
         half = tuple(int(amount * 0.5) for amount in node.available)
         assigned = self.state.none
         count = 0
+        multiple = settings.assign_multiple
+        dynamic = settings.dynamic_max_assign
         while node.reservation is None:
             granted = self._walk()
-            if granted is None or not settings.assign_multiple:
+            if granted is None or not multiple:
                 break
             count += 1
-            if settings.dynamic_max_assign:
+            if dynamic:
                 assigned = add(assigned, granted)
                 if not fits(assigned, half):
                     break
@@ -123,7 +138,9 @@ class Heartbeat:
         if self._waiting:
             self._take_back_waiting()
         queue = root
-        if not fits(root.used, root.max_share):
+        if not (counting or root.might_take(available, reservable)) or (
+            root.bounded and not fits(root.used, root.max_share)
+        ):
             return None
         while True:
             child = queue.order.first()
@@ -165,8 +182,20 @@ class Heartbeat:
         blacklist = application.blacklist
         if blacklist and (node.name in blacklist or node.rack in blacklist):
             return None
-        if application.charged and not master_fits(self.state, application):
+        if (
+            application.submission.master is not None
+            and not application.master_running
+            and not master_fits(self.state, application)
+        ):
             return None
+        if not self._patiences.in_force:
+            key = application.asks.wanting[0]
+            ask = key.anywhere
+            if ask is not None and ask.relax and not key.places:  # the common case, without detours
+                resource = ask.resource
+                leaf = application.leaf
+                if fits(resource, node.available) and not leaf.bounded:  # type: ignore[union-attr]
+                    return self._grant(application, key, resource, Locality.OFF_SWITCH, False)
         for key in application.asks.wanting:
             if not self._wanted_here(application, key):
                 continue
@@ -238,25 +267,39 @@ class Heartbeat:
                 return None
             return self._reserve(application, key, resource, locality)
         self._patiences.allocated(application, key, locality)
+        return self._grant(application, key, resource, locality, fulfilling)
+
+    def _grant(
+        self,
+        application: FairApplication,
+        key: AskKey,
+        resource: Resource,
+        locality: Locality,
+        fulfilling: bool,
+    ) -> Resource:
+        node = self.node
+        step = self.step
+        number = application.id
         priority, request = key.order
-        self.step.emit(
+        step.emit(
             ContainerAllocated(
-                container_id(application.id, application.attempt, application.next_container),
-                application.id,
+                container_id(number, application.attempt, application.next_container),
+                number,
                 node.name,
                 resource,
                 priority,
                 request,
                 locality,
-                application.master is None and application.submission.master is not None,
+                application.submission.master is not None and application.master is None,
                 fulfilling,
-                self.step.now_ms,
+                step.now_ms,
             )
         )
-        promised = node.promised.get(application.id)
-        if promised is not None:
-            left = positive(subtract(promised, resource))
-            self.step.emit(PreemptedRoomChanged(node.name, application.id, left))
+        if node.promised:
+            promised = node.promised.get(application.id)
+            if promised is not None:
+                left = positive(subtract(promised, resource))
+                self.step.emit(PreemptedRoomChanged(node.name, application.id, left))
         return resource
 
     def _reserve(
@@ -272,8 +315,7 @@ class Heartbeat:
         compare = leaf.policy.calculator
         if compare(state.total, resource, state.reservable, False) < 0:
             return None
-        below = compare(state.total, application.used, application.fair_share, True) < 0
-        if not below and not any(application.min_starvation):
+        if not self._below_share(application) and not any(application.min_starvation):
             return None
         if locality != Locality.NODE_LOCAL and self._reserved_enough(application, locality):
             return None
@@ -289,7 +331,7 @@ class Heartbeat:
             nodes = len(rack)
             reserved = sum(1 for name in application.reservations if name in rack)
         part = self.state.settings.reservable_nodes
-        return reserved >= math.ceil(nodes * part)
+        return reserved >= math.ceil(single(nodes * part))
 
 
 def _order_of(sibling: FairQueue | FairApplication):  # type: ignore[no-untyped-def]

@@ -50,7 +50,7 @@ class Patiences:
         """Count one more offer, and say what the ask accepts now."""
         if not self.in_force:
             return Locality.OFF_SWITCH
-        before = self._patience(application, key)
+        before = self.now(application, key)
         now = before._replace(opportunities=before.opportunities + 1)
         now = self._by_waiting(application, now) if self._by_time else self._by_offers(now)
         self._changed[application.id, key.order] = now
@@ -60,11 +60,12 @@ class Patiences:
         """A container nearer than what was accepted sets the ask back to that (10.4)."""
         if not self.in_force:
             return
-        before = self._patience(application, key)
+        before = self.now(application, key)
         if level < before.level:
             self._changed[application.id, key.order] = before._replace(level=level)
 
-    def _patience(self, application: FairApplication, key: AskKey) -> Patience:
+    def now(self, application: FairApplication, key: AskKey) -> Patience:
+        """Where an ask stands, this heartbeat included."""
         changed = self._changed.get((application.id, key.order))
         return changed or Patience(key.level, key.opportunities, key.since_ms)
 

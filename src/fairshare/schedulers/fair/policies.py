@@ -4,13 +4,13 @@ A key is a total order that ends in the sibling's rank: lower is served first (s
 """
 
 import math
-import struct
 from collections.abc import Callable
 from typing import Protocol
 
 from fairshare.model.resources import Resource
 from fairshare.schedulers.calculators import Calculator, dominant_calculator, memory_calculator
 from fairshare.schedulers.ordering import RANK_BITS, Entry
+from fairshare.schedulers.rounding import single
 
 
 class Sibling(Protocol):
@@ -117,29 +117,23 @@ def _drf_key_of_many(cluster: Resource) -> Key:
     def key(sibling: Sibling) -> Entry:
         used = sibling.used
         minimum = sibling.min_share
-        ratios = [_single(_divide(u, c)) for u, c in zip(used, cluster, strict=True)]
+        ratios = [single(_divide(u, c)) for u, c in zip(used, cluster, strict=True)]
         order = sorted(range(len(ratios)), key=lambda i: (-ratios[i], i))
         if used[order[0]] < minimum[order[0]]:
-            parts = (_single(_divide(used[i], minimum[i])) for i in order)
+            parts = (single(_divide(used[i], minimum[i])) for i in order)
             return (0, *parts, sibling.rank)
-        parts = (_single(_divide(ratios[i], sibling.weight)) for i in order)
+        parts = (single(_divide(ratios[i], sibling.weight)) for i in order)
         return (1, *parts, sibling.rank)
 
     return key
 
 
 def _divide(a: float, b: float) -> float:
-    # What is not a number in Hadoop (0 / 0) compares equal to everything there, which no order can
-    # do; standing with the infinite ones it is equal to them at least.
-    return a / b if b else math.inf
-
-
-def _single(value: float) -> float:
-    """Rounded to 32 bits."""
-    if math.isinf(value):
-        return value
-    rounded: float = struct.unpack("f", struct.pack("f", value))[0]
-    return rounded
+    # 0 / 0 is not a number in Hadoop and compares equal to everything there, which no order can
+    # do; as 0 it is equal at least to those that use as little.
+    if b:
+        return a / b
+    return math.inf if a else 0.0
 
 
 class Policy:

@@ -17,10 +17,10 @@ from fairshare.model.events import (
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.queues import full_name
-from fairshare.model.resources import Resource, ResourceTypes, add, fits, smallest
+from fairshare.model.resources import UNBOUNDED, Resource, ResourceTypes, add, fits, smallest
 from fairshare.placement.policy import derived_rules, place
 from fairshare.placement.rule import Misplaced, Request
-from fairshare.schedulers.fair import limits, sharing, tree, views
+from fairshare.schedulers.fair import limits, preemption, sharing, starvation, tree, views
 from fairshare.schedulers.fair.access import may_submit
 from fairshare.schedulers.fair.applications import FairApplication
 from fairshare.schedulers.fair.assignment import Heartbeat
@@ -284,27 +284,40 @@ class FairScheduler:
             Heartbeat(self._state, step, found).run()
 
     def update(self, step: Step) -> None:
-        """Demand and fair shares."""
-        if sharing.update_due(self._state):
+        """Kill what is due, then demand, fair shares and starvation; preempt for the starved."""
+        state = self._state
+        preemption.kill_due(state, step)
+        if sharing.update_due(state) or starvation.check_due(state):
             step.emit(SharesUpdated())
+            preemption.serve_starved(state, step)
+            preemption.kill_due(state, step)
 
     def preempt(self, step: Step) -> None:
         """Kill what is due."""
+        preemption.kill_due(self._state, step)
 
     def next_deadline_ms(self) -> int | None:
-        """Nothing happens by itself without preemption."""
+        """When the next marked container is to be killed."""
+        return preemption.next_kill_ms(self._state.kills)
+
+    def update_interval_ms(self) -> int | None:
+        """How often starvation must be looked at though nothing happens; None: never."""
+        state = self._state
+        if state.settings.preemption and starvation.check_due(state):
+            return state.settings.update_interval_ms
         return None
 
     def update_due(self) -> bool:
-        """Whether an update would change anything."""
+        """Whether an update would change anything but the clocks of starvation."""
         return sharing.update_due(self._state)
 
     # What is shown.
 
-    def queue_views(self) -> list[QueueView]:
+    def queue_views(self, now_ms: int | None = None) -> list[QueueView]:
         """All queues, root first, parents before children."""
         sharing.settle_steady_shares(self._state)
-        return views.queue_views(self._state)
+        at_ms = UNBOUNDED if now_ms is None else now_ms
+        return views.queue_views(self._state, lambda queue: self.maximum_allocation(at_ms, queue))
 
     def application_view(self, application: ApplicationId) -> ApplicationView:
         """One application; raises KeyError."""

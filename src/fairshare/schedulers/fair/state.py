@@ -14,22 +14,25 @@ from fairshare.model.events import (
     ConfigurationLoaded,
     ContainerAllocated,
     ContainerCompleted,
+    ContainerMarked,
     ExitCode,
     NodeAdded,
     NodeRemoved,
     NodeTotalChanged,
+    PreemptedRoomChanged,
     QueueConversionPending,
     QueueCreated,
     QueueRemoved,
     QueuesConfigured,
     SharesUpdated,
+    StarvationServed,
 )
-from fairshare.model.identifiers import ApplicationId, application_of
+from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.queues import ROOT, parent_name
 from fairshare.model.resources import Resource, ResourceTypes, add, largest, subtract
 from fairshare.model.state import ClusterState
-from fairshare.schedulers.fair import configuration, sharing
+from fairshare.schedulers.fair import configuration, sharing, starvation
 from fairshare.schedulers.fair.applications import FairApplication
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.fair.settings import FairSettings
@@ -54,6 +57,8 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         self.user_running: dict[str, int] = {}
         self.user_waiting: dict[str, dict[ApplicationId, FairApplication]] = {}
         self.reservable: Resource = types.none
+        self.starved: list[ApplicationId] = []  # found by the last check, in order
+        self.kills: dict[ContainerId, int] = {}  # marked containers, and when they are due
         self.conversions: dict[str, bool] = {}  # waiting; whether it shall be a leaf
         self.started_ms: int | None = None
         self._largest_node: Resource | None = None
@@ -62,6 +67,9 @@ class FairState(ClusterState[FairQueue, FairApplication]):
                 QueuesConfigured: self._queues_configured,
                 QueueConversionPending: self._queue_conversion_pending,
                 SharesUpdated: self._shares_updated,
+                ContainerMarked: self._container_marked,
+                StarvationServed: self._starvation_served,
+                PreemptedRoomChanged: self._preempted_room_changed,
             }
         )
 
@@ -206,9 +214,10 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         if leaf is None:
             return
         wanting = application.asks.wanting
-        if len(wanting) != len(application.counted_sizes) or not application.runnable:
+        runnable = application.runnable
+        if not runnable or len(wanting) != len(application.counted_sizes):
             self.count_sizes(application)
-        if wanting and application.runnable and application.demand != application.used:
+        if wanting and runnable and application.demand != application.used:
             leaf.order.moved(application)
             if not application.asking:
                 application.asking = True
@@ -253,7 +262,7 @@ class FairState(ClusterState[FairQueue, FairApplication]):
     # Containers.
 
     def _container_allocated(self, now_ms: int, event: ContainerAllocated) -> None:
-        super()._container_allocated(now_ms, event)
+        ClusterState._container_allocated(self, now_ms, event)
         application = self.applications[event.application]
         leaf = application.leaf
         assert leaf is not None
@@ -264,9 +273,11 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         self._usage_changed(application, leaf)
 
     def _container_completed(self, now_ms: int, event: ContainerCompleted) -> None:
-        super()._container_completed(now_ms, event)
+        ClusterState._container_completed(self, now_ms, event)
         application = self.applications[application_of(event.container)]
-        application.to_preempt.pop(event.container, None)
+        if application.to_preempt:
+            application.to_preempt.pop(event.container, None)
+            self.kills.pop(event.container, None)
         self.changed[application.id] = None
         leaf = application.leaf
         assert leaf is not None
@@ -278,8 +289,9 @@ class FairState(ClusterState[FairQueue, FairApplication]):
     def _usage_changed(self, application: FairApplication, leaf: FairQueue) -> None:
         self.reconsider(application)
         for queue in leaf.path:
-            if queue.entry is not None:
-                queue.parent.order.moved(queue)  # type: ignore[union-attr]
+            parent = queue.parent
+            if parent is not None and queue.entry is not None:
+                parent.order.moved(queue)
 
     # Applications.
 
@@ -394,3 +406,23 @@ class FairState(ClusterState[FairQueue, FairApplication]):
 
     def _shares_updated(self, now_ms: int, event: SharesUpdated) -> None:
         sharing.update(self)
+        self.starved = []
+        if starvation.check_due(self):
+            starvation.check(self, now_ms)
+
+    def _container_marked(self, now_ms: int, event: ContainerMarked) -> None:
+        victim = self.applications[application_of(event.container)]
+        record = victim.containers[event.container]
+        victim.to_preempt[event.container] = None
+        self.nodes[record.node].marked[event.container] = record
+        self.kills[event.container] = event.kill_at_ms
+
+    def _starvation_served(self, now_ms: int, event: StarvationServed) -> None:
+        self.applications[event.application].next_starvation_check_ms = event.next_check_ms
+
+    def _preempted_room_changed(self, now_ms: int, event: PreemptedRoomChanged) -> None:
+        promised = self.nodes[event.node].promised
+        if any(event.resource):
+            promised[event.application] = event.resource
+        else:
+            promised.pop(event.application, None)

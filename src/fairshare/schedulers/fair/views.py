@@ -1,10 +1,12 @@
 """Owns what the Fair Scheduler shows of its queues and applications. Changes nothing."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from fairshare.model.resources import Resource, positive, smallest, subtract, total
+from fairshare.model.resources import Resource, positive, subtract, total
 from fairshare.schedulers.fair.applications import FairApplication
-from fairshare.schedulers.fair.limits import master_limit
+from fairshare.schedulers.fair.headroom import headroom
+from fairshare.schedulers.fair.limits import master_fits, master_limit, user_limit
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.fair.settings import NO_LIMIT
 from fairshare.schedulers.views import ApplicationView, QueueView
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from fairshare.schedulers.fair.state import FairState
 
 
-def queue_views(state: "FairState") -> list[QueueView]:
+def queue_views(state: "FairState", max_container: Callable[[str], Resource]) -> list[QueueView]:
     """All queues, root first, parents before children, children by name."""
     found: list[QueueView] = []
 
@@ -23,14 +25,16 @@ def queue_views(state: "FairState") -> list[QueueView]:
         below = list(queue.applications.values())
         for name in sorted(queue.children):
             below.extend(visit(queue.children[name]))
-        found[place] = _queue_view(state, queue, below)
+        found[place] = _queue_view(state, queue, below, max_container(queue.name))
         return below
 
     visit(state.root)
     return found
 
 
-def _queue_view(state: "FairState", queue: FairQueue, below: list[FairApplication]) -> QueueView:
+def _queue_view(
+    state: "FairState", queue: FairQueue, below: list[FairApplication], max_container: Resource
+) -> QueueView:
     size = len(state.none)
     reserved = [r for a in below for r in a.reservations.values()]
     return QueueView(
@@ -59,7 +63,7 @@ def _queue_view(state: "FairState", queue: FairQueue, below: list[FairApplicatio
         master_used=queue.master_used if queue.leaf else None,
         master_limit=master_limit(state, queue) if queue.leaf else None,
         max_master_share=queue.max_master_share,
-        max_container=queue.max_container,
+        max_container=max_container,
         min_share_timeout_ms=queue.min_share_timeout_ms,
         fair_share_timeout_ms=queue.fair_share_timeout_ms,
         fair_share_threshold=queue.fair_share_threshold,
@@ -88,30 +92,44 @@ def application_view(state: "FairState", application: FairApplication) -> Applic
         pending=application.asks.pending,
         demand=application.demand,
         fair_share=application.fair_share,
-        headroom=headroom(state, application),
+        headroom=_headroom(state, application),
         to_preempt=len(application.to_preempt),
         preempted=application.preempted,
-        diagnostics=application.diagnostics,
+        diagnostics=application.diagnostics or _waits_for(state, application),
     )
 
 
-def headroom(state: "FairState", application: FairApplication) -> Resource:
-    """What the application could still get, as its master is told (spec/fair.md 9.8).
-
-    Free in the cluster without refused nodes, and free below the leaf's maximum; memory (under drf
-    vcores too) also within what is left of the leaf's fair share. Further types are not told: 0.
-    """
+def _headroom(state: "FairState", application: FairApplication) -> Resource:
     leaf = application.leaf
     if leaf is None:
         return state.none
-    free = subtract(state.total, state.used)
-    for node in state.nodes.values():
-        if node.name in application.blacklist or node.rack in application.blacklist:
-            free = subtract(free, positive(node.available))
-    below_maximum = subtract(leaf.max_share, leaf.used)
-    room = smallest(positive(free), below_maximum)
-    share = positive(subtract(leaf.fair_share, leaf.used))
-    limited = smallest(room, share)
-    shared = 2 if leaf.policy.name == "drf" else 1
-    told = limited[:shared] + room[shared:2]
-    return told + (0,) * (len(room) - 2)
+    refused = [
+        positive(node.available)
+        for node in state.nodes.values()
+        if node.name in application.blacklist or node.rack in application.blacklist
+    ]
+    return headroom(
+        free=subtract(state.total, state.used),
+        refused=total(refused, len(state.none)),
+        maximum=leaf.max_share,
+        fair_share=leaf.fair_share,
+        used=leaf.used,
+        both=leaf.policy.name == "drf",
+    )
+
+
+def _waits_for(state: "FairState", application: FairApplication) -> str:
+    """Which limit holds an application back, in the words of Hadoop's diagnostics."""
+    leaf = application.leaf
+    if leaf is None:
+        return ""
+    if not application.runnable:
+        if state.user_running.get(application.user, 0) >= user_limit(state, application.user):
+            who = f"user {application.user}"
+        else:
+            full = [queue.name for queue in leaf.path if queue.running >= queue.max_running]
+            who = f"queue {full[0] if full else leaf.name}"
+        return f"The {who} has reached the maximum limit of runnable applications"
+    if application.charged and not master_fits(state, application):
+        return f"Queue {leaf.name} exceeds maximum AM resource allowed"
+    return ""

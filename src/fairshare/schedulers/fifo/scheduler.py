@@ -177,6 +177,10 @@ class FifoScheduler:
         """Nothing happens by itself."""
         return None
 
+    def update_interval_ms(self) -> int | None:
+        """Nothing happens by itself."""
+        return None
+
     def move(self, step: Step, application: Application, queue: str) -> None:
         """There is one queue."""
         raise Refusal("not-supported", "the FIFO scheduler has one queue: nothing can be moved")
@@ -187,7 +191,7 @@ class FifoScheduler:
 
     # What is shown.
 
-    def queue_views(self) -> list[QueueView]:
+    def queue_views(self, now_ms: int | None = None) -> list[QueueView]:
         """root and root.default, which has everything."""
         queues = self._state.queues
         return [self._queue_view(queues[name]) for name in (ROOT, DEFAULT) if name in queues]

@@ -1,0 +1,232 @@
+"""Owns preemption: which containers are taken from whom, and when they are killed.
+
+A starved application gets containers of those that are above their fair share: first they are
+marked (their masters are told), then, after a wait, killed (spec/fair.md 14.4 to 14.6).
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from fairshare.model.asks import Ask
+from fairshare.model.events import (
+    ContainerAllocated,
+    ContainerCompleted,
+    ContainerMarked,
+    ExitCode,
+    PreemptedRoomChanged,
+    StarvationServed,
+)
+from fairshare.model.identifiers import ContainerId
+from fairshare.model.nodes import Node
+from fairshare.model.resources import Resource, add, fits, positive, scale, subtract
+from fairshare.model.work import ANYWHERE
+from fairshare.schedulers.fair.applications import FairApplication
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.fair.state import FairState
+    from fairshare.schedulers.protocol import Step
+
+PREEMPTED = "Container preempted by scheduler"
+
+
+class Wish(NamedTuple):
+    """So many containers of one size at one place."""
+
+    location: str
+    resource: Resource
+    times: int
+    relax: bool
+
+
+class Answer(NamedTuple):
+    """What one node could give up for one container; `masters` of them run a master."""
+
+    node: Node
+    containers: tuple[ContainerAllocated, ...]
+    masters: int
+
+
+def serve_starved(state: "FairState", step: "Step") -> None:
+    """Choose containers for everybody who was found starved, one after another."""
+    for number in tuple(state.starved):
+        application = state.applications[number]
+        if application.active:
+            _serve(state, step, application)
+
+
+def kill_due(state: "FairState", step: "Step") -> None:
+    """Kill the marked containers whose time has come; nothing is checked again (14.6)."""
+    due = [container for container, at_ms in state.kills.items() if at_ms <= step.now_ms]
+    for container in due:
+        step.emit(ContainerCompleted(container, ExitCode.PREEMPTED, PREEMPTED))
+
+
+def _serve(state: "FairState", step: "Step", application: FairApplication) -> None:
+    settings = state.settings
+    kill_at_ms = step.now_ms + settings.wait_before_kill_ms
+    for wish in _wishes(state, application):
+        for _ in range(wish.times):
+            answer = _best_answer(state, wish)
+            if answer is None or not answer.containers:
+                continue
+            room = answer.node.promised.get(application.id, state.none)
+            for record in answer.containers:
+                step.emit(ContainerMarked(record.container, application.id, kill_at_ms))
+                room = add(room, record.resource)
+            step.emit(PreemptedRoomChanged(answer.node.name, application.id, room))
+    wait_ms = settings.wait_before_kill_ms + settings.wait_before_next_starvation_check_ms
+    step.emit(StarvationServed(application.id, step.now_ms + wait_ms))
+
+
+def _wishes(state: "FairState", application: FairApplication) -> Iterator[Wish]:
+    """The requests that the starvation amounts to (14.4); counted by memory alone."""
+    pending = application.starvation
+    for key in application.asks.wanting:
+        visited: dict[tuple[Resource], _Visits] = {}
+        places: list[tuple[str, Ask]] = [*key.places.items()]
+        if key.anywhere is not None:
+            places.append((ANYWHERE, key.anywhere))
+        for location, ask in places:
+            if not any(pending):
+                return
+            visits = visited.setdefault((ask.resource,), _Visits(state))
+            if location != ANYWHERE and not visits.known(location):
+                continue
+            if not visits.usable(location):
+                continue
+            count = pending[0] // ask.resource[0] if ask.resource[0] else 0
+            if count == 0:
+                continue
+            pending = positive(subtract(pending, scale(ask.resource, count)))
+            if count < ask.count:
+                yield Wish(location, ask.resource, count, True)
+            else:
+                yield Wish(location, ask.resource, ask.count, ask.relax)
+
+
+class _Visits:
+    """Of the requests of one size at several places only one level of locality counts."""
+
+    def __init__(self, state: "FairState") -> None:
+        self._state = state
+        self._anywhere = False
+        self._racks: set[str] = set()
+        self._nodes: set[str] = set()
+        self._racks_of_nodes: set[str] = set()
+
+    def known(self, location: str) -> bool:
+        """Whether it is a node or a rack of the cluster."""
+        return location in self._state.nodes or location in self._state.racks
+
+    def usable(self, location: str) -> bool:
+        """Visit a place; whether its request counts after those visited before."""
+        if location == ANYWHERE:
+            usable = not (self._anywhere or self._racks or self._nodes)
+            self._anywhere = True
+            return usable
+        if self._anywhere:
+            return False
+        node = self._state.nodes.get(location)
+        if node is None:
+            usable = location not in self._racks_of_nodes and location not in self._racks
+            self._racks.add(location)
+            return usable
+        usable = node.rack not in self._racks and location not in self._nodes
+        self._nodes.add(location)
+        self._racks_of_nodes.add(node.rack)
+        return usable
+
+
+def _best_answer(state: "FairState", wish: Wish) -> Answer | None:
+    """The node that gives up the fewest masters; the first one with none (14.5.1)."""
+    if wish.location == ANYWHERE:
+        return _best_of(state, list(state.nodes.values()), wish.resource, None)
+    node = state.nodes.get(wish.location)
+    near = [node] if node is not None else list(state.racks[wish.location].values())
+    best = _best_of(state, near, wish.resource, None)
+    if best is not None and best.masters and wish.relax:
+        names = {one.name for one in near}
+        others = [one for one in state.nodes.values() if one.name not in names]
+        return _best_of(state, others, wish.resource, best.masters) or best
+    return best
+
+
+def _best_of(
+    state: "FairState", nodes: list[Node], wanted: Resource, masters: int | None
+) -> Answer | None:
+    best: Answer | None = None
+    for node in nodes:
+        answer = _answer_of(state, node, wanted, masters)
+        if answer is not None:
+            best = answer
+            masters = answer.masters
+            if masters == 0:
+                break
+    return best
+
+
+def _answer_of(
+    state: "FairState", node: Node, wanted: Resource, most_masters: int | None
+) -> Answer | None:
+    """Containers of a node that make room for one of the wanted size; None: there are too few.
+
+    Newest first, masters last. Free room counts, but only after a first container was looked at.
+    """
+    room = node.available
+    if node.reservation is not None:
+        room = subtract(room, node.reservation.resource)
+    for promised in node.promised.values():
+        room = subtract(room, promised)
+    room = positive(room)
+    chosen: list[ContainerAllocated] = []
+    by_application: dict[int, Resource] = {}
+    masters = 0
+    for record in _candidates(state, node):
+        number = record.application
+        picked = by_application.get(number, state.none)
+        if _takeable(state, record, picked):
+            if _is_master(state, record):
+                masters += 1
+                if most_masters is not None and masters >= most_masters:
+                    return None
+            chosen.append(record)
+            by_application[number] = add(picked, record.resource)
+            room = add(room, record.resource)
+        if fits(wanted, room):
+            return Answer(node, tuple(chosen), masters)
+    return None
+
+
+def _candidates(state: "FairState", node: Node) -> list[ContainerAllocated]:
+    records = [r for c, r in node.containers.items() if c not in node.marked]
+    masters = [record for record in records if _is_master(state, record)]
+    others = [record for record in reversed(records) if not _is_master(state, record)]
+    return others + masters
+
+
+def _is_master(state: "FairState", record: ContainerAllocated) -> bool:
+    return state.applications[record.application].master == record.container
+
+
+def _takeable(state: "FairState", record: ContainerAllocated, picked: Resource) -> bool:
+    """Whether a container may be preempted: its application must keep its fair share (14.5.2)."""
+    victim = state.applications[record.application]
+    leaf = victim.leaf
+    if leaf is None or not leaf.allow_preemption:
+        return False
+    if _is_master(state, record) and not _masters_may_go(state, victim):
+        return False
+    left = subtract(subtract(victim.used, record.resource), picked)
+    for container in victim.to_preempt:
+        left = subtract(left, victim.containers[container].resource)
+    return leaf.policy.calculator(state.total, left, victim.fair_share, True) >= 0
+
+
+def _masters_may_go(state: "FairState", victim: FairApplication) -> bool:
+    settings = state.settings
+    return settings.master_preemption_queues.get(victim.queue, settings.master_preemption)
+
+
+def next_kill_ms(kills: dict[ContainerId, int]) -> int | None:
+    """When the next marked container is due."""
+    return min(kills.values(), default=None)

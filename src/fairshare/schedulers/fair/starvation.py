@@ -1,0 +1,172 @@
+"""Owns the starvation check: who is below its share, by how much, and for long enough.
+
+Part of the update pass when preemption is on; computed from the state, decides nothing
+(spec/fair.md 14.1 to 14.4).
+"""
+
+from typing import TYPE_CHECKING
+
+from fairshare.model.resources import Resource, add, positive, smallest, subtract
+from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.schedulers.fair.queues import FairQueue
+from fairshare.schedulers.rounding import single
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.fair.state import FairState
+
+
+def check_due(state: "FairState") -> bool:
+    """Whether preemption is on and the cluster is full enough for it (14.1)."""
+    settings = state.settings
+    if not settings.preemption:
+        return False
+    parts = [
+        single(used / single(total)) if total else 0.0
+        for used, total in zip(state.used[:2], state.total[:2], strict=True)
+    ]
+    return max(parts) > single(settings.preemption_utilization_threshold)
+
+
+def check(state: "FairState", now_ms: int) -> None:
+    """Look at every leaf; `state.starved` then holds who is to be helped, in this order."""
+    line = _Line()
+    for queue in state.queues.values():
+        if queue.leaf:
+            _check_leaf(state, queue, now_ms, line)
+    state.starved = [application.id for application in line.drain()]
+
+
+def _check_leaf(state: "FairState", leaf: FairQueue, now_ms: int, line: "_Line") -> None:
+    wanting = _wanting(leaf, now_ms)
+    by_fairness = _check_fair_shares(state, leaf, wanting, now_ms, line)
+    lacking = positive(subtract(smallest(leaf.min_share, leaf.demand), leaf.used))
+    if not any(lacking):
+        leaf.last_at_min_share_ms = now_ms
+    if now_ms - leaf.last_at_min_share_ms < leaf.min_share_timeout_ms:
+        lacking = state.none
+    _spread(state, leaf, wanting, positive(subtract(lacking, by_fairness)), line)
+
+
+def _wanting(leaf: FairQueue, now_ms: int) -> list[FairApplication]:
+    """The applications that want more and may be looked at, in the order of the policy."""
+    found = [
+        application
+        for application in leaf.applications.values()
+        if application.runnable
+        and application.demand != application.used
+        and now_ms >= application.next_starvation_check_ms
+    ]
+    return sorted(found, key=leaf.order.key)
+
+
+def _check_fair_shares(
+    state: "FairState",
+    leaf: FairQueue,
+    wanting: list[FairApplication],
+    now_ms: int,
+    line: "_Line",
+) -> Resource:
+    """Starvation by fair share of each application, up to the first that has none (14.3 a)."""
+    whole = state.none
+    compare = leaf.policy.calculator
+    for application in wanting:
+        threshold = tuple(int(s * leaf.fair_share_threshold) for s in application.fair_share)
+        wanted = smallest(threshold, application.demand)
+        starved = compare(state.total, application.used, wanted, True) < 0
+        if not starved:
+            application.last_at_fair_share_ms = now_ms
+        long_enough = now_ms - application.last_at_fair_share_ms >= leaf.fair_share_timeout_ms
+        if not starved or not long_enough:
+            application.fair_starvation = state.none
+            return whole
+        application.fair_starvation = positive(subtract(wanted, application.used))
+        if not any(application.fair_starvation):
+            return whole
+        whole = add(whole, application.fair_starvation)
+        line.enter(application)
+    return whole
+
+
+def _spread(
+    state: "FairState",
+    leaf: FairQueue,
+    wanting: list[FairApplication],
+    lacking: Resource,
+    line: "_Line",
+) -> None:
+    """Spread what the leaf lacks of its minimum over its applications (14.3 b).
+
+    What an application keeps when it wants more than is left is Hadoop's: the remainder of its own
+    wish, not what is left.
+    """
+    compare = leaf.policy.calculator
+    for application in wanting:
+        if not any(lacking):
+            application.min_starvation = state.none
+            continue
+        wish = positive(
+            subtract(subtract(application.demand, application.used), application.fair_starvation)
+        )
+        if compare(state.total, wish, lacking, False) > 0:
+            wish = positive(subtract(wish, lacking))
+            lacking = state.none
+        else:
+            lacking = positive(subtract(lacking, wish))
+        application.min_starvation = wish
+        line.enter(application)
+
+
+class _Line:
+    """The starved applications, the smaller need first.
+
+    Needs are vectors and have no total order, so the outcome depends on the way of comparing: this
+    is a binary heap as in Java's PriorityQueue, whose comparison never finds two equal.
+    """
+
+    def __init__(self) -> None:
+        self._heap: list[FairApplication] = []
+        self._known: set[int] = set()
+
+    def enter(self, application: FairApplication) -> None:
+        """Stand in line, once."""
+        if application.id in self._known:
+            return
+        self._known.add(application.id)
+        heap = self._heap
+        heap.append(application)
+        place = len(heap) - 1
+        while place:
+            above = (place - 1) // 2
+            if not _before(application, heap[above]):
+                break
+            heap[place] = heap[above]
+            place = above
+        heap[place] = application
+
+    def drain(self) -> list[FairApplication]:
+        """Everybody, in order."""
+        heap = self._heap
+        served = []
+        while heap:
+            served.append(heap[0])
+            last = heap.pop()
+            if heap:
+                self._sink(last)
+        return served
+
+    def _sink(self, application: FairApplication) -> None:
+        heap = self._heap
+        place = 0
+        while (child := 2 * place + 1) < len(heap):
+            if child + 1 < len(heap) and not _before(heap[child], heap[child + 1]):
+                child += 1
+            if _before(application, heap[child]):
+                break
+            heap[place] = heap[child]
+            place = child
+        heap[place] = application
+
+
+def _before(a: FairApplication, b: FairApplication) -> bool:
+    need_a, need_b = a.starvation, b.starvation
+    return all(x <= y for x, y in zip(need_a, need_b, strict=True))

@@ -1,0 +1,60 @@
+"""The incremental order against a plain sort, under random changes."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairshare.schedulers.ordering import RANK_BITS, Entry, Order
+
+
+class Sibling:
+    """Something with a key of its own."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+        self.rank = 0
+        self.entry: Entry | None = None
+
+
+def whole_number(sibling: Sibling) -> Entry:
+    """The key as a whole number."""
+    return sibling.value << RANK_BITS | sibling.rank
+
+
+def pair(sibling: Sibling) -> Entry:
+    """The key as a tuple."""
+    return (float(sibling.value), sibling.rank)
+
+
+changes = st.lists(
+    st.tuples(st.sampled_from(["move", "leave", "forget", "append", "renumber"]), st.integers(0, 30), st.integers(-5, 5)),
+    max_size=200,
+)
+
+
+@given(st.booleans(), changes)
+def test_the_first_of_the_order_is_the_first_of_a_sort(
+    whole: bool, changes: list[tuple[str, int, int]]
+) -> None:
+    key = whole_number if whole else pair
+    order: Order[Sibling] = Order(key, whole)
+    siblings: list[Sibling] = []
+    for what, which, value in changes:
+        if what == "append" or not siblings:
+            siblings.append(Sibling(value))
+            order.append(siblings[-1])
+        else:
+            sibling = siblings[which % len(siblings)]
+            if what == "move":
+                sibling.value = value
+                order.moved(sibling)
+            elif what == "leave":
+                order.leave(sibling)
+            elif what == "forget":
+                siblings.remove(sibling)
+                order.forget(sibling)
+            else:
+                order.renumber(siblings[::-1])
+                siblings.reverse()
+        standing = [s for s in siblings if s.entry is not None]
+        expected = min(standing, key=key, default=None)
+        assert order.first() is expected

@@ -1,0 +1,256 @@
+"""Any inputs in any order: the state never contradicts itself, nothing is lost, nobody overruns."""
+
+import msgspec
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.events import ApplicationState, ContainerAllocated, ContainerCompleted, Event
+from fairshare.model.identifiers import ContainerId
+from fairshare.model.inputs import (
+    ChangeBlacklist,
+    ContainerExited,
+    ContainerStarted,
+    FinishApplication,
+    Input,
+    KillApplication,
+    LoadConfiguration,
+    MasterRegistered,
+    MoveApplication,
+    NodeBeat,
+    NodeJoined,
+    NodeLost,
+    NodeResized,
+    ReleaseContainers,
+    RequestContainers,
+    SubmitApplication,
+    TidyQueues,
+    UpdateShares,
+)
+from fairshare.model.invariants import over_committed
+from fairshare.model.resources import ResourceTypes, fits
+from fairshare.model.work import ContainerRequest, TaskGroup
+from fairshare.schedulers.fair.settings import (
+    AllocationSettings,
+    Amount,
+    FairSettings,
+    QueueSettings,
+)
+from fairshare.schedulers.fifo.settings import FifoSettings
+from fairshare.schedulers.registry import SCHEDULERS
+
+QUEUES = ("root.a", "root.b", "root.p.x", "root.p.y")
+NODES = tuple(f"n{number}" for number in range(4))
+
+sizes = st.tuples(st.sampled_from([512, 1024, 2048, 4096]), st.integers(1, 3))
+applications = st.integers(1, 12)
+requests = st.builds(
+    ContainerRequest,
+    count=st.integers(-2, 6),
+    resource=sizes,
+    priority=st.integers(1, 3),
+    hosts=st.lists(st.sampled_from(NODES), max_size=2).map(tuple),
+    relax=st.booleans(),
+)
+policies = st.sampled_from(["fair", "drf", "fifo"])
+queue_settings = st.builds(
+    QueueSettings,
+    name=st.just(""),
+    min_share=st.none() | st.tuples(st.integers(0, 6000), st.integers(0, 6)),
+    max_share=st.none()
+    | st.builds(Amount, absolute=st.tuples(st.integers(0, 20000), st.integers(0, 20)))
+    | st.builds(Amount, fractions=st.tuples(st.floats(0, 1), st.floats(0, 1))),
+    max_running_applications=st.none() | st.integers(0, 3),
+    weight=st.sampled_from([0.0, 0.5, 1.0, 3.0]),
+    policy=policies,
+    max_master_share=st.sampled_from([None, -1.0, 0.2, 1.0]),
+)
+
+
+@st.composite
+def fair_settings(draw: st.DrawFn) -> FairSettings:
+    """Settings with two leaves and a parent of two, of any policy and limits."""
+    queues = {"root": QueueSettings("root", parent=True, policy="drf")}
+    for name in (*QUEUES, "root.p"):
+        own = draw(queue_settings)
+        parent = name == "root.p"
+        policy = "drf" if parent else own.policy
+        queues[name] = msgspec.structs.replace(own, name=name, parent=parent, policy=policy)
+    return FairSettings(
+        minimum_allocation=(512, 1),
+        increment_allocation=(512, 1),
+        assign_multiple=draw(st.booleans()),
+        dynamic_max_assign=draw(st.booleans()),
+        max_assign=draw(st.integers(-1, 3)),
+        locality_threshold_node=draw(st.sampled_from([-1.0, 0.2, 0.8])),
+        locality_threshold_rack=draw(st.sampled_from([-1.0, 0.2, 0.8])),
+        reservable_nodes=draw(st.sampled_from([0.05, 0.5, 1.0])),
+        size_based_weight=draw(st.booleans()),
+        allocations=AllocationSettings(queues=queues, from_file=True),
+    )
+
+
+class Cluster(RuleBasedStateMachine):
+    """Inputs at random; the invariants after each."""
+
+    kind = "fair"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.manager = ResourceManager(SCHEDULERS[self.kind](ResourceTypes()))
+        self.now_ms = 0
+        self.alive: dict[ContainerId, ContainerAllocated] = {}
+        self.loaded = False
+        self.shrunk: set[str] = set()
+
+    def feed(self, given: Input) -> tuple[Event, ...]:
+        """One input, and the book-keeping of what lives."""
+        self.now_ms += 100
+        events = self.manager.handle(self.now_ms, given)
+        for event in events:
+            if isinstance(event, ContainerAllocated):
+                assert event.container not in self.alive
+                self.alive[event.container] = event
+            elif isinstance(event, ContainerCompleted):
+                del self.alive[event.container]
+        return events
+
+    def first_settings(self, data: st.DataObject) -> bytes:
+        """Settings of the scheduler's kind."""
+        return msgspec.json.encode(data.draw(fair_settings()))
+
+    @rule(data=st.data())
+    def load(self, data: st.DataObject) -> None:
+        self.feed(LoadConfiguration(self.first_settings(data), 1))
+        self.loaded = True
+
+    @rule(node=st.sampled_from(NODES), rack=st.sampled_from(["/r1", "/r2"]))
+    def node_joins(self, node: str, rack: str) -> None:
+        if self.loaded:
+            self.shrunk.discard(node)
+            self.feed(NodeJoined(node, (8192, 8), rack))
+
+    @rule(node=st.sampled_from(NODES), total=sizes)
+    def node_is_resized(self, node: str, total: tuple[int, int]) -> None:
+        if self.loaded:
+            self.shrunk.add(node)
+            self.feed(NodeResized(node, total))
+
+    @rule(node=st.sampled_from(NODES))
+    def node_is_lost(self, node: str) -> None:
+        if self.loaded:
+            self.feed(NodeLost(node))
+
+    @rule(
+        queue=st.sampled_from([*QUEUES, "default", "root.new.queue"]),
+        user=st.sampled_from(["ann", "bob"]),
+        asks=st.lists(requests, max_size=3),
+        kind=st.sampled_from(["unmanaged", "master", "tasks"]),
+        size=sizes,
+    )
+    def submit(
+        self, queue: str, user: str, asks: list[ContainerRequest], kind: str, size: tuple[int, int]
+    ) -> None:
+        if not self.loaded or len(self.manager.state.applications) >= 12:
+            return
+        groups = (TaskGroup("map", 3, size, max_attempts=2), TaskGroup("sum", 1, size, after=("map",)))
+        self.feed(
+            SubmitApplication(
+                user,
+                queue,
+                requests=tuple(asks) if kind != "tasks" else (),
+                tasks=groups if kind == "tasks" else (),
+                master=size if kind == "master" else None,
+            )
+        )
+
+    @rule(application=applications, asks=st.lists(requests, min_size=1, max_size=3))
+    def ask(self, application: int, asks: list[ContainerRequest]) -> None:
+        if self.loaded:
+            self.feed(RequestContainers(application, tuple(asks)))
+
+    @rule(application=applications, node=st.sampled_from(NODES), add=st.booleans())
+    def blacklist(self, application: int, node: str, add: bool) -> None:
+        if self.loaded:
+            names = (node,)
+            self.feed(ChangeBlacklist(application, names if add else (), () if add else names))
+
+    @rule(application=applications, kind=st.sampled_from(["register", "kill", "finish"]))
+    def live(self, application: int, kind: str) -> None:
+        if self.loaded:
+            inputs: dict[str, Input] = {
+                "register": MasterRegistered(application),
+                "kill": KillApplication(application),
+                "finish": FinishApplication(application),
+            }
+            self.feed(inputs[kind])
+
+    @rule(application=applications, queue=st.sampled_from(QUEUES))
+    def move(self, application: int, queue: str) -> None:
+        if self.loaded:
+            self.feed(MoveApplication(application, queue))
+
+    @rule(which=st.integers(0, 50), code=st.sampled_from([0, 0, 1, 137, -100]))
+    def container_ends(self, which: int, code: int) -> None:
+        if self.alive:
+            container = list(self.alive)[which % len(self.alive)]
+            self.feed(ContainerStarted(container))
+            self.feed(ContainerExited(container, code))
+
+    @rule(which=st.integers(0, 50))
+    def container_is_released(self, which: int) -> None:
+        if self.alive:
+            record = list(self.alive.values())[which % len(self.alive)]
+            self.feed(ReleaseContainers(record.application, (record.container,)))
+
+    @rule()
+    def update(self) -> None:
+        if self.loaded:
+            self.feed(UpdateShares())
+            assert not self.manager.scheduler.update_due()
+            assert self.feed(UpdateShares()) == ()
+
+    @rule()
+    def tidy(self) -> None:
+        if self.loaded:
+            self.feed(TidyQueues())
+
+    @rule(nodes=st.permutations(NODES))
+    def all_nodes_beat(self, nodes: list[str]) -> None:
+        if self.loaded:
+            for node in nodes:
+                before = dict(self.manager.state.nodes)
+                events = self.feed(NodeBeat(node))
+                for event in events:
+                    if isinstance(event, ContainerAllocated):
+                        assert fits(event.resource, before[node].total)
+
+    @invariant()
+    def nothing_contradicts_itself(self) -> None:
+        state = self.manager.state
+        state.check()
+        assert set(over_committed(state)) <= self.shrunk
+        lived = {c for a in state.applications.values() for c in a.containers}
+        assert lived == self.alive.keys()
+        for application in state.applications.values():
+            if application.state == ApplicationState.FINISHED and application.tasks.groups:
+                done = application.tasks.complete
+                assert done or "finish" or application.diagnostics
+        self.manager.scheduler.queue_views() if self.loaded else None
+
+
+class FifoCluster(Cluster):
+    """The same under FIFO."""
+
+    kind = "fifo"
+
+    def first_settings(self, data: st.DataObject) -> bytes:
+        """FIFO has few."""
+        return msgspec.json.encode(FifoSettings(minimum_allocation=(512, 1)))
+
+
+TestFair = Cluster.TestCase
+TestFair.settings = settings(max_examples=60, stateful_step_count=60, deadline=None, print_blob=True)
+TestFifo = FifoCluster.TestCase
+TestFifo.settings = settings(max_examples=20, stateful_step_count=50, deadline=None, print_blob=True)
