@@ -1,0 +1,68 @@
+"""Owns the properties of the resource manager that all schedulers share.
+
+Knows no scheduler: where a scheduler has a rule of its own for a value, it stands with its reader.
+"""
+
+import msgspec
+
+from fairshare.config.problems import Problems
+from fairshare.config.resource_types import limit_key, read_limits, read_types
+from fairshare.config.site import Site
+from fairshare.model.resources import MEMORY, VCORES, Resource, ResourceTypes
+
+
+class ManagerSettings(msgspec.Struct, frozen=True):
+    """What the resource manager is told, whatever its scheduler."""
+
+    types: ResourceTypes
+    minimum_allocation: Resource
+    maximum_allocation: Resource
+    maximum_override_delay_ms: int
+    heartbeat_interval_ms: int
+    acl_enabled: bool
+    master_max_attempts: int
+
+
+def read_manager(site: Site, problems: Problems) -> ManagerSettings:
+    """Read them and check what Hadoop checks at its start (spec/fair.md 4.2, 4.3)."""
+    types = read_types(site, problems)
+    limits = read_limits(site, types, problems)
+    _check_limits(site, types, limits.minimum, limits.maximum, problems)
+    return ManagerSettings(
+        types=types,
+        minimum_allocation=limits.minimum,
+        maximum_allocation=limits.maximum,
+        maximum_override_delay_ms=site.long(
+            "yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms", 10_000, problems
+        ),
+        heartbeat_interval_ms=site.integer(
+            "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", 1_000, problems, minimum=1
+        ),
+        acl_enabled=site.boolean("yarn.acl.enable", False, problems),
+        master_max_attempts=site.integer(
+            "yarn.resourcemanager.am.max-attempts", 2, problems, minimum=1
+        ),
+    )
+
+
+def _check_limits(
+    site: Site, types: ResourceTypes, minimum: Resource, maximum: Resource, problems: Problems
+) -> None:
+    for name, least, most in zip(types.names, minimum, maximum, strict=True):
+        keys = [
+            f"yarn.resource-types.{name}.{bound}-allocation" for bound in ("minimum", "maximum")
+        ]
+        word = name
+        if name in (MEMORY, VCORES):
+            keys += [limit_key(name, "minimum"), limit_key(name, "maximum")]
+            word = "memory" if name == MEMORY else name
+        if 0 <= least <= most:
+            continue
+        wrong = "must not be negative" if least < 0 else f"is above the maximum allocation {most}"
+        problems.error(
+            site.place(*keys),
+            "allocation-limits",
+            f"Invalid resource scheduler {word}: the minimum allocation {least} {wrong}"
+            f" (see {keys[-2]} and {keys[-1]})",
+            "does not start",
+        )

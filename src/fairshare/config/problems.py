@@ -1,0 +1,101 @@
+"""Owns what a reader of configuration has to say: problems with a place, and their collector.
+
+Knows no file format. A reader goes on after a problem, so that one run tells everything.
+"""
+
+from typing import Final, Literal
+
+import msgspec
+
+from fairshare.errors import ConfigurationError
+
+Severity = Literal["error", "warning", "trap"]
+"""`error`: cannot be used. `warning`: has no effect. `trap`: legal, but hardly what is meant."""
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where something stands: line and column from 1; 0 where there is none."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """One thing to say about a file.
+
+    `rule` is the stable name of what was checked; `hadoop` says what Hadoop itself does here.
+
+    >>> str(Problem("fair-scheduler.xml", 3, 5, "weight", "error", "'two' is not a number"))
+    "fair-scheduler.xml:3:5: error: 'two' is not a number [weight]"
+    """
+
+    file: str
+    line: int
+    column: int
+    rule: str
+    severity: Severity
+    message: str
+    hadoop: str = ""
+
+    def __str__(self) -> str:
+        place = self.file
+        if self.line:
+            place += f":{self.line}"
+            if self.column:
+                place += f":{self.column}"
+        return f"{place}: {self.severity}: {self.message} [{self.rule}]"
+
+
+MOST_TOLD: Final = 1_000
+"""Nobody reads more, and a file that somebody sends must not be answered with megabytes."""
+
+
+class Problems:
+    """Collects problems; `all` gives them by file (in the order of first mention), line, column."""
+
+    def __init__(self) -> None:
+        self._untold = 0
+        self._has_error = False
+        # A dictionary as an ordered set: what is asked for twice is told once.
+        self._found: dict[Problem, None] = {}
+
+    def error(self, place: Place, rule: str, message: str, hadoop: str = "") -> None:
+        """Report what makes the configuration unusable."""
+        self._add(place, rule, "error", message, hadoop)
+
+    def warning(self, place: Place, rule: str, message: str, hadoop: str = "") -> None:
+        """Report what has no effect."""
+        self._add(place, rule, "warning", message, hadoop)
+
+    def trap(self, place: Place, rule: str, message: str, hadoop: str = "") -> None:
+        """Report what is legal, and hardly what its author means."""
+        self._add(place, rule, "trap", message, hadoop)
+
+    def _add(self, place: Place, rule: str, severity: Severity, message: str, hadoop: str) -> None:
+        found = Problem(place.file, place.line, place.column, rule, severity, message, hadoop)
+        if len(self._found) >= MOST_TOLD and (self._has_error or severity != "error"):
+            self._untold += 1
+            return
+        self._has_error |= severity == "error"
+        self._found[found] = None
+
+    @property
+    def all(self) -> tuple[Problem, ...]:
+        """Everything that was found, in the order of the files."""
+        files = list(dict.fromkeys(problem.file for problem in self._found))
+        told = sorted(self._found, key=lambda p: (files.index(p.file), p.line, p.column))
+        if self._untold:
+            message = f"{self._untold} more problems are not listed: correct these first"
+            told.append(Problem(files[-1], 0, 0, "more", "warning", message))
+        return tuple(told)
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        """Those of severity `error`."""
+        return tuple(problem for problem in self.all if problem.severity == "error")
+
+    def raise_errors(self) -> None:
+        """Raise ConfigurationError with everything that was found, if an error is among it."""
+        if self.errors:
+            raise ConfigurationError(self.all)

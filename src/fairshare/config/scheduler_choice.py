@@ -1,0 +1,80 @@
+"""Owns the question which scheduler a configuration means. Knows no scheduler's settings."""
+
+from typing import Final, Literal
+
+from fairshare.config.problems import Place, Problems
+from fairshare.config.site import Site
+
+SchedulerName = Literal["fair", "fifo", "capacity", "pools"]
+
+CLASS: Final = "yarn.resourcemanager.scheduler.class"
+TASK_SCHEDULER: Final = "mapred.jobtracker.taskScheduler"
+
+_PACKAGE: Final = "org.apache.hadoop.yarn.server.resourcemanager.scheduler."
+
+_CLASSES: Final[dict[str, dict[str, SchedulerName]]] = {
+    CLASS: {
+        _PACKAGE + "fair.FairScheduler": "fair",
+        _PACKAGE + "capacity.CapacityScheduler": "capacity",
+        _PACKAGE + "fifo.FifoScheduler": "fifo",
+    },
+    TASK_SCHEDULER: {
+        "org.apache.hadoop.mapred.FairScheduler": "pools",
+        "org.apache.hadoop.mapred.JobQueueTaskScheduler": "fifo",
+    },
+}
+
+_UNSUPPORTED: Final = {
+    "capacity": "the Capacity Scheduler is not supported yet",
+    "pools": "the original pool scheduler of MapReduce is not supported yet",
+}
+
+
+def choose_scheduler(
+    site: Site, directory: str, fair_file: bool, capacity_file: bool, problems: Problems
+) -> SchedulerName | None:
+    """The scheduler that the properties name; else the one whose file is there; else Hadoop's.
+
+    `fair_file` and `capacity_file` say whether the schedulers' files are in `directory` (or named
+    by a property). None: an error among the problems says why there is no scheduler.
+    """
+    named = [(key, name) for key in _CLASSES if (name := site.string(key, "", problems))]
+    if named:
+        for key, _ in named[1:]:
+            problems.warning(
+                site.place(key), "scheduler", f"{key} has no effect, because {named[0][0]} is set"
+            )
+        return _of_class(*named[0], site, problems)
+    if fair_file and not capacity_file:
+        problems.trap(
+            Place(directory),
+            "scheduler",
+            f"no property names a scheduler: fair, because it has an allocation file."
+            f" Set {CLASS} to say so",
+            "starts the Capacity Scheduler",
+        )
+        return "fair"
+    problems.error(
+        Place(directory),
+        "scheduler",
+        f"no property names a scheduler, which means capacity: {_UNSUPPORTED['capacity']}."
+        f" Set {CLASS} in yarn-site.xml to {_PACKAGE}fair.FairScheduler"
+        f" or {_PACKAGE}fifo.FifoScheduler",
+        "starts the Capacity Scheduler",
+    )
+    return None
+
+
+def _of_class(key: str, written: str, site: Site, problems: Problems) -> SchedulerName | None:
+    """The scheduler of a Java class, if it can be used."""
+    name = _CLASSES[key].get(written)
+    if name is None:
+        known = ", ".join(_CLASSES[key])
+        message = f"{key}: there is no scheduler {written!r} (there are {known})"
+        problems.error(site.place(key), "scheduler", message, "starts any class that it finds")
+        return None
+    if name in _UNSUPPORTED:
+        message = f"{key} selects {written}: {_UNSUPPORTED[name]}"
+        problems.error(site.place(key), "scheduler", message, "starts it")
+        return None
+    return name

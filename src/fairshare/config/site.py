@@ -1,0 +1,206 @@
+"""Owns properties, as Hadoop's *-site.xml files have them: their values, by name and type.
+
+Knows no property by name, and no XML. A Site remembers which properties were asked for, so that a
+scheduler's reader can name those that nobody knows.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
+
+import msgspec
+
+from fairshare.config import literals
+from fairshare.config.problems import Place, Problems
+
+_VARIABLE = re.compile(r"\$\{([^{}$ ]+)\}")
+_MAX_EXPANSIONS = 20
+
+_T = TypeVar("_T")
+
+
+class Property(msgspec.Struct, frozen=True):
+    """One property as it is written, with the place of its value."""
+
+    name: str
+    value: str
+    place: Place
+    final: bool = False
+
+
+class Site:
+    """An ordered mapping of property names, with getters that report bad values with their place.
+
+    >>> site = Site.of({"yarn.scheduler.fair.preemption": True, "a": "${b} GB", "b": 4})
+    >>> site.string("a", "", Problems())
+    '4 GB'
+    """
+
+    def __init__(
+        self,
+        properties: Mapping[str, Property],
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._properties = dict(properties)
+        self._environment = dict(environment or {})
+        self._read: set[str] = set()
+
+    @classmethod
+    def of(cls, values: Mapping[str, object], file: str = "properties") -> "Site":
+        """A site of plain values; True and False are written as Hadoop does."""
+        return cls({}).with_values(values, file)
+
+    def with_values(self, values: Mapping[str, object], file: str = "properties") -> "Site":
+        """A copy in which some properties have other values; None removes one."""
+        properties = dict(self._properties)
+        for name, value in values.items():
+            if value is None:
+                properties.pop(name, None)
+            else:
+                text = str(value).lower() if isinstance(value, bool) else str(value)
+                properties[name] = Property(name, text, Place(file))
+        return Site(properties, self._environment)
+
+    def __iter__(self) -> Iterator[Property]:
+        return iter(self._properties.values())
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._properties
+
+    def place(self, *names: str) -> Place:
+        """Where the first of these properties that is set stands; else a place without line."""
+        for name in names:
+            if name in self._properties:
+                return self._properties[name].place
+        return Place("yarn-site.xml")
+
+    def names(self, prefix: str) -> list[str]:
+        """The names that begin with `prefix`, in the order of the files."""
+        return [name for name in self._properties if name.startswith(prefix)]
+
+    def unread(self, prefix: str) -> list[Property]:
+        """The properties below `prefix` that no getter was asked for."""
+        return [self._properties[name] for name in self.names(prefix) if name not in self._read]
+
+    def text(self, name: str, problems: Problems) -> str | None:
+        """A property's value, variables replaced, blanks kept; None if it is not set."""
+        self._read.add(name)
+        written = self._properties.get(name)
+        if written is None:
+            return None
+        return self._expand(written, problems)
+
+    def string(self, name: str, default: str, problems: Problems) -> str:
+        """A text without blanks around it."""
+        text = self.text(name, problems)
+        return default if text is None else literals.trim(text)
+
+    def strings(self, name: str, problems: Problems) -> tuple[str, ...]:
+        """A list divided by commas, without blanks and empty parts."""
+        parts = (literals.trim(part) for part in (self.text(name, problems) or "").split(","))
+        return tuple(part for part in parts if part)
+
+    def integer(
+        self, name: str, default: int, problems: Problems, minimum: int | None = None
+    ) -> int:
+        """A whole number of 32 bits, at least `minimum`."""
+        value = self._typed(name, default, problems, lambda t: literals.property_integer(t, 32))
+        return self._at_least(name, value, default, problems, minimum)
+
+    def long(self, name: str, default: int, problems: Problems, minimum: int | None = None) -> int:
+        """A whole number of 64 bits, at least `minimum`."""
+        value = self._typed(name, default, problems, lambda t: literals.property_integer(t, 64))
+        return self._at_least(name, value, default, problems, minimum)
+
+    def single(self, name: str, default: float, problems: Problems) -> float:
+        """A number rounded to 32 bits; so is the default."""
+        return self._typed(name, literals.to_single(default), problems, literals.single)
+
+    def double(self, name: str, default: float, problems: Problems) -> float:
+        """A number."""
+        return self._typed(name, default, problems, literals.double)
+
+    def duration_ms(self, name: str, default: int, problems: Problems, unit: str = "ms") -> int:
+        """A time such as `10s`, in milliseconds; `unit` counts for a number without suffix."""
+        return self._typed(name, default, problems, lambda t: literals.duration_ms(t, unit))
+
+    def boolean(self, name: str, default: bool, problems: Problems) -> bool:
+        """True or false. Hadoop takes any other word for the default, and so does this."""
+        text = self.text(name, problems)
+        if not text:
+            return default
+        value = literals.boolean(text)
+        if value is None:
+            word = "true" if default else "false"
+            problems.trap(
+                self.place(name),
+                "property-value",
+                f"{name} is {literals.trim(text)!r}, neither true nor false:"
+                f" its default {word} holds",
+                f"takes the default {word} without a word",
+            )
+            return default
+        return value
+
+    def _typed(self, name: str, default: _T, problems: Problems, read: Callable[[str], _T]) -> _T:
+        text = self.text(name, problems)
+        if text is None:
+            return default
+        try:
+            return read(text)
+        except ValueError as error:
+            message = f"{name}: {error}"
+            problems.error(self.place(name), "property-value", message, "does not start")
+            return default
+
+    def _at_least(
+        self, name: str, value: int, default: int, problems: Problems, minimum: int | None
+    ) -> int:
+        if minimum is None or value >= minimum:
+            return value
+        message = f"{name} is {value}: it must be at least {minimum}"
+        problems.error(self.place(name), "property-value", message, "does not start")
+        return default
+
+    def _expand(self, written: Property, problems: Problems) -> str:
+        """Replace `${name}` and `${env.NAME:-default}`, innermost and leftmost first.
+
+        What nobody has set stays as it is written, as in Hadoop.
+        """
+        text = written.value
+        start = 0
+        for _ in range(_MAX_EXPANSIONS):
+            match = _VARIABLE.search(text, start)
+            if match is None:
+                return text
+            value = self._variable(match.group(1))
+            if value is None:
+                start = match.end()
+            else:
+                text = text[: match.start()] + value + text[match.end() :]
+                start = 0
+        if _VARIABLE.search(text, start) is None:
+            return text
+        problems.error(
+            written.place,
+            "variable",
+            f"{written.name}: more than {_MAX_EXPANSIONS} variables in {written.value!r},"
+            " or one that needs itself",
+            "does not start",
+        )
+        return written.value
+
+    def _variable(self, name: str) -> str | None:
+        if not name.startswith("env."):
+            self._read.add(name)
+            found = self._properties.get(name)
+            return None if found is None else found.value
+        variable, separator, default = name[len("env.") :], "", ""
+        for mark in (":-", "-"):
+            if mark in variable:
+                variable, separator, default = variable.partition(mark)
+                break
+        value = self._environment.get(variable)
+        if separator and (value is None or (separator == ":-" and not value)):
+            return default
+        return value

@@ -1,0 +1,238 @@
+"""A configuration directory is read as Hadoop reads it."""
+
+from pathlib import Path
+
+import pytest
+
+from fairshare.config.directory import Configuration, read_directory
+from fairshare.errors import ConfigurationError
+
+PACKAGE = "org.apache.hadoop.yarn.server.resourcemanager.scheduler."
+CLASS = "yarn.resourcemanager.scheduler.class"
+FAIR: dict[str, object] = {CLASS: PACKAGE + "fair.FairScheduler"}
+
+
+def write(directory: Path, name: str, values: dict[str, object]) -> None:
+    lines = [
+        f"<property><name>{key}</name><value>{value}</value></property>"
+        for key, value in values.items()
+    ]
+    text = "\n".join(["<configuration>", *lines, "</configuration>"])
+    (directory / name).write_text(text)
+
+
+def refused(directory: Path) -> str:
+    with pytest.raises(ConfigurationError) as error:
+        read_directory(directory)
+    return str(error.value).replace(f"{directory}/", "").replace(str(directory), ".")
+
+
+def rules(configuration: Configuration) -> list[tuple[str, str]]:
+    return [(problem.rule, problem.severity) for problem in configuration.problems]
+
+
+def test_all_files_of_properties_are_merged(tmp_path: Path) -> None:
+    write(tmp_path, "core-site.xml", {"a": "core", "yarn.acl.enable": "true"})
+    write(tmp_path, "yarn-site.xml", FAIR | {"a": "yarn"})
+    write(tmp_path, "resource-types.xml", {"yarn.resource-types": "gpu"})
+    (tmp_path / "fair-scheduler.xml").write_text(
+        '<allocations><queue name="q"><maxResources>gpu=1</maxResources></queue></allocations>'
+    )
+    configuration = read_directory(tmp_path)
+    assert configuration.scheduler == "fair"
+    assert configuration.types.names == ("memory-mb", "vcores", "gpu")
+    assert configuration.fair is not None
+    assert configuration.fifo is None
+    assert configuration.fair.acl_enabled
+    assert list(configuration.fair.allocations.queues) == ["root.q"]
+    assert configuration.allocation_path == tmp_path / "fair-scheduler.xml"
+    assert configuration.site.place("a").file == str(tmp_path / "yarn-site.xml")
+    assert configuration.master_max_attempts == 2
+    assert configuration.problems == ()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {CLASS: PACKAGE + "fifo.FifoScheduler"},
+        {"mapred.jobtracker.taskScheduler": "org.apache.hadoop.mapred.JobQueueTaskScheduler"},
+    ],
+)
+def test_the_fifo_scheduler_is_chosen_by_its_class(
+    tmp_path: Path, values: dict[str, object]
+) -> None:
+    write(tmp_path, "mapred-site.xml", values | {"yarn.resourcemanager.am.max-attempts": 5})
+    configuration = read_directory(tmp_path)
+    assert configuration.scheduler == "fifo"
+    assert configuration.fifo is not None
+    assert configuration.fair is None
+    assert configuration.master_max_attempts == 5
+    assert configuration.problems == ()
+
+
+def test_without_a_property_the_fair_scheduler_is_chosen_by_its_file(tmp_path: Path) -> None:
+    (tmp_path / "fair-scheduler.xml").write_text("<allocations/>")
+    configuration = read_directory(tmp_path)
+    assert configuration.scheduler == "fair"
+    assert rules(configuration) == [("scheduler", "trap")]
+
+
+@pytest.mark.parametrize("files", [[], ["capacity"], ["fair", "capacity"]])
+def test_otherwise_hadoops_default_holds_which_is_not_supported(
+    tmp_path: Path, files: list[str]
+) -> None:
+    for name in files:
+        (tmp_path / f"{name}-scheduler.xml").write_text("<allocations/>")
+    message = refused(tmp_path)
+    assert message.startswith(".: error: no property names a scheduler, which means capacity")
+    assert "the Capacity Scheduler is not supported yet" in message
+
+
+def test_the_capacity_scheduler_is_refused_where_it_is_named(tmp_path: Path) -> None:
+    write(tmp_path, "yarn-site.xml", {"a": 1, CLASS: PACKAGE + "capacity.CapacityScheduler"})
+    message = refused(tmp_path)
+    assert message.startswith(f"yarn-site.xml:3:67: error: {CLASS} selects ")
+    assert "the Capacity Scheduler is not supported yet" in message
+
+
+def test_the_pool_scheduler_is_refused_where_it_is_named(tmp_path: Path) -> None:
+    values: dict[str, object] = {
+        "mapred.jobtracker.taskScheduler": "org.apache.hadoop.mapred.FairScheduler"
+    }
+    write(tmp_path, "mapred-site.xml", values)
+    assert "pool scheduler of MapReduce is not supported yet" in refused(tmp_path)
+
+
+def test_an_unknown_scheduler_is_refused_with_those_that_there_are(tmp_path: Path) -> None:
+    write(tmp_path, "yarn-site.xml", {CLASS: "com.example.Scheduler"})
+    message = refused(tmp_path)
+    assert "there is no scheduler 'com.example.Scheduler'" in message
+    assert PACKAGE + "fair.FairScheduler" in message
+
+
+def test_yarns_property_wins_over_mapreduces(tmp_path: Path) -> None:
+    write(tmp_path, "yarn-site.xml", {CLASS: PACKAGE + "fifo.FifoScheduler"})
+    write(
+        tmp_path,
+        "mapred-site.xml",
+        {"mapred.jobtracker.taskScheduler": "org.apache.hadoop.mapred.FairScheduler"},
+    )
+    configuration = read_directory(tmp_path)
+    assert configuration.scheduler == "fifo"
+    assert rules(configuration) == [("scheduler", "warning")]
+
+
+@pytest.mark.parametrize("form", ["queues.xml", "{0}/queues.xml", "file://{0}/queues.xml"])
+def test_the_allocation_file_may_have_another_name(tmp_path: Path, form: str) -> None:
+    name = form.format(tmp_path)
+    write(tmp_path, "yarn-site.xml", FAIR | {"yarn.scheduler.fair.allocation.file": name})
+    (tmp_path / "queues.xml").write_text('<allocations><queue name="q"/></allocations>')
+    configuration = read_directory(tmp_path)
+    assert configuration.allocation_path == tmp_path / "queues.xml"
+    assert configuration.fair is not None
+    assert list(configuration.fair.allocations.queues) == ["root.q"]
+
+
+def test_without_an_allocation_file_there_is_a_warning(tmp_path: Path) -> None:
+    write(tmp_path, "yarn-site.xml", FAIR)
+    configuration = read_directory(tmp_path)
+    assert configuration.allocation_path is None
+    assert configuration.fair is not None
+    assert not configuration.fair.allocations.from_file
+    assert [str(problem) for problem in configuration.problems] == [
+        f"{tmp_path}/fair-scheduler.xml: warning: there is no such file: all queues have their"
+        " defaults, and only root exists [allocation-file]"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("/no/such/file.xml", "there is no allocation file /no/such/file.xml"),
+        ("hdfs://host/fair.xml", "is on a remote file system"),
+        ("S3A://bucket/fair.xml", "is on a remote file system"),
+        ("ftp://host/fair.xml", "only local files can be read, not ftp"),
+    ],
+)
+def test_an_allocation_file_that_cannot_be_read_is_an_error(
+    tmp_path: Path, name: str, reason: str
+) -> None:
+    write(tmp_path, "yarn-site.xml", FAIR | {"yarn.scheduler.fair.allocation.file": name})
+    message = refused(tmp_path)
+    assert message.startswith("yarn-site.xml:3:")
+    assert reason in message
+
+
+def test_errors_of_all_files_are_told_together(tmp_path: Path) -> None:
+    write(tmp_path, "yarn-site.xml", FAIR | {"yarn.scheduler.fair.max.assign": "all"})
+    (tmp_path / "resource-types.xml").write_text("<configuration>")
+    (tmp_path / "fair-scheduler.xml").write_text("<allocations><queue/></allocations>")
+    (tmp_path / "fairshare.toml").write_text("[server]\nprot = 1\n")
+    lines = refused(tmp_path).splitlines()
+    assert [line.split(": error: ")[0] for line in lines] == [
+        "resource-types.xml:1:16",
+        "fairshare.toml:2",
+        "yarn-site.xml:3:61",
+        "fair-scheduler.xml:1:14",
+    ]
+
+
+def test_a_directory_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    assert refused(tmp_path / "gone") == ".: error: there is no such directory [directory]"
+
+
+def test_a_file_that_cannot_be_opened_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "yarn-site.xml").mkdir()
+    assert "yarn-site.xml: error: cannot be read: Is a directory" in refused(tmp_path)
+
+
+def test_the_port_of_yarns_web_address_is_taken_and_its_host_is_not(tmp_path: Path) -> None:
+    address = "yarn.resourcemanager.webapp.address"
+    host = "yarn.resourcemanager.hostname"
+    (tmp_path / "fair-scheduler.xml").write_text("<allocations/>")
+    write(tmp_path, "yarn-site.xml", FAIR | {host: "rm1", address: f"${{{host}}}:9999"})
+    configuration = read_directory(tmp_path)
+    assert configuration.shell.server.host == "127.0.0.1"
+    assert configuration.shell.server.port == 9999
+    assert rules(configuration) == [("web-address", "warning")]
+    write(tmp_path, "yarn-site.xml", FAIR | {address: "localhost:9998"})
+    configuration = read_directory(tmp_path)
+    assert (configuration.shell.server.port, rules(configuration)) == (9998, [])
+
+
+@pytest.mark.parametrize("address", ["rm1", "rm1:http", "rm1:99999"])
+def test_a_bad_web_address_is_an_error(tmp_path: Path, address: str) -> None:
+    values: dict[str, object] = {"yarn.resourcemanager.webapp.address": address}
+    write(tmp_path, "yarn-site.xml", FAIR | values)
+    assert f"{address!r} must be host:port" in refused(tmp_path)
+
+
+def test_a_scheduler_may_be_chosen_whatever_the_properties_say(tmp_path: Path) -> None:
+    values: dict[str, object] = {
+        CLASS: PACKAGE + "capacity.CapacityScheduler",
+        "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": 250,
+    }
+    write(tmp_path, "yarn-site.xml", values)
+    configuration = read_directory(tmp_path, scheduler="fifo")
+    assert configuration.scheduler == "fifo"
+    assert configuration.fifo is not None
+    assert configuration.heartbeat_interval_ms == 250
+    (tmp_path / "fair-scheduler.xml").write_text("<allocations/>")
+    assert read_directory(tmp_path, scheduler="fair").fair is not None
+
+
+def test_a_relative_state_directory_counts_from_the_configuration(tmp_path: Path) -> None:
+    write(tmp_path, "yarn-site.xml", {CLASS: PACKAGE + "fifo.FifoScheduler"})
+    (tmp_path / "fairshare.toml").write_text('[server]\nstate_directory = "state"\nport = 0\n')
+    server = read_directory(tmp_path).shell.server
+    assert (server.state_directory, server.port) == (str(tmp_path / "state"), 0)
+
+
+def test_variables_of_the_environment_are_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUEUES", "mine.xml")
+    (tmp_path / "mine.xml").write_text("<allocations/>")
+    values: dict[str, object] = {"yarn.scheduler.fair.allocation.file": "${env.QUEUES}"}
+    write(tmp_path, "yarn-site.xml", FAIR | values)
+    assert read_directory(tmp_path).allocation_path == tmp_path / "mine.xml"

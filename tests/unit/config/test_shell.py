@@ -1,0 +1,89 @@
+"""fairshare.toml is small and strict."""
+
+import pytest
+
+from fairshare.config.problems import Problems
+from fairshare.config.shell import EngineSettings, ServerSettings, ShellSettings, read_shell
+
+
+def read(text: str | None, default_port: int | None = None) -> tuple[ShellSettings, list[str]]:
+    problems = Problems()
+    document = None if text is None else text.encode()
+    settings = read_shell(document, "fairshare.toml", problems, default_port)
+    return settings, [str(problem) for problem in problems.all]
+
+
+def test_without_the_file_the_server_listens_on_loopback() -> None:
+    settings, problems = read(None)
+    assert settings == ShellSettings()
+    assert (settings.server.host, settings.server.port) == ("127.0.0.1", 8088)
+    assert problems == []
+
+
+def test_all_keys_are_read() -> None:
+    assert read(
+        """
+        [server]
+        host = "0.0.0.0"
+        port = 0
+        state_directory = "state"
+        [engine]
+        kind = "local"
+        nodes = 3
+        memory_mb = 2048
+        vcores = 2
+        """
+    ) == (
+        ShellSettings(ServerSettings("0.0.0.0", 0, "state"), EngineSettings("local", 3, 2048, 2)),
+        [],
+    )
+
+
+def test_the_given_port_counts_only_if_the_file_names_none() -> None:
+    assert read("[server]\nhost = 'h'", 9000)[0].server.port == 9000
+    assert read("[server]\nport = 1", 9000)[0].server.port == 1
+    assert read(None, 9000)[0].server.port == 9000
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "reason"),
+    [
+        ("[server]\nhots = 1", 2, "'hots' is unknown in [server]: there are host, port"),
+        ("\n[sever]\nport = 1", 2, "'sever' is unknown: there are [server], [engine]"),
+        ("port = 1", 1, "'port' is unknown: there are [server], [engine]"),
+        ("server = 1", 1, "'server' is unknown"),
+        ("[engine]\n\n  nodes = 0", 3, "nodes must be 1 to 10000, not 0"),
+        ("[engine]\nnodes = true", 2, "nodes must be a whole number, not True"),
+        ("[server]\nport = '1'", 2, "port must be a whole number, not '1'"),
+        ("[server]\nport = 70000", 2, "port must be 0 to 65535"),
+        ("[server]\nhost = ' '", 2, "host must not be empty"),
+        ("[engine] # here\n\"kind\" = 'ray'", 2, "there is no engine 'ray': there is local"),
+        ("server.port = 'x'", 1, "port must be a whole number"),
+        ("server = {port = 'x'}", 1, "port must be a whole number"),
+        ("[engine]\nport = 1\n[server]\n\nport = 'x'", 5, "port must be a whole number"),
+    ],
+)
+def test_what_is_unknown_or_bad_is_an_error_with_its_line(
+    text: str, line: int, reason: str
+) -> None:
+    settings, problems = read(text)
+    assert settings == ShellSettings()
+    assert problems[-1].startswith(f"fairshare.toml:{line}: error: ")
+    assert reason in problems[-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [("[server]\nport = x\n", "2:8"), ("[server]\nport = ", "2"), ("[server\n", "1:8")],
+)
+def test_bad_toml_is_an_error_with_its_place(text: str, place: str) -> None:
+    settings, problems = read(text)
+    assert settings == ShellSettings()
+    assert len(problems) == 1
+    assert problems[0].startswith(f"fairshare.toml:{place}: error: not well-formed TOML")
+
+
+def test_a_file_that_is_not_utf_8_is_an_error() -> None:
+    problems = Problems()
+    assert read_shell(b"\xff", "f", problems) == ShellSettings()
+    assert [problem.rule for problem in problems.errors] == ["toml"]
