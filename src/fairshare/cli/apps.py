@@ -1,0 +1,127 @@
+"""Owns the verb `apps`: the applications in a table, the newest first."""
+
+from collections.abc import Sequence
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from fairshare.cli.cells import NOTHING, amounts_text, bar, duration_text, short_queue
+from fairshare.cli.options import json_option, with_client
+from fairshare.cli.tables import (
+    Column,
+    ascii_only,
+    bar_width,
+    open_console,
+    print_all,
+    print_json,
+    state_text,
+    table,
+)
+from fairshare.client import Application, Client, Progress
+from fairshare.client.answers import listed
+
+STATES = ("PENDING", "RUNNING", "FINISHED", "FAILED", "KILLED", "REJECTED")
+ACTIVE = ("PENDING", "RUNNING")
+
+COLUMNS = (
+    Column("Application", whole=True),
+    Column("User"),
+    Column("Queue"),
+    Column("Name"),
+    Column("State", whole=True),
+    Column("Done", right=True, whole=True),
+    Column("Progress", extra=True, whole=True),
+    Column("Used", extra=True),
+    Column("Fair", extra=True),
+    Column("Time", right=True, whole=True),
+)
+
+
+@click.command()
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice(STATES, case_sensitive=False),
+    help="Those in this state; may be given several times. [default: PENDING and RUNNING]",
+)
+@click.option("--user", metavar="USER", help="Those of this user.")
+@click.option("--queue", metavar="QUEUE", help="Those in this leaf queue.")
+@click.option("--all", "every", is_flag=True, help="Those that are over, too.")
+@click.option("--limit", metavar="N", type=click.IntRange(min=1), help="The newest N.")
+@with_client
+@json_option
+def command(
+    client: Client,
+    states: tuple[str, ...],
+    user: str | None,
+    queue: str | None,
+    every: bool,
+    limit: int | None,
+    as_json: bool,
+) -> None:
+    """List applications, the newest first: those that are not over, unless told otherwise.
+
+    Done counts tasks that have succeeded, of all. Time is how long it runs, or ran, or has waited.
+    """
+    if every and states:
+        raise click.UsageError("--all and --state: give one of both")
+    wanted = None if every else ",".join(states or ACTIVE)
+    answer = client.connection.get(
+        "/applications", state=wanted, user=user, queue=queue, limit=limit
+    )
+    if as_json:
+        print_json(answer)
+        return
+    console = open_console()
+    applications = listed(answer, "applications", Application)
+    if not applications:
+        print_all(console, "No such application." if every or states else "Nothing runs or waits.")
+        return
+    print_all(console, application_table(console, applications, client.cluster().now_ms))
+
+
+def application_table(
+    console: Console, applications: Sequence[Application], now_ms: int, *, short: bool = False
+) -> Table:
+    """One row for each application; `short` writes only the number of its id."""
+    rows = [_row(console, application, now_ms, short) for application in applications]
+    return table(console, COLUMNS, rows)
+
+
+def progress_text(progress: Progress | None) -> str:
+    """`7/10`; a driver that handed over no tasks has none."""
+    if progress is None or progress.total == 0:
+        return NOTHING
+    return f"{progress.succeeded}/{progress.total}"
+
+
+def elapsed_text(application: Application, now_ms: int) -> str:
+    """How long an application runs or ran; before it runs, how long it has waited."""
+    began_ms = application.started_ms or application.submitted_ms
+    end_ms = now_ms if application.finished_ms is None else application.finished_ms
+    return duration_text(end_ms - began_ms)
+
+
+def progress_bar(console: Console, succeeded: int, total: int) -> Text:
+    """How much of the tasks is done."""
+    fraction = succeeded / total if total else 0.0
+    return Text(bar(fraction, bar_width(console), ascii_only=ascii_only(console)), style="cyan")
+
+
+def _row(console: Console, application: Application, now_ms: int, short: bool) -> list[str | Text]:
+    progress = application.progress or Progress()
+    return [
+        application.id.rpartition("_")[2] if short else application.id,
+        application.user,
+        short_queue(application.queue),
+        application.name,
+        state_text(application.state),
+        progress_text(application.progress),
+        progress_bar(console, progress.succeeded, progress.total) if progress.total else NOTHING,
+        amounts_text(application.used),
+        NOTHING if application.over else amounts_text(application.fair_share),
+        elapsed_text(application, now_ms),
+    ]

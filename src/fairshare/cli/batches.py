@@ -1,0 +1,35 @@
+"""Owns acting on several things by one verb: what can be done is done, what cannot is told."""
+
+from collections.abc import Callable, Sequence
+
+import click
+
+from fairshare.cli.tables import print_json
+from fairshare.cli.verbs import Failure
+from fairshare.client import Refused
+
+
+def act_on_each(
+    names: Sequence[str], act: Callable[[str], None], *, kind: str, done: str, as_json: bool
+) -> None:
+    """Call `act` with each name, and print `killed application_...` for each that worked.
+
+    Raises Failure with all refusals at the end. As JSON: `{kind: [{"id": ..., done: true}, ...]}`,
+    with `done` false and a `message` for what was refused.
+    """
+    outcomes: list[dict[str, str | bool]] = []
+    refused: list[str] = []
+    for name in names:
+        try:
+            act(name)
+        except Refused as error:
+            refused.append(f"{name}: {error}")
+            outcomes.append({"id": name, done: False, "message": str(error)})
+            continue
+        outcomes.append({"id": name, done: True})
+        if not as_json:
+            click.echo(f"{done} {name}")
+    if as_json:
+        print_json({kind: outcomes})
+    if refused:
+        raise Failure("\n".join(refused))

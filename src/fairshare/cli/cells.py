@@ -1,0 +1,131 @@
+"""Owns how single values are shown: amounts, times, bars, names. Knows no table and no server.
+
+What tenants chose (names, diagnostics) may hold anything; `plain` makes it safe for a terminal.
+"""
+
+from collections.abc import Mapping
+
+from fairshare.client.answers import Amounts
+
+MEMORY = "memory-mb"
+VCORES = "vcores"
+NOTHING = "-"
+
+AS_MUCH_AS_THERE_IS = 2**31 - 1
+"""From here on an amount is Hadoop's way to say that there is no limit."""
+
+
+def memory_text(mb: int) -> str:
+    """Three digits are enough to see what is going on.
+
+    >>> memory_text(512), memory_text(1536), memory_text(10240), memory_text(3 * 1024**2)
+    ('512M', '1.5G', '10G', '3T')
+    """
+    amount, unit = float(mb), "M"
+    for larger in "GTP":
+        if abs(amount) < 1024:
+            break
+        amount, unit = amount / 1024, larger
+    # As many decimals as leave three digits, and none that are 0.
+    decimals = 2 if abs(amount) < 10 else 1 if abs(amount) < 100 else 0
+    digits = f"{amount:.{decimals}f}"
+    return (digits.rstrip("0").rstrip(".") if decimals else digits) + unit
+
+
+def amounts_text(amounts: Mapping[str, int] | None) -> str:
+    """A resource vector; further types with the last part of their name.
+
+    >>> amounts_text({"memory-mb": 1536, "vcores": 2, "yarn.io/gpu": 1})
+    '1.5G 2c 1 gpu'
+    >>> amounts_text({"memory-mb": 0, "vcores": 0}), amounts_text({"memory-mb": 2**63 - 1})
+    ('0', 'no limit')
+    """
+    if amounts is None:
+        return NOTHING
+    limited = {name: n for name, n in amounts.items() if n < AS_MUCH_AS_THERE_IS}
+    if amounts and not limited:
+        return "no limit"
+    if not any(limited.values()):
+        return "0"
+    return " ".join(
+        _amount_text(name, amount)
+        for name, amount in limited.items()
+        if amount or name in (MEMORY, VCORES)
+    )
+
+
+def _amount_text(name: str, amount: int) -> str:
+    if name == MEMORY:
+        return memory_text(amount)
+    if name == VCORES:
+        return f"{amount}c"
+    return f"{amount} {name.rpartition('/')[2]}"
+
+
+def duration_text(ms: int) -> str:
+    """A span of time with its two largest units.
+
+    >>> duration_text(999), duration_text(192_000), duration_text(7_500_000)
+    ('0s', '3m 12s', '2h 05m')
+    """
+    seconds = max(0, ms) // 1000
+    minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86400
+    if days:
+        return f"{days}d {hours % 24:02d}h"
+    if hours:
+        return f"{hours}h {minutes % 60:02d}m"
+    if minutes:
+        return f"{minutes}m {seconds % 60:02d}s"
+    return f"{seconds}s"
+
+
+def dominant_fraction(part: Amounts | None, total: Amounts) -> float:
+    """The largest share of any type that `part` has of `total`; at least 0.
+
+    >>> dominant_fraction({"memory-mb": 1024, "vcores": 3}, {"memory-mb": 4096, "vcores": 4})
+    0.75
+    """
+    given = part or {}
+    return max((given.get(name, 0) / n for name, n in total.items() if n > 0), default=0.0)
+
+
+def bar(fraction: float, width: int, mark: float | None = None, *, ascii_only: bool = False) -> str:
+    """A bar of `width` cells that is full at 1.0, with a mark at a second fraction.
+
+    What is used stands for itself, the mark for what is due: a bar beyond its mark is above its
+    share. Anything above 0 shows at least one cell.
+
+    >>> bar(0.5, 8, ascii_only=True), bar(0.25, 8, 0.5, ascii_only=True)
+    ('####....', '##.|....')
+    """
+    full, empty, here = "#.|" if ascii_only else "█░┃"
+    cells = round(min(1.0, max(0.0, fraction)) * width)
+    if fraction > 0 and cells == 0:
+        cells = 1
+    drawn = [full if cell < cells else empty for cell in range(width)]
+    if mark is not None and mark > 0:
+        drawn[min(width, max(1, round(min(1.0, mark) * width))) - 1] = here
+    return "".join(drawn)
+
+
+def plain(text: str) -> str:
+    """A text without what could steer a terminal; other characters stay.
+
+    >>> plain("a\\x1b[2Jb"), plain("größe")
+    ('a?[2Jb', 'größe')
+    """
+    return "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in text)
+
+
+def plain_lines(text: str) -> str:
+    """`plain`, but lines stay lines."""
+    return "\n".join(plain(line) for line in text.splitlines())
+
+
+def short_queue(name: str) -> str:
+    """A queue without its root, which all have in common.
+
+    >>> short_queue("root.research.ads"), short_queue("root")
+    ('research.ads', 'root')
+    """
+    return name.removeprefix("root.")

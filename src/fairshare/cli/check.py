@@ -1,0 +1,58 @@
+"""Owns `fairshare check`: runs scenario files and says which expectations do not hold."""
+
+import json
+from pathlib import Path
+
+import click
+import msgspec
+
+from fairshare.scenarios.files import find_files
+from fairshare.scenarios.report import Result, check_file, problem_line, summary
+
+
+@click.command
+@click.argument(
+    "paths",
+    nargs=-1,
+    required=True,
+    metavar="FILE_OR_DIR...",
+    type=click.Path(exists=True, path_type=Path),
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print expected and found of each failed check as JSON."
+)
+@click.option("-v", "--verbose", is_flag=True, help="Name every scenario, also those that pass.")
+def command(paths: tuple[Path, ...], as_json: bool, verbose: bool) -> None:
+    """Check scenarios: unit tests for a queue configuration.
+
+    A scenario is a YAML file: this cluster, this configuration, these applications and events; then
+    these shares, containers and refusals. Of a directory, every *.yaml below it is run. Prints one
+    line for each failed check; steps are counted from 0. Exits with 1 if a scenario fails.
+    """
+    results: list[Result] = []
+    for path in find_files(paths):
+        result = _of_named_file(check_file(path), path in paths)
+        results.append(result)
+        if not as_json:
+            _tell(result, verbose)
+    if all(result.result == "skipped" for result in results):
+        raise click.UsageError(f"no scenario in {', '.join(map(str, paths))}")
+    if as_json:
+        click.echo(json.dumps(msgspec.to_builtins(results), indent=1, sort_keys=True))
+    else:
+        click.echo(summary(results))
+    if any(result.result == "failed" for result in results):
+        raise SystemExit(1)
+
+
+def _of_named_file(result: Result, named: bool) -> Result:
+    """A file that somebody named must be a scenario; one that merely lies there need not."""
+    return result.as_malformed() if named and result.result == "skipped" else result
+
+
+def _tell(result: Result, verbose: bool) -> None:
+    for problem in result.problems:
+        click.echo(problem_line(result.file, problem))
+    if verbose:
+        name = f": {result.name}" if result.name else ""
+        click.echo(f"{result.result} {result.file}{name}")

@@ -1,0 +1,192 @@
+"""Owns job files: YAML that describes an application, to what a client submits.
+
+The format is explained in docs/jobs.md. All problems of a file are reported at once, with their
+lines. What only the server knows (queues, resource types, limits) is not checked here.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from fairshare.cli.documents import (
+    Document,
+    Reader,
+    arguments,
+    fraction,
+    open_document,
+    parsed,
+    read_fields,
+    sequence,
+    text,
+    texts,
+    truth,
+    variables,
+    whole,
+)
+from fairshare.cli.units import parse_duration_ms, parse_memory_mb
+from fairshare.client import DriverCommand, Master, Submission, TaskGroup
+from fairshare.client.submissions import DEFAULT_RESOURCES
+
+MOST_TASKS = 1_000_000
+MOST_ATTEMPTS = 1_000
+
+
+def read_node(node: yaml.Node, document: Document, where: str) -> yaml.Node:
+    """The node itself, to be read later."""
+    return node
+
+
+def amounts(node: yaml.Node, document: Document, where: str) -> dict[str, int]:
+    """A mapping from further resource types to whole numbers."""
+    if not isinstance(node, yaml.MappingNode):
+        document.report(node, f"{where}: a mapping is needed, such as `yarn.io/gpu: 1`")
+        return {}
+    form = {str(key.value): whole(0, 2**63 - 1) for key, _ in node.value}
+    for key, _ in node.value:
+        if key.value in DEFAULT_RESOURCES:
+            document.report(key, f"{where}: {key.value} has a key of its own: memory, or vcores")
+    return read_fields(node, document, where, form)
+
+
+WORK: dict[str, Reader] = {
+    "command": text,
+    "arguments": arguments,
+    "environment": variables,
+    "directory": text,
+    "memory": parsed(parse_memory_mb),
+    "vcores": whole(0),
+    "resources": amounts,
+}
+"""What a group of tasks and a driver have in common: what runs, where, and how large it is."""
+
+GROUP: dict[str, Reader] = {
+    "name": text,
+    "count": whole(1, MOST_TASKS),
+    **WORK,
+    "after": texts,
+    "slow-start": fraction,
+    "max-attempts": whole(1, MOST_ATTEMPTS),
+    "time-limit": parsed(parse_duration_ms),
+    "priority": whole(-(2**31)),
+    "hosts": texts,
+    "racks": texts,
+    "relax": truth,
+}
+
+JOB: dict[str, Reader] = {
+    "name": text,
+    "queue": text,
+    "user": text,
+    "user-groups": texts,
+    "priority": whole(-(2**31)),
+    "tags": texts,
+    "tasks": read_node,
+    "driver": read_node,
+}
+
+
+def read_job(path: Path) -> Submission:
+    """The application that a file describes; raises ConfigurationError with every problem."""
+    document, root = open_document(path)
+    job = read_fields(root, document, "job", JOB)
+    tasks, driver = job.pop("tasks", None), job.pop("driver", None)
+    if isinstance(root, yaml.MappingNode) and (tasks is None) == (driver is None):
+        document.report(root, "job: give one of `tasks` (a list of groups) and `driver`")
+    folder = path.absolute().parent
+    groups: tuple[TaskGroup, ...] = ()
+    if tasks is not None:
+        groups = read_groups(tasks, document, folder)
+    if driver is not None:
+        fields = read_fields(driver, document, "driver", WORK)
+        resources, work = split_work(fields, driver, document, "driver", folder)
+        job["master"] = Master(resources=resources)
+        job["driver"] = DriverCommand(**work)
+    document.finish()
+    job["groups"] = job.pop("user-groups", ())
+    return Submission(tasks=groups, **job)
+
+
+def read_groups(node: yaml.Node, document: Document, folder: Path) -> tuple[TaskGroup, ...]:
+    """The groups of a list; those with problems are left out, as nothing will be submitted."""
+    entries = sequence(node, document, "tasks")
+    if isinstance(node, yaml.SequenceNode) and not entries:
+        document.report(node, "tasks: the list is empty; an application needs a group of tasks")
+    read: list[tuple[yaml.Node, dict[str, Any]]] = []
+    for number, entry in enumerate(entries, 1):
+        fields = read_fields(entry, document, f"task group {number}", GROUP)
+        if "name" not in fields:
+            if len(entries) > 1:
+                document.report(entry, f"task group {number}: needs a name, as there are several")
+            fields["name"] = "task"
+        read.append((entry, fields))
+    check_names(read, document)
+    check_order(read, document)
+    return tuple(group_of(fields, entry, document, folder) for entry, fields in read)
+
+
+def group_of(
+    fields: dict[str, Any], entry: yaml.Node, document: Document, folder: Path
+) -> TaskGroup:
+    """One group from its fields."""
+    where = f"group {fields['name']}"
+    resources, rest = split_work(fields, entry, document, where, folder)
+    named = {key.replace("-", "_"): value for key, value in rest.items()}
+    if "time_limit" in named:
+        named["time_limit_ms"] = named.pop("time_limit")
+    if named.get("relax") is False and not named.get("hosts") and not named.get("racks"):
+        document.report(entry, f"{where}: relax: false says `only there`, but no hosts or racks")
+    return TaskGroup(**{"count": 1, **named}, resources=resources)
+
+
+def split_work(
+    fields: dict[str, Any], entry: yaml.Node, document: Document, where: str, folder: Path
+) -> tuple[dict[str, int], dict[str, Any]]:
+    """The resources, and the other fields with an absolute directory."""
+    rest = dict(fields)
+    if isinstance(entry, yaml.MappingNode):
+        # By the keys in the file: one whose value is wrong has been reported, and is not missing.
+        keys = {str(key.value) for key, _ in entry.value}
+        if ("command" in keys) == ("arguments" in keys):
+            both = "`command` (a line for the shell) and `arguments` (a list)"
+            document.report(entry, f"{where}: give one of {both}")
+    if "directory" in rest:
+        rest["directory"] = str((folder / Path(rest["directory"]).expanduser()).resolve())
+    resources = {
+        "memory-mb": rest.pop("memory", DEFAULT_RESOURCES["memory-mb"]),
+        "vcores": rest.pop("vcores", DEFAULT_RESOURCES["vcores"]),
+        **rest.pop("resources", {}),
+    }
+    return resources, rest
+
+
+def check_names(read: Sequence[tuple[yaml.Node, dict[str, Any]]], document: Document) -> None:
+    """Report names that are given twice, and groups waited for that are not there."""
+    names = [str(fields["name"]) for _, fields in read]
+    for number, (entry, fields) in enumerate(read):
+        name = names[number]
+        if name in names[:number] and "name" in fields:
+            document.report(entry, f"group {name}: there is another group of this name")
+        if "/" in name:
+            document.report(entry, f"group {name}: a name has no slash; tasks are called NAME/0")
+        for other in fields.get("after", ()):
+            if other not in names:
+                document.report(
+                    entry, f"group {name}: after: no group {other!r}; there are {', '.join(names)}"
+                )
+
+
+def check_order(read: Sequence[tuple[yaml.Node, dict[str, Any]]], document: Document) -> None:
+    """Report groups that wait for each other, so that none of them could ever start."""
+    names = {fields["name"] for _, fields in read}
+    waiting = {f["name"]: {o for o in f.get("after", ()) if o in names} for _, f in read}
+    while free := [name for name, others in waiting.items() if not others]:
+        for name in free:
+            del waiting[name]
+        for others in waiting.values():
+            others.difference_update(free)
+    if waiting:
+        entry = next(entry for entry, fields in read if fields["name"] in waiting)
+        circle = ", ".join(str(name) for name in waiting)
+        document.report(entry, f"these groups wait for each other: {circle}; take out an `after`")

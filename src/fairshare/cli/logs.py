@@ -1,0 +1,200 @@
+"""Owns the verb `logs`: what containers have printed, of one or of a whole application.
+
+The output of one container is passed on byte by byte, as `cat` would. Where several are mixed, each
+line says whose it is. Which containers there are is asked again and again only while following.
+"""
+
+import codecs
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator
+
+import click
+
+from fairshare.cli.cells import NOTHING
+from fairshare.cli.options import with_client
+from fairshare.cli.status import task_text
+from fairshare.cli.verbs import Failure
+from fairshare.client import Application, Client, Container
+from fairshare.client import logs as client_logs
+
+PACE_S = 0.5
+"""How often an application is asked for new containers and new output."""
+
+Show = Callable[[str], None]
+
+
+@click.command()
+@click.argument("target", metavar="APP|CONTAINER")
+@click.option("-f", "--follow", is_flag=True, help="Go on until the containers are over.")
+@click.option("--task", metavar="GROUP/INDEX", help="Only the last attempt of this task of APP.")
+@click.option("--stderr", is_flag=True, help="What was written to stderr, instead of stdout.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object for each line.")
+@with_client
+def command(
+    client: Client, target: str, follow: bool, task: str | None, stderr: bool, as_json: bool
+) -> None:
+    """Print what containers have written.
+
+    Of a single container every byte is printed as it is. Of an application with several, each
+    container's output stands below a line that names it; with --follow they are mixed, and each
+    line begins with the task that wrote it.
+    """
+    stream = "stderr" if stderr else "stdout"
+    single = target.startswith("container_")
+    if single and task is not None:
+        raise click.UsageError("--task belongs to an application, and a container was named")
+    if task is not None:
+        container = container_of_task(client, target, task, follow=follow)
+        print_container(client, container, task, stream, follow=follow, as_json=as_json)
+    elif single:
+        print_container(client, target, None, stream, follow=follow, as_json=as_json)
+    elif follow:
+        follow_application(client, target, stream, as_json=as_json)
+    else:
+        print_application(client, target, stream, as_json=as_json)
+
+
+def container_of_task(client: Client, application: str, task: str, *, follow: bool) -> str:
+    """The container of a task's last attempt; waits for the first one if it is to be followed."""
+    group, _, index = task.rpartition("/")
+    if not (index.isascii() and index.isdigit()):
+        raise click.UsageError(f"--task {task}: write GROUP/INDEX, such as map/0")
+    while True:
+        over = client.application(application).over
+        tasks = client.tasks(application)
+        groups = list(dict.fromkeys(each.group for each in tasks))
+        # An application of one group need not have it named.
+        wanted = groups[0] if not group and len(groups) == 1 else group
+        found = [each for each in tasks if each.group == wanted and each.index == int(index)]
+        if not found:
+            known = ", ".join(groups) or "none"
+            raise Failure(f"{application} has no task {task}; its groups are: {known}")
+        if found[0].container is not None:
+            return found[0].container
+        if over or not follow:
+            raise Failure(f"{task} of {application} has not run in any container")
+        time.sleep(PACE_S)
+
+
+def print_container(
+    client: Client, container: str, task: str | None, stream: str, *, follow: bool, as_json: bool
+) -> None:
+    """The output of one container."""
+    chunks = (
+        client_logs.follow(client.connection, container, stream, PACE_S)
+        if follow
+        else client_logs.read_all(client.connection, container, stream)
+    )
+    if as_json:
+        show = json_lines(container, task, stream)
+        for line in lines_of(chunks):
+            show(line)
+        return
+    for chunk in chunks:
+        click.echo(chunk, nl=False)
+
+
+def print_application(client: Client, application: str, stream: str, *, as_json: bool) -> None:
+    """The output of all containers, one after another in the order of their allocation."""
+    containers = client.containers(application)
+    if not containers:
+        client.application(application)  # says it when there is no such application
+    for number, container in enumerate(containers):
+        task = task_text(container)
+        if not as_json and len(containers) > 1:
+            ended = "" if container.exit_code is None else f", exit code {container.exit_code}"
+            gap = "\n" if number else ""
+            click.echo(f"{gap}==> {task} {container.id} on {container.node}{ended} <==")
+        print_container(client, container.id, task, stream, follow=False, as_json=as_json)
+
+
+def follow_application(client: Client, application: str, stream: str, *, as_json: bool) -> None:
+    """The output of all containers as it comes, until the application is over."""
+    ongoing: dict[str, Growing] = {}
+    while True:
+        # Asked first: when it was over by then, no container and no output comes afterwards.
+        current: Application = client.application(application)
+        for container in client.containers(application):
+            if container.id not in ongoing:
+                ongoing[container.id] = Growing(client, container, stream, as_json)
+        printed = [each.advance() for each in ongoing.values() if not each.complete]
+        if current.over and not any(printed):
+            for each in ongoing.values():
+                each.finish()
+            return
+        if not any(printed):
+            time.sleep(PACE_S)
+
+
+class Growing:
+    """The log of one of several containers, read bit by bit and shown line by line."""
+
+    def __init__(self, client: Client, container: Container, stream: str, as_json: bool) -> None:
+        self.complete = False
+        self._client = client
+        self._container = container.id
+        self._stream = stream
+        self._offset = 0
+        self._lines = Lines()
+        task = task_text(container)
+        label = container.id.rpartition("_")[2] if task == NOTHING else task
+        self._show = (
+            json_lines(container.id, task, stream)
+            if as_json
+            else lambda line: click.echo(f"{label} | {line}")
+        )
+
+    def advance(self) -> bool:
+        """Show what is new; whether there was anything."""
+        chunk = client_logs.read(
+            self._client.connection, self._container, self._stream, self._offset
+        )
+        self._offset += len(chunk.data)
+        self.complete = chunk.complete
+        for line in self._lines.add(chunk.data):
+            self._show(line)
+        if self.complete:
+            self.finish()
+        return bool(chunk.data)
+
+    def finish(self) -> None:
+        """Show a last line that no newline ended."""
+        for line in self._lines.end():
+            self._show(line)
+
+
+class Lines:
+    """Bytes that come in parts, as lines of text; what is no UTF-8 is replaced."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self._rest = ""
+
+    def add(self, data: bytes) -> list[str]:
+        """The lines that are whole now."""
+        *whole, self._rest = (self._rest + self._decoder.decode(data)).split("\n")
+        return whole
+
+    def end(self) -> list[str]:
+        """The last line, if there is a beginning of one."""
+        rest, self._rest = self._rest + self._decoder.decode(b"", final=True), ""
+        return [rest] if rest else []
+
+
+def lines_of(chunks: Iterable[bytes]) -> Iterator[str]:
+    """Lines as they become whole."""
+    lines = Lines()
+    for chunk in chunks:
+        yield from lines.add(chunk)
+    yield from lines.end()
+
+
+def json_lines(container: str, task: str | None, stream: str) -> Show:
+    """What prints one line as an object."""
+
+    def show(line: str) -> None:
+        place = {"container": container, "task": task, "stream": stream}
+        click.echo(json.dumps({**place, "line": line}))
+
+    return show

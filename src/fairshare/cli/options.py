@@ -1,0 +1,61 @@
+"""Owns what several verbs have in common on the command line: the server, JSON, typed values.
+
+Opens the client for a verb and closes it. Knows no single verb.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from fairshare.cli.units import (
+    parse_amount,
+    parse_duration_ms,
+    parse_memory_mb,
+    parse_variable,
+)
+from fairshare.client import Client
+
+Value = TypeVar("Value")
+Verb = Callable[..., None]
+
+
+def checked(parse: Callable[[str], Value]) -> Callable[[str], Value]:
+    """The type of an option whose text a function parses: its ValueError is a usage error."""
+
+    @functools.wraps(parse)
+    def parsed(text: str) -> Value:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from error
+
+    return parsed
+
+
+MEMORY = checked(parse_memory_mb)
+DURATION = checked(parse_duration_ms)
+VARIABLE = checked(parse_variable)
+AMOUNT = checked(parse_amount)
+
+
+def with_client(verb: Verb) -> Verb:
+    """Give a verb `--url`, and an open client as its first argument.
+
+    The object of the outermost context, if there is one, is what opens the client: a function of
+    the URL or None.
+    """
+
+    @click.option("--url", metavar="URL", help="The server, instead of the one that is found.")
+    @functools.wraps(verb)
+    def opened(*arguments: Any, url: str | None, **options: Any) -> None:
+        open_client: Callable[[str | None], Client]
+        open_client = click.get_current_context().find_root().obj or Client
+        with open_client(url) as client:
+            verb(client, *arguments, **options)
+
+    return opened
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")

@@ -1,0 +1,98 @@
+"""Owns the verb `queues`: the tree of queues with use, shares and limits."""
+
+from collections.abc import Sequence
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from fairshare.cli.cells import NOTHING, amounts_text, bar, dominant_fraction
+from fairshare.cli.options import json_option, with_client
+from fairshare.cli.tables import (
+    Column,
+    ascii_only,
+    bar_width,
+    open_console,
+    print_all,
+    print_json,
+    table,
+)
+from fairshare.client import Client, Queue
+from fairshare.client.answers import Amounts
+
+COLUMNS = (
+    Column("Queue"),
+    Column("Use", whole=True),
+    Column("Used"),
+    Column("Fair"),
+    Column("Steady"),
+    Column("Min"),
+    Column("Max"),
+    Column("Run", right=True, whole=True),
+    Column("Pend", right=True, whole=True),
+    Column("Demand", extra=True),
+    Column("Weight", right=True, extra=True),
+    Column("Policy", extra=True),
+)
+
+
+@click.command()
+@with_client
+@json_option
+def command(client: Client, as_json: bool) -> None:
+    """Show the queues, their shares and their use.
+
+    Used, Fair (the fair share now), Steady (the fair share if every queue were busy), Min and Max
+    are memory and vcores. Run and Pend count applications: those that may run, and those held back
+    by a limit. A bar is the part of the cluster that is used, of memory or of vcores, whichever is
+    more; the mark in it is the fair share.
+    """
+    if as_json:
+        print_json(client.connection.get("/queues"))
+        return
+    console = open_console()
+    print_all(console, queue_table(console, client.queues(), client.cluster().total))
+
+
+def queue_table(console: Console, queues: Sequence[Queue], total: Amounts) -> Table:
+    """The tree, one row for each queue; bars are parts of `total`."""
+    return table(console, COLUMNS, [_row(console, queue, total) for queue in in_tree(queues)])
+
+
+def in_tree(queues: Sequence[Queue]) -> list[Queue]:
+    """The queues with each one's children right below it, else in the given order."""
+    children: dict[str, list[Queue]] = {}
+    known = {queue.name for queue in queues}
+    for queue in queues:
+        children.setdefault(queue.parent if queue.parent in known else "", []).append(queue)
+    ordered: list[Queue] = []
+    waiting = children.get("", [])[::-1]
+    while waiting:
+        queue = waiting.pop()
+        ordered.append(queue)
+        waiting.extend(children.get(queue.name, [])[::-1])
+    return ordered
+
+
+def _row(console: Console, queue: Queue, total: Amounts) -> list[str | Text]:
+    depth = queue.name.count(".")
+    fair = None if queue.fair_share is None else dominant_fraction(queue.fair_share, total)
+    use = dominant_fraction(queue.used, total)
+    return [
+        "  " * depth + queue.name.rpartition(".")[2],
+        Text(
+            bar(use, bar_width(console), fair, ascii_only=ascii_only(console)),
+            style="yellow" if fair is not None and use > fair else "green",
+        ),
+        amounts_text(queue.used),
+        amounts_text(queue.fair_share),
+        amounts_text(queue.steady_fair_share),
+        amounts_text(queue.min_share),
+        amounts_text(queue.max_share),
+        str(queue.running_applications),
+        str(queue.pending_applications),
+        amounts_text(queue.demand),
+        NOTHING if queue.weight is None else f"{queue.weight:g}",
+        queue.policy or NOTHING,
+    ]

@@ -1,0 +1,100 @@
+"""Owns the verb `serve`: it runs the scheduler on this machine until it is told to stop."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from fairshare.cli.verbs import Failure
+from fairshare.errors import ConfigurationError, FairshareError
+
+WRONG_CONFIGURATION = 2
+
+
+@click.command()
+@click.option(
+    "--conf",
+    required=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The configuration directory: yarn-site.xml, fair-scheduler.xml, fairshare.toml ...",
+)
+@click.option("--host", help="The loopback address to listen on. [default: 127.0.0.1]")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="The port; 0 is any free one. [default: 8088]"
+)
+@click.option(
+    "--state",
+    type=click.Path(file_okay=False, path_type=Path),
+    envvar="FAIRSHARE_STATE",
+    help="Where the record, the logs and the results are kept. [default: ~/.local/state/fairshare]",
+)
+@click.option(
+    "--nodes", type=click.IntRange(min=1), help="As how many nodes this machine is offered."
+)
+@click.option("--memory-mb", type=click.IntRange(min=1), help="The memory of each node.")
+@click.option("--vcores", type=click.IntRange(min=1), help="The vcores of each node.")
+@click.option(
+    "--scheduler", type=click.Choice(["fair", "fifo"]), help="Instead of the configured one."
+)
+@click.option(
+    "--keep-containers",
+    is_flag=True,
+    help="Let containers run on when the server ends; the next one takes them over.",
+)
+def command(
+    conf: Path,
+    host: str | None,
+    port: int | None,
+    state: Path | None,
+    nodes: int | None,
+    memory_mb: int | None,
+    vcores: int | None,
+    scheduler: str | None,
+    keep_containers: bool,
+) -> None:
+    """Run the scheduler on this machine.
+
+    Reads a configuration directory as Hadoop does, and fairshare.toml in it. What was recorded in
+    the state directory goes on; containers that an earlier server left running are taken over. Ends
+    in order on Ctrl-C or SIGTERM, and with it all containers unless --keep-containers is given.
+    """
+    # Not imported above, so that `--help` does not wait for a web server to be loaded.
+    from fairshare.live.settings import Overrides, read_settings
+
+    overrides = Overrides(
+        host=host,
+        port=port,
+        state_directory=state,
+        nodes=nodes,
+        memory_mb=memory_mb,
+        vcores=vcores,
+        scheduler=scheduler,
+        keep_containers=keep_containers,
+    )
+    try:
+        settings = read_settings(conf, overrides)
+        _print_problems(settings.warnings)
+        from fairshare.live.server import LiveServer
+        from fairshare.web.listener import loopback_address, serve
+
+        loopback_address(settings.host)
+
+        async def run() -> None:
+            await serve(LiveServer(settings), _tell_ready)
+
+        asyncio.run(run())
+    except ConfigurationError as error:
+        _print_problems(error.problems)
+        raise SystemExit(WRONG_CONFIGURATION) from error
+    except FairshareError as error:
+        raise Failure(str(error)) from error
+
+
+def _tell_ready(url: str) -> None:
+    click.echo(f"listening on {url}")
+
+
+def _print_problems(problems: Sequence[object]) -> None:
+    for problem in problems:
+        click.echo(str(problem), err=True)

@@ -1,0 +1,180 @@
+"""Owns the verb `status`: the cluster at a glance, or everything about one application."""
+
+from collections.abc import Sequence
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from fairshare.cli.apps import elapsed_text, progress_bar, progress_text
+from fairshare.cli.cells import (
+    NOTHING,
+    amounts_text,
+    bar,
+    dominant_fraction,
+    duration_text,
+    memory_text,
+)
+from fairshare.cli.options import json_option, with_client
+from fairshare.cli.tables import (
+    Column,
+    ascii_only,
+    facts,
+    open_console,
+    print_all,
+    print_json,
+    state_text,
+    table,
+)
+from fairshare.client import Application, Client, Cluster, Container, GroupProgress
+from fairshare.client.connection import segment
+
+GROUP_COLUMNS = (
+    Column("Group"),
+    Column("Progress", whole=True),
+    Column("Tasks", right=True, whole=True),
+    Column("Succeeded", right=True, whole=True),
+    Column("Running", right=True, whole=True),
+    Column("Waiting", right=True, whole=True),
+    Column("Failed", right=True, whole=True),
+)
+
+CONTAINER_COLUMNS = (
+    Column("Container", whole=True),
+    Column("Task"),
+    Column("State", whole=True),
+    Column("Node"),
+    Column("Resources"),
+    Column("Time", right=True, extra=True),
+    Column("Peak", right=True, extra=True),
+)
+
+
+@click.command()
+@click.argument("application", metavar="[APP]", required=False)
+@with_client
+@json_option
+def command(client: Client, application: str | None, as_json: bool) -> None:
+    """Show the cluster, or one application: its groups, live containers and diagnostics.
+
+    APP is an id such as application_1700000000000_0007, or its number alone: 7.
+    """
+    if as_json:
+        path = f"/applications/{segment(application)}" if application else "/cluster"
+        print_json(client.connection.get(path))
+        return
+    console = open_console()
+    cluster = client.cluster()
+    if application is None:
+        print_all(console, cluster_facts(console, client.url, cluster))
+        return
+    found = client.application(application)
+    print_all(
+        console,
+        application_facts(found, cluster.now_ms),
+        group_table(console, found.groups) if found.groups else None,
+        container_table(console, found.live_containers, cluster.now_ms)
+        if found.live_containers
+        else None,
+    )
+
+
+def cluster_facts(console: Console, url: str, cluster: Cluster) -> Table:
+    """What the cluster is and how busy."""
+    use = dominant_fraction(cluster.used, cluster.total)
+    counts = ", ".join(f"{n} {state.lower()}" for state, n in cluster.applications.items() if n)
+    pending = cluster.pending
+    pairs: list[tuple[str, str | Text]] = [
+        ("Server", f"{url} (fairshare {cluster.version})"),
+        ("Scheduler", cluster.scheduler),
+        ("Engine", cluster.engine or NOTHING),
+        ("State directory", cluster.state_directory or NOTHING),
+        ("Up", duration_text(cluster.now_ms - cluster.started_ms)),
+        ("Nodes", str(cluster.nodes)),
+        (
+            "Use",
+            Text(
+                f"{bar(use, 20, ascii_only=ascii_only(console))} {use:.0%}",
+                style="green" if use < 1 else "yellow",
+            ),
+        ),
+        ("Used", f"{amounts_text(cluster.used)} of {amounts_text(cluster.total)}"),
+        ("Available", amounts_text(cluster.available)),
+        ("Asked for", str(pending) if isinstance(pending, int) else amounts_text(pending)),
+        ("Containers", str(cluster.containers)),
+        ("Applications", counts or "none"),
+    ]
+    return facts(pairs)
+
+
+def application_facts(application: Application, now_ms: int) -> Table:
+    """What an application is and how it stands."""
+    waiting = " (held back by a limit of its queue)"
+    held = application.state == "PENDING" and not application.runnable
+    pairs: list[tuple[str, str | Text]] = [
+        ("Application", application.id),
+        ("Name", application.name or NOTHING),
+        ("Kind", application.kind),
+        ("User", application.user),
+        ("Queue", application.queue or NOTHING),
+        ("Priority", str(application.priority)),
+        ("State", state_text(application.state) + Text(waiting if held else "")),
+        ("Time", elapsed_text(application, now_ms)),
+        ("Tasks", progress_text(application.progress)),
+    ]
+    if not application.over:
+        pairs += [
+            ("Used", amounts_text(application.used)),
+            ("Fair share", amounts_text(application.fair_share)),
+            ("Asked for", amounts_text(application.pending)),
+            ("Headroom", amounts_text(application.headroom)),
+        ]
+    if application.preempted:
+        pairs.append(("Preempted", f"{application.preempted} containers so far"))
+    if application.diagnostics:
+        pairs.append(("Diagnostics", application.diagnostics))
+    return facts(pairs)
+
+
+def group_table(console: Console, groups: Sequence[GroupProgress]) -> Table:
+    """One row for each group of tasks."""
+    rows: list[list[str | Text]] = [
+        [
+            group.name,
+            progress_bar(console, group.succeeded, group.count),
+            str(group.count),
+            str(group.succeeded),
+            str(group.running),
+            str(group.waiting),
+            str(group.failed),
+        ]
+        for group in groups
+    ]
+    return table(console, GROUP_COLUMNS, rows)
+
+
+def container_table(console: Console, containers: Sequence[Container], now_ms: int) -> Table:
+    """One row for each container."""
+    rows: list[list[str | Text]] = [
+        [
+            container.id,
+            task_text(container),
+            state_text(container.state),
+            container.node,
+            amounts_text(container.resources),
+            NOTHING
+            if container.allocated_ms is None
+            else duration_text((container.finished_ms or now_ms) - container.allocated_ms),
+            memory_text(container.peak_memory_mb) if container.peak_memory_mb else NOTHING,
+        ]
+        for container in containers
+    ]
+    return table(console, CONTAINER_COLUMNS, rows)
+
+
+def task_text(container: Container) -> str:
+    """What a container runs: `map/3`, `driver`, or nothing that is known."""
+    if container.group is not None and container.task is not None:
+        return f"{container.group}/{container.task}"
+    return "driver" if container.master else NOTHING

@@ -1,0 +1,22 @@
+"""Owns the verb `stop-container`: it ends single containers, as if they had failed."""
+
+import click
+
+from fairshare.cli.batches import act_on_each
+from fairshare.cli.options import json_option, with_client
+from fairshare.client import Client
+
+
+@click.command()
+@click.argument("containers", metavar="CONTAINER...", nargs=-1, required=True)
+@with_client
+@json_option
+def command(client: Client, containers: tuple[str, ...], as_json: bool) -> None:
+    """End containers as if they had failed by themselves; their tasks run again.
+
+    `fairshare status APP` lists the containers of an application. The exit code is 1 if one of
+    them could not be ended.
+    """
+    act_on_each(
+        containers, client.stop_container, kind="containers", done="stopped", as_json=as_json
+    )

@@ -1,0 +1,229 @@
+"""Owns the verb `submit`: a command line or a job file becomes an application.
+
+How its end is waited for and told stands here too; what a job file may say is known by `jobs`.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from fairshare.cli.cells import plain_lines
+from fairshare.cli.jobs import MOST_ATTEMPTS, MOST_TASKS, read_job
+from fairshare.cli.options import AMOUNT, DURATION, MEMORY, VARIABLE, json_option, with_client
+from fairshare.cli.progress import Waiting
+from fairshare.cli.tables import open_console, print_json
+from fairshare.cli.verbs import INTERRUPTED
+from fairshare.client import ApplicationFailed, Client, DriverCommand, Master, Submission, TaskGroup
+from fairshare.client.submissions import DEFAULT_RESOURCES
+
+GROUP_ONLY = ("count", "max_attempts", "time_limit", "hosts", "racks")
+"""Options that mean nothing for a driver: it is one container, wherever there is room."""
+
+WORK_ONLY = ("memory", "vcores", "resources", "directory")
+"""Options that a job file gives for each group by itself; --env adds to every group."""
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.option("--queue", metavar="Q", help="Where to run. [default: as the placement rules say]")
+@click.option("--user", metavar="U", help="Whose application it is. [default: yours]")
+@click.option("--name", metavar="N", help="What it is called. [default: the command's name]")
+@click.option("--priority", metavar="P", type=int, help="Of the application in its queue.")
+@click.option("--tag", "tags", metavar="T", multiple=True, help="A word to find it by.")
+@click.option("--memory", metavar="M", type=MEMORY, help="512m, 1g, or MB. [default: 1g]")
+@click.option("--vcores", metavar="V", type=click.IntRange(min=0), help="[default: 1]")
+@click.option(
+    "--resource", "resources", metavar="R=N", type=AMOUNT, multiple=True, help="yarn.io/gpu=1"
+)
+@click.option(
+    "--count",
+    metavar="N",
+    type=click.IntRange(1, MOST_TASKS),
+    help="How many tasks. Each has its number in FAIRSHARE_TASK_INDEX. [default: 1]",
+)
+@click.option(
+    "--max-attempts",
+    metavar="N",
+    type=click.IntRange(1, MOST_ATTEMPTS),
+    help="A task that fails so often fails the application. [default: 4]",
+)
+@click.option("--time-limit", metavar="T", type=DURATION, help="Of one attempt: 90s, 10m, 2h.")
+@click.option("--host", "hosts", metavar="H", multiple=True, help="A node to prefer.")
+@click.option("--rack", "racks", metavar="R", multiple=True, help="A rack to prefer.")
+@click.option(
+    "--env", "environment", metavar="K=V", type=VARIABLE, multiple=True, help="A variable."
+)
+@click.option(
+    "--directory",
+    metavar="D",
+    type=click.Path(path_type=Path),
+    help="Where it runs. [default: a new directory of its own]",
+)
+@click.option(
+    "--driver", is_flag=True, help="The command is a driver: it asks for the rest itself."
+)
+@click.option(
+    "--job",
+    "--group-file",
+    "job",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A job file in YAML, instead of a command.",
+)
+@click.option("--wait/--no-wait", default=False, help="Wait for its end. [default: do not]")
+@click.argument("command_line", metavar="[--] COMMAND [ARGUMENT]...", nargs=-1)
+@with_client
+@json_option
+def command(
+    client: Client,
+    command_line: tuple[str, ...],
+    job: Path | None,
+    wait: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Hand in an application, and print its id.
+
+    COMMAND runs COUNT times, each time in a container of its own. Everything behind the first word
+    of COMMAND belongs to it. For a line of shell: -- sh -c 'LINE'.
+
+    With --wait the progress is shown until the end. The exit code is 0 if the application finished,
+    1 if it failed or was killed, and 130 after Ctrl-C, which leaves it running.
+
+    \b
+    A job file describes several groups of tasks, some of which wait for others:
+      name: word-count
+      queue: research
+      tasks:
+        - name: map
+          count: 4
+          memory: 512m
+          command: ./count-words part-$FAIRSHARE_TASK_INDEX
+        - name: reduce
+          after: map
+          arguments: [./add-up, counts]
+
+    \b
+    Of a job:        name, queue, user, user-groups, priority, tags, tasks or driver
+    Of each group:   name, count, command or arguments, environment, directory, memory, vcores,
+                     resources, after, slow-start, max-attempts, time-limit, priority, hosts,
+                     racks, relax
+    Of the driver:   command or arguments, environment, directory, memory, vcores, resources
+
+    docs/jobs.md explains them. Options besides a job file replace what it says of the whole job;
+    --env adds to every group.
+    """
+    # Not a test for truth: 0 is a value that was given.
+    given = {
+        name: value
+        for name, value in options.items()
+        if value is not None and value is not False and value != ()
+    }
+    if job is not None:
+        submission = from_file(job, command_line, given)
+    else:
+        submission = from_command(command_line, given)
+    application = client.submit(submission)
+    if not as_json:
+        click.echo(application)
+    elif not wait:
+        print_json({"id": application})
+    if wait:
+        wait_for_end(client, application, as_json=as_json)
+
+
+def from_command(command_line: tuple[str, ...], given: Mapping[str, Any]) -> Submission:
+    """The application of one group, or of a driver, that the options describe."""
+    if not command_line:
+        raise click.UsageError("nothing to run: write -- COMMAND ARGUMENTS, or --job FILE")
+    driver = "driver" in given
+    if driver:
+        refuse(given, GROUP_ONLY, "a driver is one container, and asks for its tasks itself")
+    directory = given.get("directory")
+    work: dict[str, Any] = {
+        "arguments": command_line,
+        "environment": dict(given.get("environment", ())),
+        "directory": str(directory.expanduser().absolute()) if directory else None,
+    }
+    resources = {
+        "memory-mb": given.get("memory", DEFAULT_RESOURCES["memory-mb"]),
+        "vcores": given.get("vcores", DEFAULT_RESOURCES["vcores"]),
+        **dict(given.get("resources", ())),
+    }
+    job = {
+        "user": given.get("user"),
+        "queue": given.get("queue"),
+        "name": given.get("name", Path(command_line[0]).name),
+        "priority": given.get("priority"),
+        "tags": given.get("tags", ()),
+    }
+    if driver:
+        return Submission(**job, driver=DriverCommand(**work), master=Master(resources=resources))
+    group = TaskGroup(
+        name="task",
+        count=given.get("count", 1),
+        resources=resources,
+        max_attempts=given.get("max_attempts", 4),
+        time_limit_ms=given.get("time_limit"),
+        hosts=given.get("hosts", ()),
+        racks=given.get("racks", ()),
+        **work,
+    )
+    return Submission(**job, tasks=(group,))
+
+
+def from_file(path: Path, command_line: tuple[str, ...], given: Mapping[str, Any]) -> Submission:
+    """The application of a job file, with what the options replace."""
+    if command_line:
+        raise click.UsageError("a command and --job: give one of both")
+    refuse(given, ("driver", *GROUP_ONLY, *WORK_ONLY), "it stands in the job file, for each group")
+    job = read_job(path)
+    replaced = {
+        name: given[name] for name in ("user", "queue", "name", "priority", "tags") if name in given
+    }
+    more = dict(given.get("environment", ()))
+    if more:
+        replaced["tasks"] = tuple(
+            msgspec.structs.replace(group, environment=group.environment | more)
+            for group in job.tasks
+        )
+        if job.driver is not None:
+            replaced["driver"] = msgspec.structs.replace(
+                job.driver, environment=job.driver.environment | more
+            )
+    if job.name is None and "name" not in replaced:
+        replaced["name"] = path.stem
+    return msgspec.structs.replace(job, **replaced)
+
+
+def refuse(given: Mapping[str, Any], names: tuple[str, ...], reason: str) -> None:
+    """Raise a usage error for options that would be without effect."""
+    flags = {"hosts": "host", "racks": "rack", "resources": "resource"}
+    wrong = [f"--{flags.get(name, name).replace('_', '-')}" for name in names if name in given]
+    if wrong:
+        raise click.UsageError(f"{', '.join(wrong)} cannot be given here: {reason}")
+
+
+def wait_for_end(client: Client, application: str, *, as_json: bool) -> None:
+    """Show the progress, and exit with what became of the application."""
+    console = open_console(stderr=True)
+    last = None
+    try:
+        with Waiting(console) as waiting:
+            for last in client.watch(application):
+                waiting.show(last)
+    except KeyboardInterrupt as error:
+        click.echo(f"{application} goes on; kill it with: fairshare kill {application}", err=True)
+        raise click.exceptions.Exit(INTERRUPTED) from error
+    assert last is not None  # a watch yields at least once, or raises
+    if as_json:
+        print_json(msgspec.to_builtins(last))
+    if last.state == "FINISHED":
+        return
+    if not as_json:
+        log = client.failure_log(application)
+        failed = ApplicationFailed(application, last.state, last.diagnostics, log)
+        click.echo(plain_lines(str(failed)), err=True)
+    raise click.exceptions.Exit(1)

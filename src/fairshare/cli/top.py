@@ -1,0 +1,151 @@
+"""Owns the verb `top`: queues, applications and nodes on one screen, again at every change.
+
+Where there is no terminal it prints them once. What does not fit on the screen is counted.
+"""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import click
+import msgspec
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from fairshare.cli.apps import ACTIVE, application_table
+from fairshare.cli.cells import amounts_text, duration_text
+from fairshare.cli.nodes import node_table
+from fairshare.cli.options import json_option, with_client
+from fairshare.cli.queues import in_tree, queue_table
+from fairshare.cli.tables import open_console, print_json
+from fairshare.client import Application, Client, Cluster, Node, Queue
+
+LONGEST_POLL_S = 2
+"""How old the times on the screen may be when nothing changes."""
+
+PACE_S = 0.3
+"""The least time between two screens."""
+
+FRAME_LINES = 9
+"""Lines of a screen that are no rows: summary, titles, column names, and what is left out."""
+
+
+class Scene(msgspec.Struct, frozen=True):
+    """What there is to see."""
+
+    cluster: Cluster
+    queues: tuple[Queue, ...]
+    applications: tuple[Application, ...]
+    nodes: tuple[Node, ...]
+
+
+@click.command()
+@click.option("--once", is_flag=True, help="Print it once, as it is when stdout is no terminal.")
+@with_client
+@json_option
+def command(client: Client, once: bool, as_json: bool) -> None:
+    """Watch queues, applications and nodes; Ctrl-C ends it.
+
+    A bar is the part of the cluster that is used, of memory or of vcores, whichever is more; the
+    mark in it is the fair share.
+    """
+    if as_json:
+        print_json(raw_scene(client))
+        return
+    console = open_console()
+    if once or not console.is_terminal:
+        console.print(draw(console, look(client), None))
+        return
+    try:
+        watch(client, console)
+    except KeyboardInterrupt:
+        return
+
+
+def look(client: Client) -> Scene:
+    """Everything as it stands; applications that are not over."""
+    return Scene(
+        cluster=client.cluster(),
+        queues=client.queues(),
+        applications=client.applications(state=",".join(ACTIVE)),
+        nodes=client.nodes(),
+    )
+
+
+def raw_scene(client: Client) -> dict[str, Any]:
+    """The same, as the server said it."""
+    get = client.connection.get
+    return {
+        "cluster": get("/cluster"),
+        **get("/queues"),
+        **get("/applications", state=",".join(ACTIVE)),
+        **get("/nodes"),
+    }
+
+
+def watch(client: Client, console: Console) -> None:
+    """Draw the screen at every change, until Ctrl-C or until the server is gone."""
+    version = client.changes()
+    with Live(console=console, screen=True, auto_refresh=False) as live:
+        while True:
+            live.update(draw(console, look(client), console.height), refresh=True)
+            time.sleep(PACE_S)
+            version = client.changes(version, LONGEST_POLL_S)
+
+
+def draw(console: Console, scene: Scene, height: int | None) -> RenderableType:
+    """The screen; with a height its tables are cut to fit, and say how much is missing."""
+    queues, applications, nodes = in_tree(scene.queues), scene.applications, scene.nodes
+    kept = (len(queues), len(applications), len(nodes))
+    if height is not None:
+        kept = shares_of(height - FRAME_LINES, kept)
+    now_ms = scene.cluster.now_ms
+    parts: list[RenderableType] = [
+        Text(summary(scene.cluster), style="bold", no_wrap=True, overflow="ellipsis"),
+        Text(),
+    ]
+    parts.append(queue_table(console, queues[: kept[0]], scene.cluster.total))
+    parts += missing(queues, kept[0], "queues")
+    parts.append(Text())
+    if applications:
+        parts.append(application_table(console, applications[: kept[1]], now_ms))
+        parts += missing(applications, kept[1], "applications")
+    else:
+        parts.append(Text("Nothing runs or waits."))
+    parts.append(Text())
+    parts.append(node_table(console, nodes[: kept[2]]) if nodes else Text("No node has joined."))
+    parts += missing(nodes, kept[2], "nodes")
+    return Group(*parts)
+
+
+def summary(cluster: Cluster) -> str:
+    """The first line."""
+    counts = cluster.applications
+    return (
+        f"{cluster.scheduler} | up {duration_text(cluster.now_ms - cluster.started_ms)}"
+        f" | {amounts_text(cluster.used)} of {amounts_text(cluster.total)}"
+        f" | {cluster.containers} containers"
+        f" | {counts.get('RUNNING', 0)} running, {counts.get('PENDING', 0)} pending"
+    )
+
+
+def shares_of(lines: int, wanted: tuple[int, int, int]) -> tuple[int, int, int]:
+    """How many rows of each table fit: equal parts, and what one leaves goes to the others.
+
+    >>> shares_of(12, (3, 20, 4)), shares_of(30, (3, 20, 4)), shares_of(2, (9, 9, 9))
+    ((3, 5, 4), (3, 20, 4), (1, 1, 1))
+    """
+    kept = [min(1, n) for n in wanted]
+    while sum(kept) < lines:
+        hungry = [number for number in range(3) if kept[number] < wanted[number]]
+        if not hungry:
+            break
+        kept[min(hungry, key=lambda number: (kept[number], number))] += 1
+    return kept[0], kept[1], kept[2]
+
+
+def missing(rows: Sequence[object], kept: int, what: str) -> list[RenderableType]:
+    """A line that counts what was left out, if anything was."""
+    more = len(rows) - kept
+    return [Text(f"and {more} more {what}", style="dim")] if more > 0 else []

@@ -1,0 +1,62 @@
+"""Owns the Python client of a fairshare server; knows nothing of a terminal or of scheduling.
+
+    from fairshare.client import Client
+
+    with Client() as client:                       # FAIRSHARE_URL, or the server of this machine
+        squares = client.map(lambda number: number * number, range(10))
+
+`Client` is for who submits and watches, `Driver` for a program that is its application's own
+master. What they raise stands in `fairshare.client.errors`.
+"""
+
+from fairshare.client.answers import (
+    Application,
+    Cluster,
+    Container,
+    GroupProgress,
+    Node,
+    Progress,
+    Queue,
+    Task,
+)
+from fairshare.client.client import Client
+from fairshare.client.driver import Driver
+from fairshare.client.errors import (
+    AnswerNotUnderstood,
+    ApplicationFailed,
+    NotPicklable,
+    Refused,
+    ServerUnreachable,
+    WaitTimedOut,
+)
+from fairshare.client.submissions import (
+    ContainerRequest,
+    DriverCommand,
+    Master,
+    Submission,
+    TaskGroup,
+)
+
+__all__ = [
+    "AnswerNotUnderstood",
+    "Application",
+    "ApplicationFailed",
+    "Client",
+    "Cluster",
+    "Container",
+    "ContainerRequest",
+    "Driver",
+    "DriverCommand",
+    "GroupProgress",
+    "Master",
+    "Node",
+    "NotPicklable",
+    "Progress",
+    "Queue",
+    "Refused",
+    "ServerUnreachable",
+    "Submission",
+    "Task",
+    "TaskGroup",
+    "WaitTimedOut",
+]

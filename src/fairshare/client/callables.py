@@ -1,0 +1,58 @@
+"""Owns the way of a Python callable to a container and of its result back. Knows no server.
+
+What is sent is the pickled triple of function, arguments and keyword arguments. Functions of the
+main program, lambdas and closures travel by value. Those of a module that can be imported travel by
+name, so that module has to be importable where the container runs too
+(`cloudpickle.register_pickle_by_value(module)` makes it travel instead).
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import cloudpickle  # type: ignore[import-untyped]
+
+from fairshare.client.errors import NotPicklable
+
+Item = TypeVar("Item")
+
+
+def pickled(function: Callable[..., object], *arguments: object, **keywords: object) -> bytes:
+    """What to send as a task's `callable`; raises NotPicklable."""
+    try:
+        data: bytes = cloudpickle.dumps((function, arguments, keywords))
+    except Exception as error:  # pickling runs the code of whatever hangs on the callable
+        raise NotPicklable(
+            f"the callable cannot be sent to a container ({type(error).__name__}: {error}):"
+            " open files, locks and connections have to be made inside of it"
+        ) from error
+    return data
+
+
+def unpickled(data: bytes, container: str) -> Any:
+    """The result that a container kept; raises NotPicklable.
+
+    What is read here was written by the tenant's own callable, so reading it trusts nobody new.
+    """
+    try:
+        return cloudpickle.loads(data)
+    except Exception as error:
+        raise NotPicklable(
+            f"the result of {container} cannot be read here ({type(error).__name__}: {error}):"
+            " return plain data, or objects of a module that this program can import too"
+        ) from error
+
+
+def call_by_index(
+    function: Callable[[Item], object], items: Sequence[Item]
+) -> Callable[[], object]:
+    """A callable for a whole group: each task calls `function` with the item of its own number.
+
+    The inner function travels by value and names nothing of this package, not even in its
+    annotations, so fairshare need not be importable over there.
+    """
+
+    def call() -> object:
+        return function(items[int(os.environ["FAIRSHARE_TASK_INDEX"])])
+
+    return call

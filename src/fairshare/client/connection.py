@@ -1,0 +1,122 @@
+"""Owns the HTTP conversation: one call, its answer, and every way in which it can fail.
+
+Paths are relative to `/api/v1`. Knows no application and no queue: what an answer means is said in
+`answers`.
+"""
+
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import msgspec
+
+from fairshare.client.discovery import is_loopback
+from fairshare.client.errors import START_ONE, AnswerNotUnderstood, Refused, ServerUnreachable
+
+BASE = "/api/v1"
+CONNECT_TIMEOUT_S = 5.0
+READ_TIMEOUT_S = 30.0
+
+
+class ErrorAnswer(msgspec.Struct, frozen=True):
+    """The body of every refusal. `id` is that of a refused application."""
+
+    code: str
+    message: str
+    id: str | None = None
+
+
+class Connection:
+    """One server, and the calls to it. May be used from several threads.
+
+    `transport` replaces the network, for tests. A call raises ServerUnreachable, Refused or
+    AnswerNotUnderstood and nothing else.
+    """
+
+    def __init__(
+        self, url: str, token: str | None = None, transport: httpx.BaseTransport | None = None
+    ) -> None:
+        self.url = url
+        self._http = httpx.Client(
+            base_url=url + BASE,
+            headers={"Authorization": f"Bearer {token}"} if token else {},
+            timeout=httpx.Timeout(READ_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
+            transport=transport,
+            trust_env=not is_loopback(url),
+        )
+
+    def close(self) -> None:
+        """Let the sockets go."""
+        self._http.close()
+
+    def get(self, path: str, *, wait_s: float = 0.0, **parameters: str | int | float | None) -> Any:
+        """The decoded JSON of a GET. `wait_s` is how long the server may take on purpose."""
+        return self._decoded(self.get_response(path, wait_s=wait_s, **parameters))
+
+    def get_response(
+        self, path: str, *, wait_s: float = 0.0, **parameters: str | int | float | None
+    ) -> httpx.Response:
+        """The answer to a GET whose body is not JSON; parameters that are None are left out."""
+        given = {name: value for name, value in parameters.items() if value is not None}
+        return self._call("GET", path, wait_s=wait_s, params=given)
+
+    def post(self, path: str, body: object) -> Any:
+        """The decoded JSON of a POST; None when the answer is empty. `body` becomes JSON."""
+        response = self._call(
+            "POST",
+            path,
+            content=msgspec.json.encode(body),
+            headers={"Content-Type": "application/json"},
+        )
+        return self._decoded(response) if response.content else None
+
+    def _call(self, method: str, path: str, *, wait_s: float = 0.0, **more: Any) -> httpx.Response:
+        read_s = READ_TIMEOUT_S + wait_s
+        timeout = httpx.Timeout(read_s, connect=CONNECT_TIMEOUT_S)
+        try:
+            response = self._http.request(method, path, timeout=timeout, **more)
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise ServerUnreachable(f"no server at {self.url}: {START_ONE}", self.url) from error
+        except httpx.TimeoutException as error:
+            raise ServerUnreachable(
+                f"the server at {self.url} did not answer within {read_s:g} s: see whether its"
+                " machine is overloaded, then try again",
+                self.url,
+            ) from error
+        except httpx.HTTPError as error:
+            raise ServerUnreachable(
+                f"the conversation with {self.url} broke off ({error}): see whether the server"
+                " still runs, then try again",
+                self.url,
+            ) from error
+        if response.is_success:
+            return response
+        raise self._refusal(response)
+
+    def _refusal(self, response: httpx.Response) -> Exception:
+        try:
+            answer = msgspec.json.decode(response.content, type=ErrorAnswer)
+        except msgspec.DecodeError:
+            return self._strange(f"HTTP {response.status_code} without a reason")
+        return Refused(response.status_code, answer.code, answer.message, answer.id)
+
+    def _decoded(self, response: httpx.Response) -> Any:
+        try:
+            return msgspec.json.decode(response.content)
+        except msgspec.DecodeError as error:
+            raise self._strange("no JSON") from error
+
+    def _strange(self, what: str) -> AnswerNotUnderstood:
+        return AnswerNotUnderstood(
+            f"what answers at {self.url} speaks otherwise ({what}): see whether it is a fairshare"
+            " server, and of the same version as this client"
+        )
+
+
+def segment(text: str) -> str:
+    """One part of a path, so that an odd name cannot become another path.
+
+    >>> segment("a/../b")
+    'a%2F..%2Fb'
+    """
+    return quote(text, safe="")

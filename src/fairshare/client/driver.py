@@ -1,0 +1,113 @@
+"""Owns the client of a driver: a program that runs in its application's first container.
+
+It was started with FAIRSHARE_URL, FAIRSHARE_TOKEN and FAIRSHARE_APPLICATION_ID and may act for that
+application alone. Decides nothing by itself: what to ask for is the program's business.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Self
+
+import httpx
+
+from fairshare.client.answers import Application, Container, listed, understood
+from fairshare.client.connection import Connection, segment
+from fairshare.client.discovery import (
+    APPLICATION_VARIABLE,
+    TOKEN_VARIABLE,
+    URL_VARIABLE,
+    checked_url,
+)
+from fairshare.client.errors import ServerUnreachable
+from fairshare.client.submissions import ContainerRequest, Launch, TaskGroup
+
+
+class Driver:
+    """The master of one application.
+
+    >>> with Driver() as driver:                                        # doctest: +SKIP
+    ...     driver.register()
+    ...     driver.add_tasks(TaskGroup(name="map", count=4, command="./map",
+    ...                                resources={"memory-mb": 512, "vcores": 1}))
+    ...     ...                                          # until all have succeeded
+    ...     driver.finish()
+    """
+
+    def __init__(
+        self,
+        environment: Mapping[str, str] = os.environ,
+        *,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        names = (URL_VARIABLE, TOKEN_VARIABLE, APPLICATION_VARIABLE)
+        missing = [name for name in names if not environment.get(name)]
+        if missing:
+            raise ServerUnreachable(
+                f"{', '.join(missing)} not set: a driver runs in a container of its own, start it"
+                " with `fairshare submit --driver -- COMMAND`"
+            )
+        self.id = environment[APPLICATION_VARIABLE]
+        url = checked_url(environment[URL_VARIABLE], URL_VARIABLE)
+        self.connection = Connection(url, environment[TOKEN_VARIABLE], transport)
+
+    def register(self) -> None:
+        """Say that the master runs: from now on its requests count."""
+        self._post("register", {})
+
+    def request(self, *requests: ContainerRequest) -> None:
+        """Ask for more containers, or for fewer with a negative count."""
+        self._post("requests", {"requests": requests})
+
+    def add_tasks(self, *groups: TaskGroup) -> None:
+        """Hand groups of tasks to the manager, which runs them and tries again."""
+        self._post("tasks", {"tasks": groups})
+
+    def launch(
+        self,
+        container: str,
+        *arguments: str,
+        environment: Mapping[str, str] | None = None,
+        time_limit_ms: int | None = None,
+    ) -> None:
+        """Run a command in a container that was granted."""
+        launch = Launch(
+            arguments=arguments, environment=dict(environment or {}), time_limit_ms=time_limit_ms
+        )
+        self.connection.post(f"/containers/{segment(container)}/launch", launch)
+
+    def release(self, containers: Iterable[str]) -> None:
+        """Give containers back; what runs in them is ended."""
+        self._post("release", {"containers": list(containers)})
+
+    def finish(self, *, succeeded: bool = True, diagnostics: str = "") -> None:
+        """Say that the application is done; all its containers end, this one too."""
+        self._post("finish", {"succeeded": succeeded, "diagnostics": diagnostics})
+
+    def containers(self) -> tuple[Container, ...]:
+        """All its containers, granted, running and over, the driver's own among them."""
+        answer = self.connection.get(f"/applications/{segment(self.id)}/containers")
+        return listed(answer, "containers", Container)
+
+    def application(self) -> Application:
+        """How the application stands, with the progress of the groups that were handed over."""
+        answer = self.connection.get(f"/applications/{segment(self.id)}")
+        return understood(answer, Application)
+
+    def close(self) -> None:
+        """Let the connection go; says nothing to the server."""
+        self.connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _post(self, call: str, body: object) -> None:
+        self.connection.post(f"/applications/{segment(self.id)}/{call}", body)

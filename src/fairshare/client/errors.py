@@ -1,0 +1,73 @@
+"""Owns what can go wrong between a client and a server. Knows no exit codes and no terminal.
+
+FairshareError
+  ServerUnreachable       nobody answers at the URL, or no URL is known
+  AnswerNotUnderstood     something answers, but not as a fairshare server of this version does
+  InputError
+    Refused               the server says no; carries its code and the HTTP status
+  ApplicationFailed       the application that was waited for did not finish well
+  WaitTimedOut            it is not over yet
+  NotPicklable            a Python callable cannot be sent, or its result cannot be read
+"""
+
+from fairshare.errors import FairshareError, InputError
+
+START_ONE = "start one with `fairshare serve --conf DIR`"
+
+
+class ServerUnreachable(FairshareError):
+    """Nobody answers. `url` is None when no server is known at all."""
+
+    def __init__(self, message: str, url: str | None = None) -> None:
+        self.url = url
+        super().__init__(message)
+
+
+class AnswerNotUnderstood(FairshareError):
+    """What answers is no fairshare server, or one of another version."""
+
+
+class Refused(InputError):
+    """The server refused the call; its message says what to do. `status` is that of HTTP.
+
+    A refused submission stays known to the server as `application`, in the state REJECTED.
+    """
+
+    def __init__(
+        self, status: int, code: str, message: str, application: str | None = None
+    ) -> None:
+        self.status = status
+        self.application = application
+        super().__init__(code, message)
+
+
+class ApplicationFailed(FairshareError):
+    """An application ended as FAILED, KILLED or REJECTED. `log` has its last lines, if any.
+
+    The message ends with them, unless the diagnostics have told the same already.
+    """
+
+    def __init__(self, application: str, state: str, diagnostics: str, log: str = "") -> None:
+        self.application = application
+        self.state = state
+        self.diagnostics = diagnostics
+        self.log = log
+        reason = f": {diagnostics}" if diagnostics else ""
+        told = not log.strip() or log.splitlines()[-1] in diagnostics
+        lines = "" if told else f"\nThe last lines of its last failure:\n{log}"
+        super().__init__(f"{application} ended as {state}{reason}{lines}")
+
+
+class WaitTimedOut(FairshareError, TimeoutError):
+    """An application is not over yet; it goes on."""
+
+    def __init__(self, application: str, timeout_s: float) -> None:
+        self.application = application
+        super().__init__(
+            f"{application} is not over after {timeout_s:g} s and goes on;"
+            f" wait again, or kill it with `fairshare kill {application}`"
+        )
+
+
+class NotPicklable(FairshareError):
+    """A callable or its result does not survive the way to a container and back."""

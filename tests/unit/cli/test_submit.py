@@ -1,0 +1,215 @@
+import json
+from io import StringIO
+from pathlib import Path
+
+import httpx
+import pytest
+from rich.console import Console
+
+from fairshare.cli.progress import Waiting
+from fairshare.client import Application, GroupProgress
+
+APPLICATION = "application_1700000000000_0007"
+
+
+@pytest.fixture(autouse=True)
+def accepting(cluster):
+    cluster.answers["POST /applications"] = {"id": APPLICATION, "state": "PENDING"}
+
+
+def progress(state, succeeded, **fields):
+    return {
+        "id": APPLICATION,
+        "state": state,
+        "groups": [{"name": "task", "count": 2, "succeeded": succeeded, "running": 1}],
+        **fields,
+    }
+
+
+def submitted(cluster):
+    return next(body for path, body in cluster.posted() if path == "/applications")
+
+
+def test_a_command_becomes_an_application_of_one_group(run, cluster):
+    result = run("submit", "ls", "-l", "--all")
+    assert (result.exit_code, result.stdout) == (0, f"{APPLICATION}\n")
+    assert submitted(cluster) == {
+        "user": "ann",
+        "name": "ls",
+        "tasks": [
+            {
+                "name": "task",
+                "count": 1,
+                "resources": {"memory-mb": 1024, "vcores": 1},
+                "arguments": ["ls", "-l", "--all"],
+            }
+        ],
+    }
+
+
+def test_every_option_reaches_the_server(run, cluster):
+    options = (
+        "--queue research --user bob --name nightly --priority 0 --tag a --tag b --memory 1.5g"
+        " --vcores 2 --resource yarn.io/gpu=1 --count 20 --max-attempts 2 --time-limit 1h30m"
+        " --host node-1 --host node-2 --rack /rack-1 --env A=1 --env B=x=y --directory data"
+    )
+    assert run("submit", *options.split(), "--", "./work").exit_code == 0
+    assert submitted(cluster) == {
+        "user": "bob",
+        "queue": "research",
+        "name": "nightly",
+        "priority": 0,
+        "tags": ["a", "b"],
+        "tasks": [
+            {
+                "name": "task",
+                "count": 20,
+                "resources": {"memory-mb": 1536, "vcores": 2, "yarn.io/gpu": 1},
+                "arguments": ["./work"],
+                "environment": {"A": "1", "B": "x=y"},
+                "directory": str(Path("data").absolute()),
+                "hosts": ["node-1", "node-2"],
+                "racks": ["/rack-1"],
+                "max_attempts": 2,
+                "time_limit_ms": 5_400_000,
+            }
+        ],
+    }
+
+
+def test_a_driver_is_a_command_and_its_container(run, cluster):
+    assert run("submit", "--driver", "--memory", "256m", "--vcores", "0", "./drive").exit_code == 0
+    assert submitted(cluster) == {
+        "user": "ann",
+        "name": "drive",
+        "driver": {"arguments": ["./drive"]},
+        "master": {"resources": {"memory-mb": 256, "vcores": 0}},
+    }
+
+
+def test_a_job_file_is_submitted_with_what_options_replace(run, cluster, tmp_path):
+    file = tmp_path / "report.yaml"
+    file.write_text("queue: a\npriority: 3\ntasks: [{command: x, environment: {A: 1, B: 2}}]\n")
+    assert run("submit", "--job", str(file), "--queue", "b", "--env", "B=3").exit_code == 0
+    body = submitted(cluster)
+    assert (body["name"], body["queue"], body["priority"]) == ("report", "b", 3)
+    assert body["tasks"][0]["environment"] == {"A": "1", "B": "3"}
+
+
+def test_variables_reach_the_driver_of_a_job_file(run, cluster, tmp_path):
+    file = tmp_path / "drive.yaml"
+    file.write_text("name: d\ndriver: {command: x}\n")
+    assert run("submit", "--group-file", str(file), "--env", "B=3").exit_code == 0
+    assert submitted(cluster)["driver"] == {"command": "x", "environment": {"B": "3"}}
+
+
+def test_mistakes_of_a_job_file_are_told_and_nothing_is_submitted(run, cluster, tmp_path):
+    file = tmp_path / "bad.yaml"
+    file.write_text("tasks:\n- command: x\n  count: 0\n  memory: 1x\n")
+    result = run("submit", "--job", str(file))
+    assert (result.exit_code, cluster.calls) == (1, [])
+    assert f"{file}:3: " in result.stderr
+    assert f"{file}:4: " in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ("", "nothing to run"),
+        ("--job x.yaml ls", "a command and --job"),
+        ("--job x.yaml --count 2 --memory 1g", "--count, --memory cannot be given here"),
+        ("--job x.yaml --driver", "--driver cannot be given here"),
+        ("--driver --count 2 --host h ls", "--count, --host cannot be given here"),
+        ("--memory lots ls", "'lots' is no amount of memory"),
+        ("--time-limit 60 ls", "'60' has no unit"),
+        ("--env A ls", "'A' sets no variable"),
+        ("--resource gpu ls", "'gpu' is no amount"),
+        ("--count 0 ls", "0 is not in the range"),
+    ],
+)
+def test_a_wrong_command_line_is_told_and_nothing_is_submitted(run, cluster, arguments, reason):
+    result = run("submit", *arguments.split())
+    assert (result.exit_code, cluster.calls) == (2, [])
+    assert reason in result.stderr
+
+
+def test_the_id_comes_as_json_too(run):
+    assert json.loads(run("submit", "--json", "ls").stdout) == {"id": APPLICATION}
+
+
+def test_a_refused_application_is_told(run, cluster):
+    refusal = {"code": "unknown-queue", "message": "no queue q: name another", "id": APPLICATION}
+    cluster.answers["POST /applications"] = httpx.Response(409, json=refusal)
+    result = run("submit", "--queue", "q", "ls")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "Error: no queue q: name another\n"
+
+
+def test_waiting_shows_the_progress_and_ends_with_0(run, cluster):
+    cluster.answers[f"/applications/{APPLICATION}"] = [
+        progress("PENDING", 0),
+        progress("RUNNING", 1),
+        progress("RUNNING", 1),
+        progress("FINISHED", 2),
+    ]
+    result = run("submit", "--wait", "--count", "2", "ls")
+    assert (result.exit_code, result.stdout) == (0, f"{APPLICATION}\n")
+    assert result.stderr.splitlines() == [
+        f"{APPLICATION} PENDING: task 0/2 (1 running)",
+        f"{APPLICATION} RUNNING: task 1/2 (1 running)",
+        f"{APPLICATION} FINISHED: task 2/2 (1 running)",
+    ]
+
+
+def test_waiting_for_a_failure_tells_why_with_its_last_lines_and_ends_with_1(run, cluster):
+    container = "container_1700000000000_0007_01_000002"
+    failed = {"state": "COMPLETE", "exit_code": 3, "finished_ms": 2}
+    cluster.answers |= {
+        f"/applications/{APPLICATION}": progress("FAILED", 1, diagnostics="task/1 failed 4 times"),
+        f"/applications/{APPLICATION}/containers": {
+            "containers": [
+                {"id": "container_1700000000000_0007_01_000001", **failed, "finished_ms": 1},
+                {"id": container, **failed},
+                {"id": "c3", "state": "COMPLETE", "exit_code": -100, "finished_ms": 3},
+            ]
+        },
+        f"/containers/{container}/logs/stderr": "".join(
+            f"line {number}\x1b[2J\n" for number in range(30)
+        ).encode(),
+    }
+    result = run("submit", "--wait", "ls")
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[1:] == [
+        f"{APPLICATION} ended as FAILED: task/1 failed 4 times",
+        "The last lines of its last failure:",
+        *(f"line {number}?[2J" for number in range(20, 30)),
+    ]
+
+
+def test_waiting_as_json_prints_only_the_end(run, cluster):
+    cluster.answers[f"/applications/{APPLICATION}"] = progress("KILLED", 1)
+    result = run("submit", "--wait", "--json", "ls")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["state"] == "KILLED"
+
+
+def test_ctrl_c_ends_the_waiting_and_says_how_to_kill(run, cluster):
+    cluster.answers[f"/applications/{APPLICATION}"] = [progress("RUNNING", 0), KeyboardInterrupt()]
+    result = run("submit", "--wait", "ls")
+    assert result.exit_code == 130
+    assert f"kill it with: fairshare kill {APPLICATION}" in result.stderr
+    assert [path for path, _ in cluster.posted()] == ["/applications"]
+
+
+def test_a_driver_that_is_waited_for_has_a_bar_before_it_has_groups(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm-256color")
+    console = Console(force_terminal=True, width=100, file=StringIO())
+    with Waiting(console) as waiting:
+        waiting.show(Application(APPLICATION, "RUNNING", kind="driver"))
+        group = GroupProgress("round-1", 4, succeeded=3, failed=1)
+        waiting.show(Application(APPLICATION, "RUNNING", kind="driver", groups=(group,)))
+    drawn = console.file.getvalue()
+    assert "driver" in drawn
+    assert "round-1" in drawn
+    assert "3/4" in drawn
+    assert "1 failed" in drawn

@@ -1,0 +1,95 @@
+import pytest
+
+from fairshare.cli.units import (
+    parse_amount,
+    parse_duration_ms,
+    parse_memory_mb,
+    parse_variable,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "memory_mb"),
+    [
+        ("512m", 512),
+        ("512M", 512),
+        ("512MB", 512),
+        ("512 MiB", 512),
+        ("1g", 1024),
+        ("1.5g", 1536),
+        ("2t", 2 * 1024 * 1024),
+        ("2048k", 2),
+        ("2048", 2048),
+        (" 1 ", 1),
+    ],
+)
+def test_memory_is_read_in_binary_units(text, memory_mb):
+    assert parse_memory_mb(text) == memory_mb
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("lots", "write 512m, 1g or a number of MB"),
+        ("-1g", "write 512m"),
+        ("1x", "write 512m"),
+        ("", "write 512m"),
+        ("0.3m", "no whole number of MB"),
+        ("512k", "no whole number of MB"),
+        ("0g", "at least 1m"),
+    ],
+)
+def test_a_wrong_amount_of_memory_says_what_to_write(text, advice):
+    with pytest.raises(ValueError, match=advice):
+        parse_memory_mb(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "duration_ms"),
+    [
+        ("500ms", 500),
+        ("45s", 45_000),
+        ("10m", 600_000),
+        ("1h30m", 5_400_000),
+        ("1h 30m", 5_400_000),
+        ("2d", 172_800_000),
+        ("0.5s", 500),
+        ("10M", 600_000),
+    ],
+)
+def test_a_span_of_time_is_read_with_its_units(text, duration_ms):
+    assert parse_duration_ms(text) == duration_ms
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("600", "write 600s or 600m"),
+        ("soon", "write 45s, 10m or 1h30m"),
+        ("10x", "write 45s"),
+        ("10m5", "write 45s"),
+        ("-5s", "write 45s"),
+        ("", "write 45s"),
+        ("0s", "at least 1ms"),
+    ],
+)
+def test_a_wrong_span_of_time_says_what_to_write(text, advice):
+    with pytest.raises(ValueError, match=advice):
+        parse_duration_ms(text)
+
+
+@pytest.mark.parametrize("text", ["gpu", "gpu=", "=1", "gpu=-1", "gpu=x", "gpu=1.5"])
+def test_an_amount_of_a_resource_needs_a_name_and_a_whole_number(text):
+    with pytest.raises(ValueError, match="write NAME=N"):
+        parse_amount(text)
+
+
+def test_a_variable_may_be_empty_or_hold_equal_signs():
+    assert parse_variable("A=") == ("A", "")
+    assert parse_variable("A=b=c") == ("A", "b=c")
+
+
+@pytest.mark.parametrize("text", ["A", "=b", ""])
+def test_a_variable_needs_a_name_and_an_equal_sign(text):
+    with pytest.raises(ValueError, match="write NAME=VALUE"):
+        parse_variable(text)

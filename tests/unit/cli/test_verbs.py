@@ -1,0 +1,201 @@
+import re
+import subprocess
+import sys
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+
+import httpx
+import pytest
+from click.testing import CliRunner
+
+from fairshare import __version__
+from fairshare.cli import main
+from fairshare.cli.verbs import VERBS, fairshare
+
+APPLICATION = "application_1700000000000_0007"
+CONTAINER = "container_1700000000000_0007_01_000007"
+
+CALLS = {
+    "submit": ["submit", "--", "true"],
+    "status": ["status"],
+    "apps": ["apps"],
+    "queues": ["queues"],
+    "nodes": ["nodes"],
+    "logs": ["logs", APPLICATION],
+    "kill": ["kill", APPLICATION],
+    "move": ["move", APPLICATION, "root.default"],
+    "stop-container": ["stop-container", CONTAINER],
+    "top": ["top"],
+    "shutdown": ["shutdown"],
+}
+"""How each verb that needs a server can be called."""
+
+PATHS = {
+    "submit": "POST /applications",
+    "status": "/cluster",
+    "apps": "/applications",
+    "queues": "/queues",
+    "nodes": "/nodes",
+    "logs": f"/applications/{APPLICATION}/containers",
+    "kill": f"/applications/{APPLICATION}/kill",
+    "move": f"/applications/{APPLICATION}/move",
+    "stop-container": f"/containers/{CONTAINER}/stop",
+    "top": "/queues",
+    "shutdown": "/shutdown",
+}
+
+
+def test_the_help_names_every_verb_that_is_installed(run):
+    result = run("--help")
+    assert result.exit_code == 0
+    listed = re.findall(r"^  ([a-z-]+)  ", result.output.partition("Verbs:")[2], re.M)
+    assert set(CALLS) <= set(listed) <= set(VERBS)
+
+
+def test_the_help_loads_nothing_that_is_slow():
+    script = (
+        "import sys\n"
+        "sys.argv = ['fairshare', '--help']\n"
+        "from fairshare.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "slow = {'httpx', 'rich', 'msgspec', 'yaml', 'cloudpickle', 'starlette', 'uvicorn',"
+        " 'sqlite3', 'asyncio'}\n"
+        "print(sorted(slow & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_verb_whose_module_is_missing_is_not_there(run, monkeypatch):
+    monkeypatch.setitem(VERBS, "dance", ("fairshare.cli.dance", "Dance."))
+    assert "dance" not in run("--help").output
+    result = run("dance")
+    assert (result.exit_code, "no verb 'dance'" in result.output) == (2, True)
+
+
+def test_a_verb_that_is_nearly_right_is_suggested(run):
+    result = run("quues")
+    assert result.exit_code == 2
+    assert "there is no verb 'quues'; did you mean queues?" in result.output
+
+
+def test_python_m_fairshare_is_the_same_program():
+    command = [sys.executable, "-m", "fairshare", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == f"fairshare {__version__}\n"
+
+
+def test_a_terminal_that_does_not_know_a_character_is_no_reason_to_fail(monkeypatch):
+    terminal = TextIOWrapper(BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", terminal)
+    monkeypatch.setattr(sys, "argv", ["fairshare", "--version"])
+    with pytest.raises(SystemExit):
+        main()
+    terminal.write("größe")
+    terminal.flush()
+    assert terminal.buffer.getvalue().endswith(b"gr??e")
+
+
+def test_a_machine_without_any_server_is_exit_code_3(monkeypatch, tmp_path):
+    monkeypatch.delenv("FAIRSHARE_URL", raising=False)
+    monkeypatch.setenv("FAIRSHARE_STATE", str(tmp_path))
+    result = CliRunner().invoke(fairshare, ["queues"])
+    assert result.exit_code == 3
+    assert "start one with `fairshare serve --conf DIR`, or set FAIRSHARE_URL" in result.stderr
+
+
+@pytest.mark.parametrize("verb", CALLS)
+def test_without_a_server_a_verb_says_how_to_start_one(run, cluster, verb):
+    for path in cluster.answers:
+        cluster.answers[path] = httpx.ConnectError("refused")
+    cluster.answers[PATHS[verb]] = httpx.ConnectError("refused")
+    result = run(*CALLS[verb])
+    assert result.exit_code == 3
+    assert result.stderr == (
+        "Error: no server at http://127.0.0.1:8188: start one with `fairshare serve --conf DIR`\n"
+    )
+
+
+@pytest.mark.parametrize("verb", CALLS)
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_refusal_is_one_sentence_and_exit_code_1(run, cluster, verb, as_json):
+    refused = httpx.Response(409, json={"code": "not-now", "message": "not now: come again"})
+    cluster.answers[PATHS[verb]] = refused
+    name, *arguments = CALLS[verb]
+    result = run(name, *(["--json"] if as_json else []), *arguments)
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1].endswith("not now: come again")
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize("verb", CALLS)
+def test_an_answer_that_makes_no_sense_is_told_as_such(run, cluster, verb):
+    cluster.answers[PATHS[verb]] = httpx.Response(200, text="<html>")
+    result = run(*CALLS[verb])
+    assert result.exit_code == 1
+    assert "see whether it is a fairshare server" in result.stderr
+
+
+@pytest.mark.parametrize("verb", sorted(set(CALLS)))
+def test_a_verb_explains_itself_without_a_server(run, verb):
+    result = run(verb, "--help")
+    assert result.exit_code == 0
+    assert "--json" in result.output
+    assert "--url" in result.output
+
+
+@pytest.mark.parametrize("verb", sorted(set(CALLS)))
+def test_an_option_that_is_not_there_is_a_usage_error(run, cluster, verb):
+    result = run(verb, "--nonsense")
+    assert (result.exit_code, cluster.calls) == (2, [])
+
+
+@pytest.mark.parametrize("verb", ["logs", "kill", "move", "stop-container"])
+def test_a_missing_argument_is_a_usage_error(run, cluster, verb):
+    assert (run(verb).exit_code, cluster.calls) == (2, [])
+
+
+def test_ctrl_c_ends_a_verb_with_130(run, cluster):
+    cluster.answers["/queues"] = KeyboardInterrupt()
+    assert run("queues").exit_code == 130
+
+
+def test_a_file_that_cannot_be_read_is_no_traceback(run, cluster):
+    cluster.answers["/queues"] = PermissionError(13, "Permission denied", "/some/file")
+    result = run("queues")
+    assert result.exit_code == 1
+    assert "Permission denied" in result.stderr
+
+
+def test_what_a_message_holds_cannot_steer_the_terminal(run, cluster):
+    message = "no queue '\x1b[2Jx'"
+    cluster.answers["/queues"] = httpx.Response(409, json={"code": "x", "message": message})
+    assert run("queues").stderr == "Error: no queue '?[2Jx'\n"
+
+
+def test_the_url_can_be_given(run, cluster):
+    cluster.answers["/nodes"] = httpx.ConnectError("refused")
+    result = run("nodes", "--url", "http://elsewhere:1234/")
+    assert "no server at http://elsewhere:1234:" in result.stderr
+
+
+def test_a_url_that_is_none_is_told(run):
+    result = run("nodes", "--url", "elsewhere:1234")
+    assert result.exit_code == 3
+    assert "write http://HOST:PORT" in result.stderr
+
+
+@pytest.mark.parametrize("verb", CALLS)
+def test_the_page_of_the_command_line_names_every_option(verb):
+    page = (Path(__file__).parents[3] / "docs" / "cli.md").read_text()
+    section = page.partition(f"\n## {verb}\n")[2].partition("\n## ")[0]
+    assert section, f"{verb} has no section"
+    head = page.partition("\n## ")[0]
+    command = fairshare.get_command(None, verb)
+    for parameter in command.params:
+        for option in parameter.opts + parameter.secondary_opts:
+            if option.startswith("-"):
+                assert f"`{option}" in section + head, option

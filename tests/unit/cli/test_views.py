@@ -1,0 +1,110 @@
+import json
+
+import pytest
+
+APPLICATION = "application_1700000000000_0007"
+
+
+def parameters(cluster, path="/applications"):
+    return next(given for method, called, given in cluster.calls if called == path)
+
+
+def test_apps_lists_what_is_not_over(run, cluster):
+    assert run("apps").exit_code == 0
+    assert parameters(cluster) == {"state": "PENDING,RUNNING"}
+
+
+def test_apps_passes_its_filters_on(run, cluster):
+    arguments = "--state failed --state KILLED --user ann --queue root.a --limit 5"
+    assert run("apps", *arguments.split()).exit_code == 0
+    assert parameters(cluster) == {
+        "state": "FAILED,KILLED",
+        "user": "ann",
+        "queue": "root.a",
+        "limit": "5",
+    }
+
+
+def test_apps_lists_all_when_asked(run, cluster):
+    assert run("apps", "--all").exit_code == 0
+    assert parameters(cluster) == {}
+
+
+def test_apps_refuses_what_contradicts_itself(run, cluster):
+    result = run("apps", "--all", "--state", "FAILED")
+    assert (result.exit_code, cluster.calls) == (2, [])
+
+
+def test_apps_knows_the_states(run, cluster):
+    result = run("apps", "--state", "DONE")
+    assert (result.exit_code, cluster.calls) == (2, [])
+    assert "rejected" in result.stderr
+
+
+def test_an_application_that_is_over_shows_how_long_it_ran_and_no_share(run, cluster):
+    cluster.answers["/applications"]["applications"][0].update(
+        state="FINISHED", started_ms=1_700_000_000_000, finished_ms=1_700_000_065_000
+    )
+    row = run("apps", "--all").stdout.splitlines()[1]
+    assert row.split()[-3:] == ["-", "1m", "05s"]
+
+
+def test_status_of_an_application_tells_its_end(run, cluster):
+    found = cluster.answers[f"/applications/{APPLICATION}"]
+    found.update(
+        state="FAILED",
+        finished_ms=found["started_ms"] + 1000,
+        diagnostics="map/3 failed 4 times\nthe last time with exit code 1",
+        preempted=2,
+        containers=[],
+    )
+    output = "\n".join(map(str.rstrip, run("status", APPLICATION).stdout.splitlines()))
+    assert "Diagnostics  map/3 failed 4 times\n" in output
+    assert "             the last time with exit code 1\n" in output
+    assert "Preempted    2 containers so far" in output
+    assert "Fair share" not in output
+
+
+def test_status_tells_that_a_limit_holds_an_application_back(run, cluster):
+    cluster.answers["/applications/9"] = {
+        "id": "application_1700000000000_0009",
+        "state": "PENDING",
+        "runnable": False,
+    }
+    assert "PENDING (held back by a limit of its queue)" in run("status", "9").stdout
+
+
+def test_status_of_what_is_not_there_is_exit_code_1(run):
+    result = run("status", "99")
+    assert (result.exit_code, result.stdout) == (1, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "path"),
+    [
+        (["status"], "/cluster"),
+        (["status", APPLICATION], f"/applications/{APPLICATION}"),
+        (["apps"], "/applications"),
+        (["queues"], "/queues"),
+        (["nodes"], "/nodes"),
+    ],
+)
+def test_json_is_what_the_server_said(run, cluster, arguments, path):
+    cluster.answers[path]["something-new"] = "\x9b größe"
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout) == cluster.answers[path]
+    assert result.stdout.isascii()
+
+
+def test_top_prints_everything_as_json(run, cluster):
+    seen = json.loads(run("top", "--json").stdout)
+    assert list(seen) == ["cluster", "queues", "applications", "nodes"]
+    assert parameters(cluster) == {"state": "PENDING,RUNNING"}
+
+
+def test_an_answer_of_another_version_says_where_it_differs(run, cluster):
+    cluster.answers["/nodes"]["nodes"][0]["containers"] = "many"
+    result = run("nodes")
+    assert result.exit_code == 1
+    assert "Expected `int`, got `str` - at `$.containers`" in result.stderr

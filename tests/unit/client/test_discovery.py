@@ -1,0 +1,97 @@
+import getpass
+
+import httpx
+import pytest
+
+from fairshare.client import Client, ServerUnreachable
+from fairshare.client.discovery import find_url, is_loopback, own_user, state_directory
+
+
+def test_the_variable_names_the_server(tmp_path):
+    (tmp_path / "url").write_text("http://127.0.0.1:1\n")
+    environment = {"FAIRSHARE_URL": "https://cluster:8188/", "FAIRSHARE_STATE": str(tmp_path)}
+    assert find_url(environment) == "https://cluster:8188"
+
+
+def test_without_it_the_state_directory_does(tmp_path):
+    (tmp_path / "url").write_text("http://127.0.0.1:1\n")
+    assert find_url({"FAIRSHARE_STATE": str(tmp_path)}) == "http://127.0.0.1:1"
+
+
+def test_the_state_directory_is_that_of_the_user(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert state_directory({}) == tmp_path / ".local" / "state" / "fairshare"
+    assert state_directory({"FAIRSHARE_STATE": "~/x"}) == tmp_path / "x"
+
+
+def test_without_any_server_the_message_says_what_to_do(tmp_path):
+    with pytest.raises(ServerUnreachable) as caught:
+        find_url({"FAIRSHARE_STATE": str(tmp_path)})
+    assert str(caught.value) == (
+        f"no server is known ({tmp_path}/url does not exist):"
+        " start one with `fairshare serve --conf DIR`, or set FAIRSHARE_URL"
+    )
+    assert caught.value.url is None
+
+
+def test_an_address_that_cannot_be_read_says_why(tmp_path):
+    (tmp_path / "url").mkdir()
+    with pytest.raises(ServerUnreachable, match="url Is a directory"):
+        find_url({"FAIRSHARE_STATE": str(tmp_path)})
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "cluster:8188", "localhost", "ftp://cluster", "http://", "http://x:y", "http://x:0"],
+)
+def test_what_is_no_address_is_told_with_its_place(tmp_path, text):
+    (tmp_path / "url").write_text(text)
+    with pytest.raises(ServerUnreachable, match=r"url says .*: write http://HOST:PORT"):
+        find_url({"FAIRSHARE_STATE": str(tmp_path)})
+
+
+@pytest.mark.parametrize(
+    ("url", "loopback"),
+    [
+        ("http://127.0.0.1:1", True),
+        ("http://localhost:1", True),
+        ("http://[::1]:1", True),
+        ("http://10.0.0.1:1", False),
+        ("http://cluster", False),
+    ],
+)
+def test_this_machine_is_known_by_its_names(url, loopback):
+    assert is_loopback(url) is loopback
+
+
+def test_no_proxy_is_asked_for_this_machine(monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    mounts = []
+    monkeypatch.setattr(
+        httpx.Client, "_init_proxy_transport", lambda *a, **k: mounts.append(a) or None
+    )
+    with Client("http://127.0.0.1:1"):
+        assert mounts == []
+
+
+def test_the_token_of_the_environment_is_sent(script, transport, monkeypatch):
+    monkeypatch.setenv("FAIRSHARE_TOKEN", "secret")
+    with Client("http://127.0.0.1:1", transport=transport) as client:
+        client.changes()
+    with Client("http://127.0.0.1:1", token="other", transport=transport) as client:
+        client.changes()
+    sent = [headers["Authorization"] for headers in script.headers]
+    assert sent == ["Bearer secret", "Bearer other"]
+
+
+def test_a_container_acts_for_the_user_of_its_application(monkeypatch):
+    assert own_user({"FAIRSHARE_USER": "ann"}) == "ann"
+    assert own_user({}) == getpass.getuser()
+
+    def nobody():
+        raise KeyError("no name")
+
+    monkeypatch.setattr(getpass, "getuser", nobody)
+    assert own_user({}) is None
