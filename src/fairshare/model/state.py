@@ -147,7 +147,11 @@ class ClusterState(ABC, Generic[QueueType, ApplicationType]):
         )
         if event.master:
             application.master = container
+            self._master_allocated(application, event.resource)
         self._use(application, node, event.resource)
+
+    def _master_allocated(self, application: ApplicationType, resource: Resource) -> None:  # type: ignore[misc]
+        """For a scheduler that limits what masters use."""
 
     def _use(self, application: ApplicationType, node: Node, resource: Resource) -> None:  # type: ignore[misc]
         """More use, of the application, its queues and a node. The hottest lines of all: the case

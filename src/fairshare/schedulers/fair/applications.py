@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.inputs import SubmitApplication
+from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, add
 from fairshare.schedulers.ordering import Entry
 
@@ -17,6 +18,8 @@ class FairApplication(Application):
 
     `demand` and `fair_share` are those of the last update. `asking`: it is in its leaf's order,
     since it may run, wants containers, and wanted more than it had at the last update.
+    `most_containers` are those it had at once. `refused_nodes` are the nodes that its blacklist
+    named when that last changed; as in Hadoop they stay the same when nodes come and go.
     """
 
     __slots__ = (
@@ -32,8 +35,11 @@ class FairApplication(Application):
         "master_running",
         "min_share",
         "min_starvation",
+        "most_containers",
         "next_starvation_check_ms",
         "rank",
+        "refused_nodes",
+        "reserved_numbers",
         "start_order",
         "to_preempt",
         "weight",
@@ -71,6 +77,9 @@ class FairApplication(Application):
         self.last_at_fair_share_ms = 0
         self.next_starvation_check_ms = 0
         self.to_preempt: dict[int, None] = {}
+        self.most_containers = 0
+        self.reserved_numbers: dict[str, int] = {}  # of the containers reserved, by node
+        self.refused_nodes: list[Node] = []
 
     @property
     def starvation(self) -> Resource:

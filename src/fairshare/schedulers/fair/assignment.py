@@ -38,7 +38,7 @@ _NO_ASK = Ask(0, (), True)
 class Heartbeat:
     """One heartbeat of one node."""
 
-    __slots__ = ("_aside", "_patiences", "_waiting", "node", "state", "step")
+    __slots__ = ("_aside", "_counting", "_patiences", "_root", "_waiting", "node", "state", "step")
 
     def __init__(self, state: "FairState", step: "Step", node: Node) -> None:
         self.state = state
@@ -47,6 +47,8 @@ class Heartbeat:
         self._aside: list[tuple[FairQueue | FairApplication, Entry]] = []
         self._waiting = False  # somebody aside waits for locality
         self._patiences = Patiences(state, step.now_ms)
+        self._counting = self._patiences.in_force
+        self._root = state.root
 
     def run(self) -> None:
         """Serve those whom others were preempted for, the reservation, then everybody."""
@@ -131,10 +133,10 @@ class Heartbeat:
 
     def _walk(self) -> Resource | None:
         """Offer the node from the root down until somebody takes it; what was taken, or None."""
-        root = self.state.root
+        root = self._root
         available = self.node.available
         reservable = self.state.reservable
-        counting = self._patiences.in_force
+        counting = self._counting
         if self._waiting:
             self._take_back_waiting()
         queue = root
@@ -142,6 +144,7 @@ class Heartbeat:
             root.bounded and not fits(root.used, root.max_share)
         ):
             return None
+        one_size = counting or len(root.sizes) == 1  # then what holds for root holds for all below
         while True:
             child = queue.order.first()
             if child is None:
@@ -156,7 +159,7 @@ class Heartbeat:
                     return granted
                 self._put_aside(child)
             elif (child.bounded and not fits(child.used, child.max_share)) or not (
-                counting or child.might_take(available, reservable)
+                one_size or child.might_take(available, reservable)
             ):
                 self._put_aside(child)
             else:
@@ -188,7 +191,7 @@ class Heartbeat:
             and not master_fits(self.state, application)
         ):
             return None
-        if not self._patiences.in_force:
+        if not self._counting:
             key = application.asks.wanting[0]
             ask = key.anywhere
             if ask is not None and ask.relax and not key.places:  # the common case, without detours

@@ -6,7 +6,6 @@ from fairshare.model.resources import Resource, positive, smallest, subtract
 def headroom(
     *,
     free: Resource,
-    refused: Resource,
     maximum: Resource,
     fair_share: Resource,
     used: Resource,
@@ -14,14 +13,13 @@ def headroom(
 ) -> Resource:
     """The room that is left in the cluster and below the leaf's maximum (spec/fair.md 9.8).
 
-    `free` is what the cluster has free, `refused` the part of it on nodes that the application
-    refuses; `maximum`, `fair_share` and `used` are the leaf's. Memory is also held within what is
+    `free` is what the cluster has free on nodes that the application does not refuse; `maximum`, `fair_share` and `used` are the leaf's. Memory is also held within what is
     left of the fair share, and vcores too if `both` (drf). Further types are not told: 0.
 
     Example: 6144 MB free, a maximum of 5120 of which 2048 are used, a fair share of 4096:
     min(6144, 3072, 2048) = 2048.
     """
-    room = smallest(positive(subtract(free, refused)), subtract(maximum, used))
+    room = smallest(free, subtract(maximum, used))
     limited = smallest(room, positive(subtract(fair_share, used)))
     shared = 2 if both else 1
     return limited[:shared] + room[shared:2] + (0,) * (len(room) - 2)

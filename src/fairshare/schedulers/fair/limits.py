@@ -9,7 +9,7 @@ from heapq import heapify, heapreplace
 from heapq import heappop as pop
 from typing import TYPE_CHECKING
 
-from fairshare.model.resources import Resource, add, fits, subtract
+from fairshare.model.resources import Resource, add, fits
 from fairshare.schedulers.fair.applications import FairApplication
 from fairshare.schedulers.fair.queues import FairQueue
 
@@ -33,15 +33,17 @@ def may_run(state: "FairState", user: str, leaf: FairQueue) -> bool:
 def candidates_after_leaving(
     state: "FairState", leaf: FairQueue, user: str
 ) -> list[list[FairApplication]]:
-    """The lists of waiting applications that one runnable application's leaving may help (12.3)."""
+    """The lists of waiting applications that one runnable application's leaving may help (12.3).
+
+    Empty lists are among them: as many applications as there are lists may start.
+    """
     highest: FairQueue | None = None
     for queue in leaf.path:
         if queue.running == queue.max_running - 1:
             highest = queue
     lists = list(_waiting_below(highest)) if highest is not None else []
-    waiting = state.user_waiting.get(user)
-    if waiting and state.user_running.get(user, 0) == user_limit(state, user) - 1:
-        lists.append(list(waiting.values()))
+    if state.user_running.get(user, 0) == user_limit(state, user) - 1:
+        lists.append(list(state.user_waiting.get(user, {}).values()))
     return lists
 
 
@@ -54,8 +56,7 @@ def _waiting_below(queue: FairQueue) -> Iterator[list[FairApplication]]:
     if queue.running >= queue.max_running:
         return
     if queue.leaf:
-        if queue.waiting:
-            yield list(queue.waiting.values())
+        yield list(queue.waiting.values())
         return
     for child in queue.children.values():
         yield from _waiting_below(child)
@@ -63,7 +64,7 @@ def _waiting_below(queue: FairQueue) -> Iterator[list[FairApplication]]:
 
 def in_order_of_start(lists: list[list[FairApplication]]) -> Iterator[FairApplication]:
     """Merge lists by the start of their first applications; an immediate repeat is left out."""
-    heap = [(one[0].start_order, index, 0) for index, one in enumerate(lists)]
+    heap = [(one[0].start_order, index, 0) for index, one in enumerate(lists) if one]
     heapify(heap)
     previous: FairApplication | None = None
     while heap:
@@ -78,16 +79,15 @@ def in_order_of_start(lists: list[list[FairApplication]]) -> Iterator[FairApplic
             yield application
 
 
-def master_limit(state: "FairState", leaf: FairQueue) -> Resource | None:
+def master_limit(leaf: FairQueue, free: Resource) -> Resource | None:
     """What all masters of a leaf may use together; None: no limit (11.1).
 
     ceil(base x maxAMShare), where base is the leaf's fair share, and for types without a fair share
-    the smaller of what the cluster has free and the leaf's maximum. Example: a share of 10240 MB
+    the smaller of what the cluster has `free` and the leaf's maximum. Example: a share of 10240 MB
     and maxAMShare 0.2, which is 0.200000003 in 32 bits, give 2049 MB.
     """
     if abs(leaf.max_master_share + 1.0) < 0.0001:
         return None
-    free = subtract(state.total, state.used)
     base = (
         share or min(available, maximum)
         for share, available, maximum in zip(leaf.fair_share, free, leaf.max_share, strict=True)
@@ -95,12 +95,15 @@ def master_limit(state: "FairState", leaf: FairQueue) -> Resource | None:
     return tuple(math.ceil(amount * leaf.max_master_share) for amount in base)
 
 
-def master_fits(state: "FairState", application: FairApplication) -> bool:
-    """Whether the next container of an application may be its master (11.2)."""
+def master_fits(application: FairApplication, free: Resource) -> bool:
+    """Whether the next container of an application may be its master (11.2).
+
+    `free` is what the cluster had free when the heartbeat began: Hadoop looks again at its end.
+    """
     wanting = application.asks.wanting
     leaf = application.leaf
     assert leaf is not None
-    limit = master_limit(state, leaf)
+    limit = master_limit(leaf, free)
     if limit is None or not wanting:
         return True
     ask = wanting[0].anywhere

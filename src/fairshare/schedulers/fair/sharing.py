@@ -3,11 +3,14 @@
 Demand goes up the tree, shares go down it (spec/fair.md 7). Steady shares ignore who is active.
 """
 
+import math
 from typing import TYPE_CHECKING
 
 from fairshare.model.resources import Resource, add, smallest, subtract
+from fairshare.schedulers.fair import orders
 from fairshare.schedulers.fair.applications import FairApplication
 from fairshare.schedulers.fair.queues import FairQueue
+from fairshare.schedulers.rounding import single
 from fairshare.schedulers.shares import Claim, fair_shares
 
 if TYPE_CHECKING:
@@ -43,7 +46,7 @@ def _update_demand(state: "FairState") -> None:
         if by_size:
             _weigh(application)
             leaf.shares_stale = state.shares_stale = True
-        state.reconsider(application)
+        orders.reconsider(application)
     stale = sorted(
         (state.queues[name] for name in state.stale_demand if name in state.queues),
         key=lambda queue: -len(queue.path),
@@ -74,10 +77,8 @@ def _insert_by_depth(stale: list[FairQueue], queue: FairQueue) -> None:
 
 
 def _weigh(application: FairApplication) -> None:
-    """Size-based weight: log2(1 + memory demand)."""
-    import math
-
-    application.weight = math.log1p(application.demand[0]) / math.log(2)
+    """Size-based weight: log2(1 + memory demand), in 32 bits."""
+    application.weight = single(math.log1p(application.demand[0]) / math.log(2))
 
 
 def _update_shares(state: "FairState") -> None:

@@ -11,10 +11,11 @@ from fairshare.model.events import (
     AsksChanged,
     AttemptEnded,
     AttemptStarted,
+    BlacklistChanged,
     ConfigurationLoaded,
-    ContainerAllocated,
     ContainerCompleted,
     ContainerMarked,
+    ContainerReserved,
     ExitCode,
     NodeAdded,
     NodeRemoved,
@@ -29,14 +30,14 @@ from fairshare.model.events import (
 )
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.model.inputs import SubmitApplication
+from fairshare.model.nodes import Node
 from fairshare.model.queues import ROOT, parent_name
 from fairshare.model.resources import Resource, ResourceTypes, add, largest, subtract
 from fairshare.model.state import ClusterState
-from fairshare.schedulers.fair import configuration, sharing, starvation
+from fairshare.schedulers.fair import configuration, orders, sharing, starvation
 from fairshare.schedulers.fair.applications import FairApplication
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.fair.settings import FairSettings
-from fairshare.schedulers.ordering import Order
 
 
 class FairState(ClusterState[FairQueue, FairApplication]):
@@ -61,6 +62,7 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         self.kills: dict[ContainerId, int] = {}  # marked containers, and when they are due
         self.conversions: dict[str, bool] = {}  # waiting; whether it shall be a leaf
         self.started_ms: int | None = None
+        self.most_on_node: dict[str, int] = {}  # containers at once, since it joined
         self._largest_node: Resource | None = None
         self.handlers.update(
             {
@@ -86,7 +88,7 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         if parent is not None:
             parent.children[name] = queue
             parent.shares_stale = True
-            self._renumber(parent)
+            orders.renumber(parent)
         return queue
 
     def new_application(
@@ -118,7 +120,7 @@ class FairState(ClusterState[FairQueue, FairApplication]):
             configuration.configure(self, queue, policy=queue.name in event.policies)
             self.stale_demand[queue.name] = None
         for queue in self.queues.values():
-            self.reorder_all(queue)
+            orders.reorder(queue, self.total)
         self.shares_stale = self.steady_stale = True
 
     def _queue_conversion_pending(self, now_ms: int, event: QueueConversionPending) -> None:
@@ -147,10 +149,12 @@ class FairState(ClusterState[FairQueue, FairApplication]):
 
     def _node_added(self, now_ms: int, event: NodeAdded) -> None:
         super()._node_added(now_ms, event)
+        self.most_on_node[event.node] = 0
         self._total_changed()
 
     def _node_removed(self, now_ms: int, event: NodeRemoved) -> None:
         super()._node_removed(now_ms, event)
+        del self.most_on_node[event.node]
         self._total_changed()
 
     def _node_total_changed(self, now_ms: int, event: NodeTotalChanged) -> None:
@@ -178,102 +182,39 @@ class FairState(ClusterState[FairQueue, FairApplication]):
                 if queue.parent is not None:
                     queue.parent.shares_stale = True
             if queue.policy.name == "drf":
-                self.reorder_all(queue)
-
-    # Orders.
-
-    def reorder_all(self, queue: FairQueue) -> None:
-        """Compute the keys of a queue's children anew (other cluster, policy or settings)."""
-        queue.order.key, queue.order.whole_numbers = queue.policy.key(self.total)
-        queue.order.refresh()
-
-    def _renumber(self, queue: FairQueue) -> None:
-        """Siblings that are equal are served by name."""
-        children = [queue.children[name] for name in sorted(queue.children)]
-        queue.order.renumber(children)
-
-    def rank(self, application: FairApplication) -> None:
-        """Give an application its place among its leaf's, by start."""
-        leaf = application.leaf
-        assert leaf is not None
-        order: Order[FairApplication] = leaf.order
-        last = next((a for a in reversed(order.members) if a is not None), None)
-        if last is None or last.start_order < application.start_order:
-            if len(order.members) > 2 * len(leaf.applications) + 64:
-                order.renumber([a for a in order.members if a is not None])
-            order.append(application)
-            return
-        entry = application.entry
-        standing = [a for a in order.members if a is not None] + [application]
-        order.renumber(sorted(standing, key=lambda a: a.start_order))
-        application.entry = entry
-
-    def reconsider(self, application: FairApplication) -> None:
-        """Let an application enter, leave or move in its leaf's order, as its state says."""
-        leaf = application.leaf
-        if leaf is None:
-            return
-        wanting = application.asks.wanting
-        runnable = application.runnable
-        if not runnable or len(wanting) != len(application.counted_sizes):
-            self.count_sizes(application)
-        if wanting and runnable and application.demand != application.used:
-            leaf.order.moved(application)
-            if not application.asking:
-                application.asking = True
-                self._more_asking(leaf, 1)
-        elif application.asking:
-            leaf.order.leave(application)
-            application.asking = False
-            self._more_asking(leaf, -1)
-
-    def _more_asking(self, queue: FairQueue, change: int) -> None:
-        queue.asking += change
-        parent = queue.parent
-        if parent is None:
-            return
-        if change > 0 and queue.asking == 1:
-            parent.order.moved(queue)
-            self._more_asking(parent, 1)
-        elif change < 0 and queue.asking == 0:
-            parent.order.leave(queue)
-            self._more_asking(parent, -1)
-
-    def count_sizes(self, application: FairApplication) -> None:
-        """Keep the queues' table of pending sizes right for one application."""
-        sizes: list[Resource] = []
-        leaf = application.leaf
-        assert leaf is not None
-        if application.runnable:
-            for key in application.asks.wanting:
-                assert key.anywhere is not None
-                sizes.append(key.anywhere.resource)
-                for place in key.places.values():
-                    if place.resource != key.anywhere.resource:
-                        sizes.append(place.resource)
-        counted = tuple(sizes)
-        if counted != application.counted_sizes:
-            for size in counted:
-                leaf.count_size(size, 1)
-            for size in application.counted_sizes:
-                leaf.count_size(size, -1)
-            application.counted_sizes = counted
+                orders.reorder(queue, self.total)
 
     # Containers.
 
-    def _container_allocated(self, now_ms: int, event: ContainerAllocated) -> None:
-        ClusterState._container_allocated(self, now_ms, event)
-        application = self.applications[event.application]
+    def _master_allocated(self, application: FairApplication, resource: Resource) -> None:
         leaf = application.leaf
         assert leaf is not None
-        if not application.master_running and application.submission.master is not None:
-            application.master_running = True
-            application.master_charged = event.resource
-            leaf.master_used = add(leaf.master_used, event.resource)
-        self._usage_changed(application, leaf)
+        application.master_running = True
+        application.master_charged = resource
+        leaf.master_used = add(leaf.master_used, resource)
+
+    def _use(self, application: FairApplication, node: Node, resource: Resource) -> None:
+        """As for every scheduler, and the orders on the path follow at once."""
+        leaf = application.leaf
+        assert leaf is not None
+        if len(resource) != 2:
+            super()._use(application, node, resource)
+            self._usage_changed(application, leaf)
+            return
+        memory, vcores = resource
+        a, b = node.available
+        node.available = (a - memory, b - vcores)
+        a, b = application.used
+        application.used = (a + memory, b + vcores)
+        orders.reconsider(application)
+        for queue in leaf.path:
+            a, b = queue.used
+            queue.used = (a + memory, b + vcores)
+            if queue.entry is not None:
+                queue.parent.order.moved(queue)  # type: ignore[union-attr]
 
     def _container_completed(self, now_ms: int, event: ContainerCompleted) -> None:
-        ClusterState._container_completed(self, now_ms, event)
+        super()._container_completed(now_ms, event)
         application = self.applications[application_of(event.container)]
         if application.to_preempt:
             application.to_preempt.pop(event.container, None)
@@ -284,10 +225,15 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         if event.exit_code == ExitCode.PREEMPTED:
             for queue in leaf.path:
                 queue.preempted += 1
-        self._usage_changed(application, leaf)
+
+    def _container_reserved(self, now_ms: int, event: ContainerReserved) -> None:
+        super()._container_reserved(now_ms, event)
+        application = self.applications[event.application]
+        application.reserved_numbers[event.node] = application.next_container
+        application.next_container += 1
 
     def _usage_changed(self, application: FairApplication, leaf: FairQueue) -> None:
-        self.reconsider(application)
+        orders.reconsider(application)
         for queue in leaf.path:
             parent = queue.parent
             if parent is not None and queue.entry is not None:
@@ -308,7 +254,7 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         self.starts += 1
         application.start_order = self.starts
         application.last_at_fair_share_ms = now_ms
-        self.rank(application)
+        orders.rank(application)
         self._count_running(application, event.runnable)
         self.changed[application.id] = None
 
@@ -319,7 +265,7 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         del application.leaf.waiting[application.id]
         self._forget_user_waiting(application)
         self._count_running(application, True)
-        self.reconsider(application)
+        orders.reconsider(application)
 
     def _count_running(self, application: FairApplication, runnable: bool) -> None:
         leaf = application.leaf
@@ -364,7 +310,7 @@ class FairState(ClusterState[FairQueue, FairApplication]):
             del leaf.waiting[application.id]
             self._forget_user_waiting(application)
         application.runnable = False
-        self.reconsider(application)
+        orders.reconsider(application)
         leaf.order.forget(application)
         leaf.demand_sum = subtract(leaf.demand_sum, application.demand)
         self.stale_demand[leaf.name] = None
@@ -389,7 +335,7 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         leaf = self.queues[event.queue]
         application.leaf = leaf
         application.asking = False
-        self.rank(application)
+        orders.rank(application)
         self._count_running(application, event.runnable)
         if before is not None:  # it keeps its place among its user's waiting ones
             self.user_waiting[application.user] = before
@@ -401,8 +347,18 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         super()._asks_changed(now_ms, event)
         application = self.applications[event.application]
         self.changed[application.id] = None
-        self.count_sizes(application)
-        self.reconsider(application)
+        orders.count_sizes(application)
+        orders.reconsider(application)
+
+    def _blacklist_changed(self, now_ms: int, event: BlacklistChanged) -> None:
+        super()._blacklist_changed(now_ms, event)
+        application = self.applications[event.application]
+        refused = application.blacklist
+        application.refused_nodes = [
+            node
+            for node in self.nodes.values()
+            if node.name in refused or node.rack in refused
+        ]
 
     def _shares_updated(self, now_ms: int, event: SharesUpdated) -> None:
         sharing.update(self)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from fairshare.model.nodes import Reservation
 from fairshare.model.resources import Resource, positive, subtract, total
 from fairshare.schedulers.fair.applications import FairApplication
 from fairshare.schedulers.fair.headroom import headroom
@@ -45,7 +46,7 @@ def _queue_view(
         children=tuple(sorted(queue.children)),
         policy=queue.policy.name,
         used=queue.used,
-        reserved=total((r.resource for r in reserved), size),
+        reserved=_reserved(reserved, size),
         demand=queue.demand,
         pending=total((a.asks.pending for a in below), size),
         min_share=queue.min_share,
@@ -61,13 +62,19 @@ def _queue_view(
         preempted=queue.preempted,
         preemptable=queue.allow_preemption,
         master_used=queue.master_used if queue.leaf else None,
-        master_limit=master_limit(state, queue) if queue.leaf else None,
+        master_limit=master_limit(queue, subtract(state.total, state.used)) if queue.leaf else None,
         max_master_share=queue.max_master_share,
         max_container=max_container,
         min_share_timeout_ms=queue.min_share_timeout_ms,
         fair_share_timeout_ms=queue.fair_share_timeout_ms,
         fair_share_threshold=queue.fair_share_threshold,
     )
+
+
+def _reserved(reservations: list[Reservation], size: int) -> Resource:
+    """What is reserved in a queue; Hadoop counts memory and vcores alone."""
+    amount = total((reservation.resource for reservation in reservations), size)
+    return amount[:2] + (0,) * (size - 2)
 
 
 def application_view(state: "FairState", application: FairApplication) -> ApplicationView:
@@ -103,14 +110,11 @@ def _headroom(state: "FairState", application: FairApplication) -> Resource:
     leaf = application.leaf
     if leaf is None:
         return state.none
-    refused = [
-        positive(node.available)
-        for node in state.nodes.values()
-        if node.name in application.blacklist or node.rack in application.blacklist
-    ]
+    free = subtract(state.total, state.used)
+    for node in application.refused_nodes:
+        free = positive(subtract(free, node.available))
     return headroom(
-        free=subtract(state.total, state.used),
-        refused=total(refused, len(state.none)),
+        free=free,
         maximum=leaf.max_share,
         fair_share=leaf.fair_share,
         used=leaf.used,
@@ -130,6 +134,8 @@ def _waits_for(state: "FairState", application: FairApplication) -> str:
             full = [queue.name for queue in leaf.path if queue.running >= queue.max_running]
             who = f"queue {full[0] if full else leaf.name}"
         return f"The {who} has reached the maximum limit of runnable applications"
-    if application.charged and not master_fits(state, application):
+    if application.charged and not master_fits(
+        application, subtract(state.total, state.used)
+    ):
         return f"Queue {leaf.name} exceeds maximum AM resource allowed"
     return ""

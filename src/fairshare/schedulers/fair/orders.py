@@ -1,0 +1,97 @@
+"""Owns the upkeep of the orders in which siblings are served: who stands in them, and where.
+
+Called by `state.py` when an event has changed what an order depends on. Decides nothing, and knows
+neither nodes nor settings (how an order works: `schedulers/ordering.py`).
+"""
+
+from typing import TYPE_CHECKING
+
+from fairshare.model.resources import Resource
+from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.schedulers.fair.queues import FairQueue
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.ordering import Order
+
+
+def reorder(queue: FairQueue, cluster: Resource) -> None:
+    """Compute the keys of a queue's children anew (other cluster, policy or settings)."""
+    queue.order.key, queue.order.whole_numbers = queue.policy.key(cluster)
+    queue.order.refresh()
+
+
+def renumber(queue: FairQueue) -> None:
+    """Siblings that are equal are served by name."""
+    children = [queue.children[name] for name in sorted(queue.children)]
+    queue.order.renumber(children)
+
+
+def rank(application: FairApplication) -> None:
+    """Give an application its place among its leaf's, by start."""
+    leaf = application.leaf
+    assert leaf is not None
+    order: Order[FairApplication] = leaf.order
+    last = next((a for a in reversed(order.members) if a is not None), None)
+    if last is None or last.start_order < application.start_order:
+        if len(order.members) > 2 * len(leaf.applications) + 64:
+            order.renumber([a for a in order.members if a is not None])
+        order.append(application)
+        return
+    entry = application.entry
+    standing = [a for a in order.members if a is not None] + [application]
+    order.renumber(sorted(standing, key=lambda a: a.start_order))
+    application.entry = entry
+
+
+def reconsider(application: FairApplication) -> None:
+    """Let an application enter, leave or move in its leaf's order, as its state says."""
+    leaf = application.leaf
+    if leaf is None:
+        return
+    wanting = application.asks.wanting
+    runnable = application.runnable
+    if not runnable or len(wanting) != len(application.counted_sizes):
+        count_sizes(application)
+    if wanting and runnable and application.demand != application.used:
+        leaf.order.moved(application)
+        if not application.asking:
+            application.asking = True
+            _more_asking(leaf, 1)
+    elif application.asking:
+        leaf.order.leave(application)
+        application.asking = False
+        _more_asking(leaf, -1)
+
+
+def _more_asking(queue: FairQueue, change: int) -> None:
+    queue.asking += change
+    parent = queue.parent
+    if parent is None:
+        return
+    if change > 0 and queue.asking == 1:
+        parent.order.moved(queue)
+        _more_asking(parent, 1)
+    elif change < 0 and queue.asking == 0:
+        parent.order.leave(queue)
+        _more_asking(parent, -1)
+
+
+def count_sizes(application: FairApplication) -> None:
+    """Keep the queues' table of pending sizes right for one application."""
+    sizes: list[Resource] = []
+    leaf = application.leaf
+    assert leaf is not None
+    if application.runnable:
+        for key in application.asks.wanting:
+            assert key.anywhere is not None
+            sizes.append(key.anywhere.resource)
+            for place in key.places.values():
+                if place.resource != key.anywhere.resource:
+                    sizes.append(place.resource)
+    counted = tuple(sizes)
+    if counted != application.counted_sizes:
+        for size in counted:
+            leaf.count_size(size, 1)
+        for size in application.counted_sizes:
+            leaf.count_size(size, -1)
+        application.counted_sizes = counted
