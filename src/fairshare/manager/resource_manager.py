@@ -9,14 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 from fairshare.manager import groups
-from fairshare.manager.requests import entries
+from fairshare.manager.lives import Lives
 from fairshare.model.applications import Application
 from fairshare.model.events import (
-    ApplicationEnded,
     ApplicationRejected,
     ApplicationState,
     ApplicationSubmitted,
-    AsksChanged,
     BlacklistChanged,
     ContainerAllocated,
     ContainerCompleted,
@@ -24,14 +22,13 @@ from fairshare.model.events import (
     ContainerRunning,
     Event,
     ExitCode,
-    MasterStarted,
     NodeAdded,
     NodeRemoved,
     NodeTotalChanged,
     RequestRefused,
     TasksAdded,
 )
-from fairshare.model.identifiers import ApplicationId, application_of, attempt_of
+from fairshare.model.identifiers import ApplicationId, application_of
 from fairshare.model.inputs import (
     AddTasks,
     ChangeBlacklist,
@@ -56,12 +53,8 @@ from fairshare.model.inputs import (
     TidyQueues,
     UpdateShares,
 )
-from fairshare.model.tasks import GROUP_REQUESTS, is_own_failure
-from fairshare.model.work import ContainerRequest
+from fairshare.model.tasks import GROUP_REQUESTS
 from fairshare.schedulers.protocol import Refusal, Scheduler, State, Step
-
-MASTER_PRIORITY = 0
-"""The request priority of a master's own container, as in Hadoop."""
 
 
 class ResourceManager:
@@ -69,6 +62,7 @@ class ResourceManager:
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
+        self._lives = Lives(scheduler)
         self._inputs: dict[type, Callable[[Step, Any], None]] = {
             NodeBeat: self._node_beat,
             ContainerExited: self._container_exited,
@@ -115,9 +109,9 @@ class ResourceManager:
             kind = type(event)
             if kind is ContainerAllocated:
                 if event.master or event.request >= GROUP_REQUESTS:  # type: ignore[union-attr]
-                    self._follow_allocated(step, event)  # type: ignore[arg-type]
+                    self._lives.follow_allocated(step, event)  # type: ignore[arg-type]
             elif kind is ContainerCompleted:
-                self._follow_completed(step, event)  # type: ignore[arg-type]
+                self._lives.follow_completed(step, event)  # type: ignore[arg-type]
         return tuple(events)
 
     # Nodes and configuration.
@@ -138,7 +132,7 @@ class ResourceManager:
         node = self.state.nodes.get(given.node)
         if node is None:
             raise Refusal("unknown-node", f"there is no node {given.node}")
-        for container in tuple(node.containers):
+        for container in self._lives.in_order_of_end(node):
             step.emit(
                 ContainerCompleted(
                     container, ExitCode.ABORTED, "Container released on a *lost* node"
@@ -169,48 +163,7 @@ class ResourceManager:
             step.emit(ApplicationRejected(number, given, refusal.code, refusal.reason))
             return
         step.emit(ApplicationSubmitted(number, given, queue, priority))
-        self._start_attempt(step, self.state.applications[number])
-
-    def _start_attempt(self, step: Step, application: Application) -> None:
-        self.scheduler.start_attempt(step, application, application.attempt + 1)
-        master = application.submission.master
-        if master is not None:
-            self._ask(step, application, [ContainerRequest(1, master, MASTER_PRIORITY)])
-        else:
-            self._go_live(step, application)
-
-    def _go_live(self, step: Step, application: Application) -> None:
-        """The master runs: what the submission asked for becomes live."""
-        step.emit(MasterStarted(application.id))
-        requests = application.submission.requests
-        if requests:
-            try:
-                self._check_and_ask(step, application, requests)
-            except Refusal as refusal:
-                step.emit(RequestRefused(application.id, refusal.code, refusal.reason))
-        self._ask_for_groups(step, application)
-
-    def _ask_for_groups(self, step: Step, application: Application) -> None:
-        if application.tasks.groups:
-            self._ask(step, application, groups.due_requests(application))
-
-    def _check_and_ask(
-        self, step: Step, application: Application, requests: tuple[ContainerRequest, ...]
-    ) -> None:
-        self.scheduler.validate(step, application.queue, [r.resource for r in requests])
-        self._ask(step, application, list(requests))
-
-    def _ask(self, step: Step, application: Application, requests: list[ContainerRequest]) -> None:
-        if not requests:
-            return
-        queue = application.queue
-        found = entries(
-            application,
-            requests,
-            self.state.nodes,
-            lambda resource: self.scheduler.normalise(step, queue, resource),
-        )
-        step.emit(AsksChanged(application.id, found))
+        self._lives.start_attempt(step, self.state.applications[number])
 
     def _known(self, number: ApplicationId) -> Application:
         application = self.state.applications.get(number)
@@ -238,10 +191,10 @@ class ResourceManager:
         if application.master is None and not recovered:
             raise Refusal("not-running", f"the master of {given.application} does not run yet")
         if not application.registered:
-            self._go_live(step, application)
+            self._lives.go_live(step, application)
 
     def _request_containers(self, step: Step, given: RequestContainers) -> None:
-        self._check_and_ask(step, self._running(given.application), given.requests)
+        self._lives.ask(step, self._running(given.application), given.requests)
 
     def _release_containers(self, step: Step, given: ReleaseContainers) -> None:
         application = self._running(given.application)
@@ -272,40 +225,27 @@ class ResourceManager:
         groups.check_groups(given.tasks, [g.spec for g in application.tasks.groups])
         self.scheduler.validate(step, application.queue, [group.resource for group in given.tasks])
         step.emit(TasksAdded(given.application, given.tasks))
-        self._ask_for_groups(step, application)
+        self._lives.ask_for_groups(step, application)
 
     def _change_blacklist(self, step: Step, given: ChangeBlacklist) -> None:
         self._running(given.application)
-        step.emit(BlacklistChanged(given.application, given.add, given.remove))
+        add = tuple(place for place in given.add if place not in given.remove)
+        step.emit(BlacklistChanged(given.application, add, given.remove))
 
     def _finish(self, step: Step, given: FinishApplication) -> None:
         application = self._not_over(given.application)
         state = ApplicationState.FINISHED if given.succeeded else ApplicationState.FAILED
-        self._end(step, application, state, given.diagnostics)
+        self._lives.end(step, application, state, given.diagnostics)
 
     def _kill(self, step: Step, given: KillApplication) -> None:
         application = self._not_over(given.application)
-        self._end(step, application, ApplicationState.KILLED, given.diagnostics)
+        self._lives.end(step, application, ApplicationState.KILLED, given.diagnostics)
 
     def _move(self, step: Step, given: MoveApplication) -> None:
         self.scheduler.move(step, self._not_over(given.application), given.queue)
 
     def _set_priority(self, step: Step, given: SetPriority) -> None:
         self.scheduler.set_priority(step, self._not_over(given.application), given.priority)
-
-    # Ends.
-
-    def _end_attempt(self, step: Step, application: Application, why: str) -> None:
-        for container in tuple(application.containers):
-            step.emit(ContainerCompleted(container, ExitCode.ABORTED, why))
-        self.scheduler.end_attempt(step, application)
-
-    def _end(
-        self, step: Step, application: Application, state: ApplicationState, diagnostics: str
-    ) -> None:
-        if application.active:
-            self._end_attempt(step, application, "Container killed: its application has ended")
-        step.emit(ApplicationEnded(application.id, state, diagnostics))
 
     # Containers, as engines report them.
 
@@ -329,97 +269,3 @@ class ResourceManager:
                 given.cpu_ms,
             )
         )
-
-    # Consequences.
-
-    def _follow_allocated(self, step: Step, event: ContainerAllocated) -> None:
-        """A container for a driver or a task is told at once what to run."""
-        application = self.state.applications[event.application]
-        if event.master:
-            driver = application.submission.driver
-            if driver is not None:
-                step.emit(ContainerLaunched(event.container, driver))
-        elif event.request >= GROUP_REQUESTS:
-            number = event.request - GROUP_REQUESTS
-            progress = application.tasks.groups[number]
-            if progress.waiting:
-                step.emit(
-                    ContainerLaunched(
-                        event.container,
-                        None,
-                        number,
-                        progress.waiting[0],
-                        progress.spec.time_limit_ms,
-                    )
-                )
-            else:
-                step.emit(ContainerCompleted(event.container, ExitCode.ABORTED, "no task is left"))
-
-    def _follow_completed(self, step: Step, event: ContainerCompleted) -> None:
-        application = self.state.applications[application_of(event.container)]
-        current = attempt_of(event.container) == application.attempt
-        if application.over or not application.active or not current:
-            return
-        if event.container == application.master:
-            self._master_completed(step, application, event)
-        elif application.tasks.groups:
-            self._task_completed(step, application, event)
-
-    def _master_completed(
-        self, step: Step, application: Application, event: ContainerCompleted
-    ) -> None:
-        if event.exit_code == 0 and application.submission.driver is not None:
-            self._end(step, application, ApplicationState.FINISHED, event.diagnostics)
-            return
-        failed = is_own_failure(event.exit_code)
-        attempts = self.scheduler.master_attempts
-        if failed and application.failed_attempts + 1 >= attempts:
-            self._end(
-                step,
-                application,
-                ApplicationState.FAILED,
-                f"its master failed {attempts} times, the last time with exit code"
-                f" {event.exit_code}. {event.diagnostics}".rstrip(),
-            )
-            return
-        for container in tuple(application.containers):
-            step.emit(
-                ContainerCompleted(container, ExitCode.ABORTED, "Container killed: master lost")
-            )
-        self.scheduler.end_attempt(step, application, failed=failed)
-        self._start_attempt(step, application)
-
-    def _task_completed(
-        self, step: Step, application: Application, event: ContainerCompleted
-    ) -> None:
-        board = application.tasks
-        hopeless = board.hopeless
-        if hopeless is not None:
-            number, task = hopeless
-            spec = board.groups[number].spec
-            self._end(
-                step,
-                application,
-                ApplicationState.FAILED,
-                f"task {task} of group {spec.name} failed {spec.max_attempts} times, the last"
-                f" time with exit code {event.exit_code}. {event.diagnostics}".rstrip(),
-            )
-            return
-        if board.complete and application.submission.master is None:
-            self._end(step, application, ApplicationState.FINISHED, "")
-            return
-        self._ask(step, application, self._missing(application))
-        self._ask_for_groups(step, application)
-
-    def _missing(self, application: Application) -> list[ContainerRequest]:
-        """Requests for tasks that wait again, beside what is still outstanding."""
-        missing = []
-        for number, progress in enumerate(application.tasks.groups):
-            if not progress.started or not progress.waiting:
-                continue
-            key = application.asks.keys.get((progress.spec.priority, GROUP_REQUESTS + number))
-            outstanding = key.anywhere.count if key is not None and key.anywhere else 0
-            count = len(progress.waiting) - outstanding
-            if count > 0:
-                missing.append(groups.request(number, progress, count))
-        return missing

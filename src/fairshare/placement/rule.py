@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from fairshare.model.queues import full_name
+from fairshare.model.queues import ROOT
 
 # What Hadoop trims from names (spec/fair.md 2.1.2): wider than ASCII, unlike `str.strip`'s own set.
 BLANKS = (
@@ -58,7 +58,7 @@ def below_parent(
 ) -> str | None:
     """`name` under what the nested rule chose (or root); None when that one passes or is a leaf."""
     if rule.parent is None:
-        return full_name(name)
+        return f"{ROOT}.{name}"  # also for a user called root, whom Hadoop refuses
     if parent is None or queues.is_leaf(parent):
         return None
     return f"{parent}.{name}"

@@ -5,12 +5,13 @@ limits, nodes). Both change the state only by `step.emit(event)`.
 """
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from fairshare.model.applications import Application
 from fairshare.model.events import Event
-from fairshare.model.identifiers import ApplicationId
+from fairshare.model.identifiers import ApplicationId, ContainerId
 from fairshare.model.inputs import SubmitApplication
+from fairshare.model.nodes import Node
 from fairshare.model.queues import Queue
 from fairshare.model.resources import Resource
 from fairshare.model.state import ClusterState
@@ -42,6 +43,17 @@ class Step:
         """Let something happen: change the state, and remember it."""
         self._handlers[type(event)](self.now_ms, event)  # what `ClusterState.apply` does
         self.events.append(event)
+
+
+@runtime_checkable
+class EndsInOrder(Protocol):
+    """A scheduler that says in which order containers end that end together.
+
+    For those that do not, the oldest ends first.
+    """
+
+    def in_order_of_end(self, holder: Application | Node) -> Sequence[ContainerId]:
+        """The live containers of an application or on a node, which all end now."""
 
 
 class Scheduler(Protocol):

@@ -38,14 +38,25 @@ _NO_ASK = Ask(0, (), True)
 class Heartbeat:
     """One heartbeat of one node."""
 
-    __slots__ = ("_aside", "_counting", "_patiences", "_root", "_waiting", "node", "state", "step")
+    __slots__ = (
+        "_aside",
+        "_counting",
+        "_free",
+        "_patiences",
+        "_root",
+        "_waiting",
+        "node",
+        "state",
+        "step",
+    )
 
     def __init__(self, state: "FairState", step: "Step", node: Node) -> None:
         self.state = state
         self.step = step
         self.node = node
         self._aside: list[tuple[FairQueue | FairApplication, Entry]] = []
-        self._waiting = False  # somebody aside waits for locality
+        self._waiting = False  # somebody aside may take the node later in this heartbeat
+        self._free = subtract(state.total, state.used)
         self._patiences = Patiences(state, step.now_ms)
         self._counting = self._patiences.in_force
         self._root = state.root
@@ -70,8 +81,9 @@ class Heartbeat:
                 self.step.emit(PreemptedRoomChanged(node.name, number, self.state.none))
                 continue
             while number in node.promised and application.asks.wanting:
+                reservation = node.reservation
                 granted = self._offer(application)
-                if granted is None or node.reservation is not None:
+                if granted is None or node.reservation is not reservation:
                     break
 
     def _still_starved(self, application: FairApplication) -> bool:
@@ -97,7 +109,7 @@ class Heartbeat:
         if (
             key is None
             or not self._wanted_here(application, key)
-            or (application.charged and not master_fits(self.state, application))
+            or (application.charged and not master_fits(application, self._free))
         ):
             self.step.emit(ReservationDropped(node.name))
             return False
@@ -154,7 +166,7 @@ class Heartbeat:
                 assert queue.parent is not None
                 queue = queue.parent
             elif queue.leaf:
-                granted = self._offer(child)
+                granted = None if self._refused_by(child) else self._offer(child)
                 if granted is not None:
                     return granted
                 self._put_aside(child)
@@ -179,16 +191,17 @@ class Heartbeat:
 
     # One application.
 
+    def _refused_by(self, application: FairApplication) -> bool:
+        blacklist = application.blacklist
+        return bool(blacklist) and (self.node.name in blacklist or self.node.rack in blacklist)
+
     def _offer(self, application: FairApplication) -> Resource | None:
         """Offer the node to one application; what it took or reserved, or None (9.6)."""
         node = self.node
-        blacklist = application.blacklist
-        if blacklist and (node.name in blacklist or node.rack in blacklist):
-            return None
         if (
             application.submission.master is not None
             and not application.master_running
-            and not master_fits(self.state, application)
+            and not master_fits(application, self._free)
         ):
             return None
         if not self._counting:
@@ -284,9 +297,15 @@ class Heartbeat:
         step = self.step
         number = application.id
         priority, request = key.order
+        reservation = node.reservation
+        if fulfilling and reservation is not None:  # it has its number and size since then
+            resource = reservation.resource
+            ordinal = application.reserved_numbers[node.name]
+        else:
+            ordinal = application.next_container
         step.emit(
             ContainerAllocated(
-                container_id(number, application.attempt, application.next_container),
+                container_id(number, application.attempt, ordinal),
                 number,
                 node.name,
                 resource,

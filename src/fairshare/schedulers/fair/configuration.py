@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fairshare.model.resources import Resource, largest
+from fairshare.model.resources import UNBOUNDED, Resource, largest
 from fairshare.schedulers.fair.policies import POLICIES, Policy
 from fairshare.schedulers.fair.queues import FairQueue
-from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
+from fairshare.schedulers.fair.settings import (
+    AllocationSettings,
+    Amount,
+    FairSettings,
+    QueueSettings,
+)
 
 if TYPE_CHECKING:
     from fairshare.schedulers.fair.state import FairState
@@ -61,8 +66,8 @@ def _take_limits(state: "FairState", queue: FairQueue, own: QueueSettings | None
     settings = own or QueueSettings(queue.name)
     queue.weight = settings.weight
     queue.min_share = largest(settings.min_share or none, none)
-    queue.max_child_amount = settings.max_child_share
-    queue.max_amount = settings.max_share or allocations.queue_max_share_default
+    queue.max_child_amount = _in_32_bits(settings.max_child_share)
+    queue.max_amount = _in_32_bits(settings.max_share or allocations.queue_max_share_default)
     parent = queue.parent
     if own is None and parent is not None and parent.max_child_amount is not None:
         queue.max_amount = parent.max_child_amount
@@ -76,9 +81,25 @@ def _take_limits(state: "FairState", queue: FairQueue, own: QueueSettings | None
         if settings.max_master_share is None
         else settings.max_master_share
     )
-    queue.max_container = settings.max_container
+    queue.max_container = _vcores_in_32_bits(settings.max_container)
     if queue.max_container is None and parent is not None:
         queue.max_container = parent.max_container
+
+
+def _in_32_bits(amount: Amount | None) -> Amount | None:
+    if amount is None or amount.absolute is None:
+        return amount
+    return Amount(absolute=_vcores_in_32_bits(amount.absolute))
+
+
+def _vcores_in_32_bits(resource: Resource | None) -> Resource | None:
+    """A maximum in which the file names no vcores: Hadoop keeps the largest long in 32 bits, -1.
+
+    So `memory-mb=4096` alone as maxResources forbids all vcores, and with them all containers.
+    """
+    if resource is None or resource[1] != UNBOUNDED:
+        return resource
+    return (resource[0], -1, *resource[2:])
 
 
 def _take_preemption(

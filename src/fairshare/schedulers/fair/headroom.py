@@ -6,6 +6,7 @@ from fairshare.model.resources import Resource, positive, smallest, subtract
 def headroom(
     *,
     free: Resource,
+    refused: Resource,
     maximum: Resource,
     fair_share: Resource,
     used: Resource,
@@ -13,12 +14,16 @@ def headroom(
 ) -> Resource:
     """The room that is left in the cluster and below the leaf's maximum (spec/fair.md 9.8).
 
-    `free` is what the cluster has free on nodes that the application does not refuse; `maximum`, `fair_share` and `used` are the leaf's. Memory is also held within what is
-    left of the fair share, and vcores too if `both` (drf). Further types are not told: 0.
+    `free` is what the cluster has free, `refused` the part of it on nodes that the application
+    refuses; `maximum`, `fair_share` and `used` are the leaf's. Memory is also held within what is
+    left of the fair share, and vcores too if `both` (drf). Further types are not told: 0. Where
+    nodes have become smaller than what runs on them, what is free may be negative.
 
     Example: 6144 MB free, a maximum of 5120 of which 2048 are used, a fair share of 4096:
     min(6144, 3072, 2048) = 2048.
     """
+    if any(refused):
+        free = positive(subtract(free, refused))
     room = smallest(free, subtract(maximum, used))
     limited = smallest(room, positive(subtract(fair_share, used)))
     shared = 2 if both else 1

@@ -72,6 +72,8 @@ class Patiences:
     def _by_offers(self, now: Patience) -> Patience:
         if now.level == Locality.OFF_SWITCH:
             return now
+        if not now.since_ms:  # the first offer only opens the account
+            return now._replace(since_ms=self._now_ms or 1)
         threshold = self._thresholds[now.level]
         if now.opportunities > self._nodes * threshold:
             return Patience(Locality(now.level + 1), 0, self._now_ms)

@@ -14,13 +14,22 @@ from fairshare.model.events import (
     QueuesConfigured,
     SharesUpdated,
 )
-from fairshare.model.identifiers import ApplicationId
+from fairshare.model.identifiers import ApplicationId, ContainerId
 from fairshare.model.inputs import SubmitApplication
+from fairshare.model.nodes import Node
 from fairshare.model.queues import full_name
 from fairshare.model.resources import UNBOUNDED, Resource, ResourceTypes, add, fits, smallest
 from fairshare.placement.policy import derived_rules, place
 from fairshare.placement.rule import Misplaced, Request
-from fairshare.schedulers.fair import limits, preemption, sharing, starvation, tree, views
+from fairshare.schedulers.fair import (
+    containers,
+    limits,
+    preemption,
+    sharing,
+    starvation,
+    tree,
+    views,
+)
 from fairshare.schedulers.fair.access import may_submit
 from fairshare.schedulers.fair.applications import FairApplication
 from fairshare.schedulers.fair.assignment import Heartbeat
@@ -139,6 +148,13 @@ class FairScheduler:
         if was_runnable:
             self._admit_after_leaving(step, leaf, application.user)
 
+    def in_order_of_end(self, holder: Application | Node) -> Sequence[ContainerId]:
+        """Containers that end together, in Hadoop's order."""
+        state = self._state
+        if isinstance(holder, Node):
+            return containers.containers_of_node(state, holder)
+        return containers.containers_of_application(state, state.applications[holder.id])
+
     def _admit_after_leaving(self, step: Step, leaf: FairQueue, user: str) -> None:
         lists = limits.candidates_after_leaving(self._state, leaf, user)
         self._admit(step, lists, len(lists))
@@ -217,17 +233,9 @@ class FairScheduler:
         if state.nodes and up_ms > state.settings.maximum_override_delay_ms:
             maximum = smallest(maximum, state.largest_node())
         found = state.queues.get(queue)
-        own = found.max_container if found is not None else self._inherited_container(queue)
-        return maximum if own is None else smallest(maximum, own)
-
-    def _inherited_container(self, queue: str) -> Resource | None:
-        allocations = self._state.settings.allocations.queues
-        while queue:
-            settings = allocations.get(queue)
-            if settings is not None and settings.max_container is not None:
-                return settings.max_container
-            queue = queue.rpartition(".")[0]
-        return None
+        if found is None or found.max_container is None:
+            return maximum
+        return smallest(maximum, found.max_container)
 
     def validate(self, step: Step, queue: str, resources: Sequence[Resource]) -> None:
         """A container larger than the queue's maximum, or of a type it may not have, is refused."""

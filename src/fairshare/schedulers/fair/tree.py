@@ -151,8 +151,6 @@ def policies_to_change(state: "FairState") -> tuple[str, ...]:
 
     def visit(queue: FairQueue) -> bool:
         policy = policy_of(allocations, queue.name)
-        if policy.leaf_only and not queue.leaf:
-            return False
         for child in queue.children.values():
             if not policy.allows_child(policy_of(allocations, child.name)) or not visit(child):
                 return False

@@ -115,6 +115,7 @@ def _headroom(state: "FairState", application: FairApplication) -> Resource:
         free = positive(subtract(free, node.available))
     return headroom(
         free=free,
+        refused=state.none,
         maximum=leaf.max_share,
         fair_share=leaf.fair_share,
         used=leaf.used,
@@ -134,8 +135,6 @@ def _waits_for(state: "FairState", application: FairApplication) -> str:
             full = [queue.name for queue in leaf.path if queue.running >= queue.max_running]
             who = f"queue {full[0] if full else leaf.name}"
         return f"The {who} has reached the maximum limit of runnable applications"
-    if application.charged and not master_fits(
-        application, subtract(state.total, state.used)
-    ):
+    if application.charged and not master_fits(application, subtract(state.total, state.used)):
         return f"Queue {leaf.name} exceeds maximum AM resource allowed"
     return ""

@@ -1,0 +1,90 @@
+"""Owns the figures of earlier demonstrations, so that two schedulers can be compared.
+
+One small file in the user's cache. It may be deleted at any time; what cannot be read or written is
+as good as not there.
+"""
+
+import contextlib
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from fairshare.demonstration.measurement import Figures
+from fairshare.demonstration.plan import Pace, Plan
+
+FORM = 1
+"""The form of the file: figures that are meant otherwise get another number."""
+
+LONGEST_AGE_S = 24 * 3600.0
+"""A machine is not the same for ever: after that its speed is measured anew."""
+
+
+class Run(msgspec.Struct, frozen=True):
+    """One demonstration that came to its end. `at_s` are seconds since 1970."""
+
+    at_s: float
+    figures: Figures
+
+
+class Archive(msgspec.Struct, frozen=True):
+    """The last plan, and the last run of each scheduler that had this plan."""
+
+    form: int
+    plan: Plan
+    runs: dict[str, Run]
+
+    def plan_to_repeat(self, scheduler: str, pace: Pace, now_s: float) -> Plan | None:
+        """The plan, if another scheduler has run it lately: only the same work can be compared."""
+        recent = [
+            run
+            for other, run in self.runs.items()
+            if other != scheduler and 0 <= now_s - run.at_s < LONGEST_AGE_S
+        ]
+        return self.plan if recent and self.plan.pace == pace else None
+
+    def other_run(self, scheduler: str) -> Run | None:
+        """The run of another scheduler with the same plan."""
+        return next((run for other, run in self.runs.items() if other != scheduler), None)
+
+
+def archive_path(environment: Mapping[str, str] = os.environ) -> Path:
+    """`~/.cache/fairshare/demo.json`, or below XDG_CACHE_HOME."""
+    named = environment.get("XDG_CACHE_HOME", "")
+    base = Path(named) if named.startswith("/") else Path("~/.cache").expanduser()
+    return base / "fairshare" / "demo.json"
+
+
+def read_archive(path: Path) -> Archive | None:
+    """What is kept; None if there is nothing that can be understood."""
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=Archive)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return found if found.form == FORM else None
+
+
+def with_run(before: Archive | None, plan: Plan, figures: Figures, now_s: float) -> Archive:
+    """The archive with one more run; runs of another plan are forgotten."""
+    runs = before.runs if before is not None and before.plan == plan else {}
+    return Archive(FORM, plan, {**runs, figures.scheduler: Run(now_s, figures)})
+
+
+def write_archive(path: Path, archive: Archive) -> None:
+    """Keep it; raises OSError, and then what was there before is still there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_bytes(msgspec.json.encode(archive))
+        draft.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise
+
+
+def date_text(at_s: float) -> str:
+    """An instant as people here write it: `2024-05-01 14:30`."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at_s))

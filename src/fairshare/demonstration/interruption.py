@@ -1,0 +1,37 @@
+"""Owns what Ctrl-C and the wish of others that we end do to the demonstration: it ends, once.
+
+The first signal becomes an exception, so that everything is put in order on the way out; further
+ones are ignored, so that nothing interrupts that.
+"""
+
+import contextlib
+import signal
+from collections.abc import Iterator
+from types import FrameType
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SHELL_OFFSET = 128
+"""A shell shows a program that ended by signal n as exit code 128 + n."""
+
+
+@contextlib.contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """In this block SIGINT raises KeyboardInterrupt; SIGTERM and SIGHUP raise SystemExit."""
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    for number in SIGNALS:
+        # Who was started with nohup shall not end because its terminal is gone.
+        if number != signal.SIGHUP or before[number] != signal.SIG_IGN:
+            signal.signal(number, _end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    for other in SIGNALS:
+        signal.signal(other, signal.SIG_IGN)
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise SystemExit(SHELL_OFFSET + number)

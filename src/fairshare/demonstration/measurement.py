@@ -1,0 +1,172 @@
+"""Owns the figures of a run: who waited how long, and what each team had of the machine.
+
+Times and what teams got are computed from the server's own records of containers, to the
+millisecond, not from what was seen while looking now and then. Pure functions.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
+
+import msgspec
+
+from fairshare.demonstration.teams import ADHOC, PRODUCTION, RESEARCH, TEAMS
+
+Interval = tuple[int, int]
+"""From one instant to another (ms), the second not included."""
+
+
+class ContainerSpan(msgspec.Struct, frozen=True):
+    """One container, from its grant to its end."""
+
+    allocated_ms: int
+    finished_ms: int
+    memory_mb: int
+
+
+class ApplicationSpan(msgspec.Struct, frozen=True):
+    """One application, from its submission to its end, with all its containers."""
+
+    submitted_ms: int
+    finished_ms: int
+    containers: tuple[ContainerSpan, ...]
+
+    @property
+    def begun_ms(self) -> int:
+        """When it got its first container."""
+        return min((c.allocated_ms for c in self.containers), default=self.finished_ms)
+
+
+class TeamFigures(msgspec.Struct, frozen=True):
+    """One team. `got` is its part of the memory while all three teams wanted something; `wanted`
+    and `owed` are what it asked for (at most 1.0) and what it was entitled to then, on the average.
+    `begun_ms` and `finished_ms` count from its first submission."""
+
+    wanted: float
+    owed: float
+    got: float
+    begun_ms: int
+    finished_ms: int
+
+
+class QueryFigures(msgspec.Struct, frozen=True):
+    """The ad-hoc queries: until the first container, and until the answer."""
+
+    count: int
+    begun_median_ms: int
+    begun_longest_ms: int
+    answered_median_ms: int
+    answered_longest_ms: int
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """One run. `contended_ms`: how long all three teams wanted something at the same time."""
+
+    scheduler: str
+    total_ms: int
+    contended_ms: int
+    busy: float  # part of the memory that was in use, over the whole run
+    teams: dict[str, TeamFigures]
+    queries: QueryFigures
+
+
+def figures_of(
+    scheduler: str,
+    teams: Mapping[str, Sequence[ApplicationSpan]],
+    memory_mb: int,
+    wanted: Mapping[str, float],
+    owed: Mapping[str, float],
+) -> Figures:
+    """The figures of a run in which every team has handed something in.
+
+    `memory_mb` is the cluster's; `wanted` and `owed` are each team's claims while all are active.
+    """
+    every = [span for team in TEAMS for span in teams[team]]
+    began_ms = min(span.submitted_ms for span in every)
+    ended_ms = max(span.finished_ms for span in every)
+    contended = busy_time(teams[RESEARCH])
+    for team in (PRODUCTION, ADHOC):
+        contended = common(contended, busy_time(teams[team]))
+    whole = [(began_ms, ended_ms)]
+    return Figures(
+        scheduler=scheduler,
+        total_ms=ended_ms - began_ms,
+        contended_ms=length(contended),
+        busy=sum(part_used(teams[team], whole, memory_mb) for team in TEAMS),
+        teams={
+            team: _team_figures(teams[team], contended, memory_mb, wanted[team], owed[team])
+            for team in TEAMS
+        },
+        queries=query_figures(teams[ADHOC]),
+    )
+
+
+def _team_figures(
+    spans: Sequence[ApplicationSpan],
+    contended: Sequence[Interval],
+    memory_mb: int,
+    wanted: float,
+    owed: float,
+) -> TeamFigures:
+    first_ms = min(span.submitted_ms for span in spans)
+    return TeamFigures(
+        wanted=wanted,
+        owed=owed,
+        got=part_used(spans, contended, memory_mb),
+        begun_ms=min(span.begun_ms for span in spans) - first_ms,
+        finished_ms=max(span.finished_ms for span in spans) - first_ms,
+    )
+
+
+def query_figures(queries: Sequence[ApplicationSpan]) -> QueryFigures:
+    """How long the queries waited and took."""
+    begun = [query.begun_ms - query.submitted_ms for query in queries]
+    answered = [query.finished_ms - query.submitted_ms for query in queries]
+    return QueryFigures(
+        count=len(queries),
+        begun_median_ms=round(median(begun)),
+        begun_longest_ms=max(begun),
+        answered_median_ms=round(median(answered)),
+        answered_longest_ms=max(answered),
+    )
+
+
+def busy_time(spans: Iterable[ApplicationSpan]) -> list[Interval]:
+    """When at least one of these applications was not over, in order and without overlap."""
+    busy: list[Interval] = []
+    for start, end in sorted((span.submitted_ms, span.finished_ms) for span in spans):
+        if busy and start <= busy[-1][1]:
+            busy[-1] = (busy[-1][0], max(busy[-1][1], end))
+        else:
+            busy.append((start, end))
+    return busy
+
+
+def common(first: Sequence[Interval], second: Sequence[Interval]) -> list[Interval]:
+    """What lies in both.
+
+    >>> common([(0, 10), (20, 30)], [(5, 25)])
+    [(5, 10), (20, 25)]
+    """
+    return [(max(a, c), min(b, d)) for a, b in first for c, d in second if max(a, c) < min(b, d)]
+
+
+def length(intervals: Iterable[Interval]) -> int:
+    """How long they are together."""
+    return sum(end - start for start, end in intervals)
+
+
+def part_used(
+    spans: Iterable[ApplicationSpan], intervals: Sequence[Interval], memory_mb: int
+) -> float:
+    """Which part of the memory the containers had in these intervals, on the average.
+
+    A container of 256 MB for 5 s, in 10 s of a cluster of 1024 MB: 256 * 5 / (1024 * 10) = 0.125.
+    """
+    whole = length(intervals) * memory_mb
+    used = sum(
+        container.memory_mb
+        * length(common([(container.allocated_ms, container.finished_ms)], intervals))
+        for span in spans
+        for container in span.containers
+    )
+    return used / whole if whole else 0.0

@@ -1,0 +1,148 @@
+"""Owns the server of the demonstration: a process of its own, from its start to its last container.
+
+Knows what `fairshare serve` is told and how it is reached; asks it nothing about applications.
+"""
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import fairshare
+from fairshare.client.client import Client
+from fairshare.client.errors import Refused, ServerUnreachable
+from fairshare.client.waiting import SERVICE_UNAVAILABLE
+from fairshare.demonstration import processes
+from fairshare.demonstration.errors import DemonstrationFailed
+from fairshare.errors import FairshareError
+
+_START_S = 30.0
+_STOP_S = 15.0
+_END_S = 5.0
+_KILL_S = 5.0
+_PACE_S = 0.05
+_LOG_BYTES = 2_000
+_PR_SET_PDEATHSIG = 1
+
+
+def configuration_directory() -> Path:
+    """The example that is demonstrated; raises DemonstrationFailed where it is not."""
+    directory = Path(fairshare.__file__).resolve().parents[2] / "examples" / "three-teams"
+    if not (directory / "fair-scheduler.xml").is_file():
+        raise DemonstrationFailed(
+            f"the demonstration needs its configuration {directory}, which is only in a checkout of"
+            " the project: run `make demo` there"
+        )
+    return directory
+
+
+class Server:
+    """`fairshare serve` on a free port of the loopback address, with its state in `folder`."""
+
+    def __init__(self, folder: Path, configuration: Path, scheduler: str) -> None:
+        self._folder = folder
+        self._state = folder / "state"
+        self._log = folder / "server.log"
+        self._command = (
+            *(sys.executable, "-m", "fairshare", "serve"),
+            *("--conf", str(configuration), "--scheduler", scheduler),
+            *("--state", str(self._state), "--port", "0"),
+        )
+        self._process: subprocess.Popen[bytes] | None = None
+        self._client: Client | None = None
+
+    def start(self) -> Client:
+        """Start it and wait until it answers; raises DemonstrationFailed with its own words."""
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                # Ctrl-C is for us: we end the server in good order.
+                start_new_session=True,
+                preexec_fn=_end_with_parent,  # safe: this program has one thread
+            )
+        deadline_s = time.monotonic() + _START_S
+        while time.monotonic() < deadline_s:
+            if self._process.poll() is not None:
+                raise DemonstrationFailed(
+                    f"the server did not start (exit code {self._process.returncode}):\n"
+                    + self.last_words()
+                )
+            with contextlib.suppress(OSError, ServerUnreachable):
+                url = (self._state / "url").read_text().strip()
+                self._client = Client(url)
+                self._client.cluster()
+                return self._client
+            time.sleep(_PACE_S)
+        raise DemonstrationFailed(
+            f"the server did not answer within {_START_S:g} s:\n{self.last_words()}"
+        )
+
+    def last_words(self) -> str:
+        """The end of what the server has printed."""
+        try:
+            words = self._log.read_bytes()[-_LOG_BYTES:]
+        except OSError:
+            return ""
+        return words.decode(errors="replace").strip()
+
+    def ended_by_itself(self, error: FairshareError) -> bool:
+        """Whether a call failed because the server ends though nobody has told it to."""
+        away = isinstance(error, ServerUnreachable) or (
+            isinstance(error, Refused) and error.status == SERVICE_UNAVAILABLE
+        )
+        if not away or self._client is None or self._process is None:
+            return False
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_S)
+        return self._process.poll() is not None
+
+    def stop(self) -> None:
+        """End the server and all its containers, in good order if that is possible.
+
+        Raises DemonstrationFailed if a process of it cannot be ended.
+        """
+        if self._client is not None:
+            with contextlib.suppress(FairshareError):
+                self._client.shutdown(stop_containers=True)
+            self._client.close()
+        if self._process is not None:
+            self._wait_or_signal(self._process, _STOP_S if self._client else 0.0)
+        # A server that was killed leaves its containers behind; that is its purpose elsewhere.
+        left = processes.end_processes_of(self._folder, _KILL_S)
+        if left:
+            numbers = ", ".join(map(str, left))
+            raise DemonstrationFailed(f"these processes cannot be ended: {numbers}")
+
+    @staticmethod
+    def _wait_or_signal(process: subprocess.Popen[bytes], patience_s: float) -> None:
+        for number in (None, signal.SIGTERM, signal.SIGKILL):
+            if number is not None:
+                process.send_signal(number)
+                patience_s = _STOP_S
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(patience_s)
+                return
+
+
+@contextlib.contextmanager
+def confined(processors: Sequence[int]) -> Iterator[None]:
+    """What is started in this block, and all that it starts, runs on these processors only."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, processors)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def _end_with_parent() -> None:
+    """In the server's process: it is told to end (SIGTERM) should we be killed."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)

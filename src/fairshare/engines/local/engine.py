@@ -1,0 +1,272 @@
+"""Owns the local engine: this machine as nodes, orders in, reports out.
+
+`launch` and `stop` only leave a word for the engine's thread (`watcher`). Reports are made by that
+thread, and by `start` itself for what ended while nobody watched.
+"""
+
+import fcntl
+import os
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from fairshare.engines.local import machine
+from fairshare.engines.local.adoption import Alive, Never, fate
+from fairshare.engines.local.directories import ContainerDirectory
+from fairshare.engines.local.hierarchies import (
+    Hierarchies,
+    Mounts,
+    choose,
+    memory_limit_bytes,
+    own_mounts,
+)
+from fairshare.engines.local.limits import Limits
+from fairshare.engines.local.nursery import Nursery
+from fairshare.engines.local.preparation import Preparation
+from fairshare.engines.local.reports import Reports
+from fairshare.engines.local.state import StateDirectory, remove_tree
+from fairshare.engines.local.watcher import Watcher
+from fairshare.engines.protocol import LaunchOrder, NodeOffer
+from fairshare.errors import EngineError
+from fairshare.model.identifiers import ContainerId, parse_container
+from fairshare.model.inputs import Input
+from fairshare.model.resources import MEMORY, VCORES
+
+Enforcement = Literal["auto", "cgroup", "watch"]
+
+DEFAULT_GRACE_MS = 250
+"""From SIGTERM to SIGKILL, as Hadoop's sleep-delay-before-sigkill.ms."""
+
+_PATIENCE_S = 30.0
+
+
+class LocalEngine:
+    """Runs containers as processes of this machine, below one state directory.
+
+    * `nodes`: as how many nodes the machine is offered; memory and vcores are split evenly.
+    * `memory_mb`, `vcores`: what all nodes offer together; by default four fifths of the memory
+      that we may use, and the processors that we may use. `resources` are further types; they are
+      offered and counted, nothing more.
+    * `enforcement`: `auto` takes cgroups where they work, `cgroup` insists on them for memory and
+      CPU, `watch` does without.
+    * `memory_check` False holds nobody to his memory (Hadoop's pmem-check-enabled).
+    * `strict_cpu` True gives nobody more CPU than his vcores also when others idle (Hadoop's
+      strict-resource-usage); it needs a cgroup.
+
+    Containers run as the user of the server. Raises EngineError for what cannot be.
+    """
+
+    def __init__(
+        self,
+        state_directory: Path,
+        *,
+        nodes: int = 1,
+        memory_mb: int | None = None,
+        vcores: int | None = None,
+        resources: Mapping[str, int] | None = None,
+        rack: str = "/default-rack",
+        enforcement: Enforcement = "auto",
+        memory_check: bool = True,
+        strict_cpu: bool = False,
+        grace_ms: int = DEFAULT_GRACE_MS,
+    ) -> None:
+        if not sys.platform.startswith("linux"):
+            raise EngineError(
+                "the local engine needs Linux: it watches processes through /proc and pidfds"
+            )
+        self._state = StateDirectory(state_directory)
+        mounts = own_mounts()
+        memory_limit = memory_limit_bytes(mounts)
+        cpus = machine.processors()
+        amounts = {
+            MEMORY: machine.default_memory_mb(memory_limit) if memory_mb is None else memory_mb,
+            VCORES: cpus if vcores is None else vcores,
+            **(resources or {}),
+        }
+        self._limits = Limits(
+            self._state.group_name,
+            _hierarchies(enforcement, self._state.group_name, mounts),
+            vcores=amounts[VCORES],
+            cpus=cpus,
+            memory_check=memory_check,
+            strict_cpu=strict_cpu,
+        )
+        attributes = {**self._limits.attributes, "run-as": machine.user_name()}
+        self._offers = machine.offers(nodes, amounts, rack, attributes)
+        self._names = frozenset(offer.node for offer in self._offers)
+        self._grace_ms = grace_ms
+        self._lock: int | None = None
+        self._nursery: Nursery | None = None
+        self._reports: Reports | None = None
+        self._watcher: Watcher | None = None
+        self._thread: threading.Thread | None = None
+
+    def nodes(self) -> tuple[NodeOffer, ...]:
+        """This machine's nodes; `attributes` say which limits are in force."""
+        return self._offers
+
+    def start(self, report: Callable[[Input], None]) -> None:
+        """Take over the state directory and begin to watch.
+
+        Before it returns, what an earlier server left is adopted: a container that runs is in
+        `running()` and reported as started, one that has ended is reported as exited. All others
+        that were ordered once were never begun, and may be ordered again. Raises EngineError if
+        another server uses the directory, or something needed cannot be had.
+        """
+        if self._watcher is not None:
+            raise EngineError("this engine was started before")
+        self._take_directory()
+        nursery = Nursery(self._state, os.environ, machine.raise_file_limit())
+        preparation = Preparation(self._limits, os.environ, self._grace_ms)
+        reports = Reports(report)
+        watcher = Watcher(self._state, preparation, nursery, reports, self._limits.bases)
+        try:
+            lock = nursery.await_silence()
+            self._limits.prepare()
+            nursery.start(lock)
+            watcher.adopt()
+        except BaseException:
+            nursery.close()
+            watcher.release()
+            self._leave_directory()
+            raise
+        self._nursery, self._reports, self._watcher = nursery, reports, watcher
+        self._thread = threading.Thread(target=watcher.run, name="local-engine", daemon=True)
+        self._thread.start()
+
+    def launch(self, order: LaunchOrder) -> None:
+        """Begin a container, once: what runs is left alone, what has ended is reported again.
+
+        What cannot be begun is reported as exited, with the reason.
+        """
+        watcher = self._working()
+        assert self._reports is not None
+        self._reports.hold(order.container)
+        if order.node in self._names:
+            watcher.post(partial(watcher.launch, order))
+        else:
+            words = f"this engine has no node {order.node!r}, only {', '.join(sorted(self._names))}"
+            watcher.post(partial(watcher.refuse, order.container, words))
+
+    def stop(self, container: ContainerId) -> None:
+        """End a container with all its processes: SIGTERM, and SIGKILL after the grace time.
+
+        Its exit code is then 143 or 137, whatever it says of itself. Unknown ones are no error.
+        """
+        watcher = self._working()
+        watcher.post(partial(watcher.stop, container))
+
+    def running(self) -> frozenset[ContainerId]:
+        """What was ordered or adopted, and has not been reported as exited.
+
+        To reconcile after `start`: ask this, then take in the reports made so far; what is in
+        neither never ran.
+        """
+        return self._reports.held() if self._reports is not None else frozenset()
+
+    def close(self, *, stop_containers: bool) -> None:
+        """Stop watching. Containers live on for the next server unless `stop_containers`.
+
+        With it nothing is left when it returns; raises EngineError if some process cannot be
+        ended. Closing twice is no error.
+        """
+        watcher, thread, nursery = self._watcher, self._thread, self._nursery
+        if watcher is None or thread is None or nursery is None:
+            return
+        if stop_containers:
+            watcher.post(watcher.stop_all)
+            watcher.post(watcher.end_when_empty)
+        else:
+            watcher.post(watcher.end)
+        thread.join(_PATIENCE_S)
+        left = ["the engine's thread"] if thread.is_alive() else []
+        if not left and stop_containers:  # nothing, unless the thread has failed
+            left = watcher.end_remaining(_PATIENCE_S)
+        if left:
+            raise EngineError(f"cannot be ended: {', '.join(left)}; it may wait for a device")
+        nursery.close()
+        watcher.release()
+        self._limits.dispose()
+        self._leave_directory()
+        self._thread = None
+
+    def prune(self, application_name: str) -> None:
+        """Delete the directories of an application that has finished.
+
+        Raises EngineError, and deletes nothing, if one of its containers still runs.
+        """
+        try:
+            path = self._state.application(application_name)
+        except ValueError as error:
+            raise EngineError(str(error)) from None
+        for name in self._state.names(application_name):
+            found = fate(ContainerDirectory(path / name))
+            begins = isinstance(found, Never) and parse_container(name) in self.running()
+            if isinstance(found, Alive):
+                os.close(found.pidfd)
+            if begins or isinstance(found, Alive):
+                raise EngineError(f"{name} still runs; stop it before its files are deleted")
+        remove_tree(path)
+
+    def files(self, application_name: str, container_name: str) -> ContainerDirectory:
+        """Where the logs and the result of a container are; raises EngineError for a bad name."""
+        return self._directory(application_name, container_name)
+
+    def result_path(self, application_name: str, container_name: str) -> Path:
+        """The pickled result of a container that ran a callable, once it has ended with 0."""
+        return self._directory(application_name, container_name).result
+
+    def _directory(self, application_name: str, container_name: str) -> ContainerDirectory:
+        try:
+            return self._state.container(application_name, container_name)
+        except ValueError as error:
+            raise EngineError(str(error)) from None
+
+    def _working(self) -> Watcher:
+        if self._watcher is None or self._thread is None:
+            raise EngineError("the local engine is not started")
+        if self._watcher.failure is not None:
+            raise EngineError(
+                f"the local engine's thread ended: {self._watcher.failure!r}"
+            ) from self._watcher.failure
+        return self._watcher
+
+    def _take_directory(self) -> None:
+        try:
+            self._state.create()
+            lock = os.open(self._state.engine_lock, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise EngineError(
+                f"cannot use the state directory {self._state.path}: {error.strerror}"
+            ) from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.read(lock, 32).decode() or "unknown"
+            os.close(lock)
+            raise EngineError(
+                f"the state directory {self._state.path} is in use by process {holder}; "
+                "stop that server, or use another directory"
+            ) from None
+        os.ftruncate(lock, 0)
+        os.write(lock, str(os.getpid()).encode())
+        self._lock = lock
+
+    def _leave_directory(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def _hierarchies(enforcement: Enforcement, name: str, mounts: Mounts) -> Hierarchies:
+    if enforcement == "watch":
+        return Hierarchies(notes=("cgroups are switched off",))
+    found = choose(name, mounts)
+    if enforcement == "cgroup" and (found.memory is None or found.cpu is None):
+        raise EngineError(
+            "cgroups are demanded and cannot be used: " + ("; ".join(found.notes) or "none found")
+        )
+    return found

@@ -1,0 +1,83 @@
+"""Owns single cgroups: making, setting, killing and removing one. Knows no policy of limits.
+
+A group is the path of its directory. Only groups that this package made are ever touched. Must
+stay light: supervisors use it.
+"""
+
+import contextlib
+import os
+import time
+from pathlib import Path
+
+from fairshare.engines.local.launch import GroupPlan
+
+
+def write(path: str, text: str) -> None:
+    """Write to a file of a group; raises OSError."""
+    descriptor = os.open(path, os.O_WRONLY)
+    try:
+        os.write(descriptor, text.encode())
+    finally:
+        os.close(descriptor)
+
+
+def read_number(path: str, key: str = "") -> int | None:
+    """The number in a file of a group, or the one behind `key` in it; None if there is none."""
+    try:
+        text = Path(path).read_text()
+    except OSError:
+        return None
+    if key:
+        text = next((line for line in text.splitlines() if line.startswith(f"{key} ")), "")
+    number = text.split()[-1] if text.split() else ""
+    return int(number) if number.isdigit() else None
+
+
+def create(plan: GroupPlan) -> None:
+    """Make a group as planned; raises OSError if it or a needed setting is impossible."""
+    with contextlib.suppress(FileExistsError):
+        Path(plan.path).mkdir()
+    for file, value, needed in plan.settings:
+        try:
+            write(f"{plan.path}/{file}", value)
+        except OSError:
+            if needed:
+                raise
+
+
+def enter(path: str) -> None:
+    """Move the calling process into a group; raises OSError."""
+    write(f"{path}/cgroup.procs", "0")
+
+
+def processes(path: str) -> list[int]:
+    """The processes in a group."""
+    try:
+        return [int(line) for line in Path(f"{path}/cgroup.procs").read_text().split()]
+    except OSError:
+        return []
+
+
+def kill(path: str) -> bool:
+    """End all processes of a group at once; False where the kernel cannot."""
+    try:
+        write(f"{path}/cgroup.kill", "1")
+    except OSError:
+        return False
+    return True
+
+
+def remove(path: str, patience_ms: int = 1000) -> bool:
+    """Remove a group; waits a little for processes that are just gone. False if it stays."""
+    deadline = time.monotonic() + patience_ms / 1000
+    while True:
+        try:
+            Path(path).rmdir()
+        except FileNotFoundError:
+            return True
+        except OSError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(0.005)
+        else:
+            return True

@@ -1,0 +1,285 @@
+"""Owns the cgroup hierarchies of this machine: where they are, and which of them we may use.
+
+Two versions exist, and both at once ("hybrid"). Groups are made below the group that we are in
+ourselves, so that limits set for us hold for our containers too; where that is impossible, below
+the nearest one above it. Groups of others are never changed.
+"""
+
+import contextlib
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+from fairshare.engines.local import groups
+from fairshare.engines.local.launch import GroupPlan
+
+Setting = tuple[str, str, bool]
+
+_V1_SHARES = (2, 262144)
+_V2_WEIGHTS = (1, 10000)
+_CONTROLLERS = ("memory", "cpu")
+_SERVER = "fairshare-server"
+
+
+class Hierarchy:
+    """One hierarchy, and the group in it below which ours are made."""
+
+    def __init__(self, version: int, parent: Path) -> None:
+        self.version = version
+        self.parent = parent
+        self.kind = f"cgroup-v{version}"
+
+    def base(self, name: str) -> Path:
+        """The group that holds those of our containers."""
+        return self.parent / name
+
+    def make_base(self, name: str) -> None:
+        """Make it; what its parent hands down it hands down too. Raises OSError."""
+        base = self.base(name)
+        base.mkdir(exist_ok=True)
+        if self.version == 2:
+            for controller in _words(base / "cgroup.controllers"):
+                if controller in _CONTROLLERS:
+                    groups.write(f"{base}/cgroup.subtree_control", f"+{controller}")
+
+    def memory(self, limit_bytes: int) -> list[Setting]:
+        """The settings that limit memory. Swap counts too, where the kernel counts it."""
+        limit = str(limit_bytes)
+        if self.version == 1:
+            return [
+                ("memory.limit_in_bytes", limit, True),
+                ("memory.memsw.limit_in_bytes", limit, False),
+            ]
+        return [
+            ("memory.max", limit, True),
+            ("memory.oom.group", "1", True),
+            ("memory.swap.max", "0", False),
+        ]
+
+    def weight(self, vcores: int) -> list[Setting]:
+        """The settings by which a busy processor is divided: so many parts for each vcore."""
+        if self.version == 1:
+            return [("cpu.shares", str(_within(1024 * vcores, _V1_SHARES)), True)]
+        return [("cpu.weight", str(_within(100 * vcores, _V2_WEIGHTS)), True)]
+
+    def quota(self, processors: float, period_us: int) -> list[Setting]:
+        """The settings that give at most so many processors, also when others idle."""
+        quota_us = max(1000, round(processors * period_us))
+        if self.version == 1:
+            return [
+                ("cpu.cfs_period_us", str(period_us), True),
+                ("cpu.cfs_quota_us", str(quota_us), True),
+            ]
+        return [("cpu.max", f"{quota_us} {period_us}", True)]
+
+
+class Hierarchies(NamedTuple):
+    """The hierarchy to use for each purpose, None where none can be used, and why."""
+
+    memory: Hierarchy | None = None
+    cpu: Hierarchy | None = None
+    kill: Hierarchy | None = None
+    notes: tuple[str, ...] = ()
+
+
+class Mounts(NamedTuple):
+    """Our own group in each mounted hierarchy, then those above it. `v1` is by controller."""
+
+    v2: tuple[Path, ...]
+    v1: dict[str, tuple[Path, ...]]
+
+
+def own_mounts() -> Mounts:
+    """Where this process is."""
+    proc = Path("/proc/self")
+    return read_mounts((proc / "mountinfo").read_text(), (proc / "cgroup").read_text())
+
+
+def memory_limit_bytes(mounts: Mounts) -> int | None:
+    """The smallest memory limit of these groups: what we may use ourselves; None without one."""
+    files = [parent / "memory.max" for parent in mounts.v2]
+    files += [parent / "memory.limit_in_bytes" for parent in mounts.v1.get("memory", ())]
+    limits = [groups.read_number(str(file)) for file in files]
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def read_mounts(mountinfo: str, own_groups: str) -> Mounts:
+    """Read /proc/self/mountinfo and /proc/self/cgroup."""
+    own: dict[str, str] = {}
+    for line in own_groups.splitlines():
+        _, controllers, group = line.split(":", 2)
+        for controller in controllers.split(","):
+            own[controller] = group  # the second version has no name: ""
+    v2: tuple[Path, ...] = ()
+    v1: dict[str, tuple[Path, ...]] = {}
+    for line in mountinfo.splitlines():
+        left, right = line.split(" - ", 1)
+        root, top = (_unescape(field) for field in left.split()[3:5])
+        kind, _, options = right.split()[:3]
+        if kind == "cgroup2" and not v2:
+            v2 = _candidates(Path(top), root, own.get("", "/"))
+        elif kind == "cgroup":
+            for controller in options.split(","):
+                if controller in own and controller not in v1:
+                    v1[controller] = _candidates(Path(top), root, own[controller])
+    return Mounts(v2, v1)
+
+
+def _unescape(field: str) -> str:
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), field)
+
+
+def _candidates(top: Path, root: str, group: str) -> tuple[Path, ...]:
+    """Our own group as seen through a mount that shows the hierarchy from `root` on, upwards."""
+    prefix = root.rstrip("/")
+    inside = group.startswith(prefix + "/") or group == root
+    own = top / group[len(prefix) :].lstrip("/") if inside else top
+    return (own, *(place for place in own.parents if place.is_relative_to(top)))
+
+
+def choose(name: str, mounts: Mounts) -> Hierarchies:
+    """What can be used for groups below one called `name`, by trying.
+
+    For each controller the second version where it has it, else the first, else none.
+    """
+    notes: list[str] = []
+    second = _second_version(name, mounts.v2, notes)
+    chosen: dict[str, Hierarchy] = {}
+    for controller in _CONTROLLERS:
+        if second and controller in _words(second.parent / "cgroup.subtree_control"):
+            chosen[controller] = second
+            continue
+        for parent in mounts.v1.get(controller, ()):
+            same = (known for known in chosen.values() if known.parent == parent)
+            hierarchy = next(same, Hierarchy(1, parent))
+            if _usable(name, hierarchy, controller, notes):
+                chosen[controller] = hierarchy
+                break
+        else:
+            if controller not in mounts.v1 and not mounts.v2:
+                notes.append(f"{controller}: no cgroup hierarchy is mounted")
+    kill = second
+    if kill is not None and not _can_kill(name, kill):
+        kill = None
+    complete = len(chosen) == len(_CONTROLLERS)
+    return Hierarchies(
+        chosen.get("memory"), chosen.get("cpu"), kill, () if complete else tuple(notes)
+    )
+
+
+def _second_version(name: str, parents: tuple[Path, ...], notes: list[str]) -> Hierarchy | None:
+    """The candidate with the most controllers that hands them down and that we may use."""
+    best: tuple[int, Hierarchy] | None = None
+    for index, parent in enumerate(parents):
+        if index == 0:
+            hand_down(parent, notes)
+        count = len(set(_CONTROLLERS) & set(_words(parent / "cgroup.subtree_control")))
+        hierarchy = Hierarchy(2, parent)
+        if (best is None or count > best[0]) and _usable(name, hierarchy, "", notes):
+            best = (count, hierarchy)
+    return best[1] if best else None
+
+
+def hand_down(own: Path, notes: list[str], controllers: tuple[str, ...] = _CONTROLLERS) -> None:
+    """Let the groups below our own group have its controllers, if nobody else is in it.
+
+    A group that hands controllers down must hold no process itself (the hierarchy's rule). If we
+    are alone in it we move into a group below. That is what a service with a delegated group of
+    its own is meant to do (systemd: `Delegate=yes`).
+    """
+    missing = set(controllers) & set(_words(own / "cgroup.controllers"))
+    missing -= set(_words(own / "cgroup.subtree_control"))
+    for controller in sorted(missing):
+        try:
+            groups.write(f"{own}/cgroup.subtree_control", f"+{controller}")
+        except OSError as error:
+            if groups.processes(str(own)) == [os.getpid()] and _move_below(own, controller):
+                continue
+            notes.append(
+                f"{controller}: {own} does not hand it down ({error.strerror}); "
+                "a group of the server's own is needed (systemd: Delegate=yes)"
+            )
+
+
+def _move_below(own: Path, controller: str) -> bool:
+    server = own / _SERVER
+    try:
+        server.mkdir(exist_ok=True)
+        groups.enter(str(server))
+        groups.write(f"{own}/cgroup.subtree_control", f"+{controller}")
+    except OSError:
+        with contextlib.suppress(OSError):
+            groups.enter(str(own))
+            server.rmdir()
+        return False
+    return True
+
+
+def _usable(name: str, hierarchy: Hierarchy, controller: str, notes: list[str]) -> bool:
+    """Whether a group with a limit can be made, set and entered there."""
+    base = hierarchy.base(name)
+    existed = base.is_dir()
+    probe = base / f"probe-{os.getpid()}"
+    wanted = [controller] if controller else _words(hierarchy.parent / "cgroup.subtree_control")
+    settings: list[Setting] = []
+    if "memory" in wanted:
+        settings += hierarchy.memory(1 << 30)
+    if "cpu" in wanted:
+        settings += hierarchy.weight(1)
+    try:
+        hierarchy.make_base(name)
+        groups.create(GroupPlan(str(probe), tuple(settings)))
+        _enter_by_another(probe)
+    except OSError as error:
+        what = f" ({controller})" if controller else ""
+        notes.append(f"cannot use {hierarchy.parent}{what}: {error.strerror}")
+        return False
+    finally:
+        groups.remove(str(probe))
+        if not existed:
+            groups.remove(str(base), patience_ms=0)
+    return True
+
+
+def _enter_by_another(path: Path) -> None:
+    """Let a short process enter a group; raises OSError if it may not."""
+    done = subprocess.run(
+        [
+            "/bin/sh",
+            "-c",
+            '[ -e "$1/cgroup.procs" ] && echo 0 > "$1/cgroup.procs"',
+            "sh",
+            str(path),
+        ],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise OSError(1, "a process may not enter a group that we made")
+
+
+def _can_kill(name: str, hierarchy: Hierarchy) -> bool:
+    base = hierarchy.base(name)
+    existed = base.is_dir()
+    try:
+        base.mkdir(exist_ok=True)
+        return (base / "cgroup.kill").exists()
+    except OSError:
+        return False
+    finally:
+        if not existed:
+            groups.remove(str(base), patience_ms=0)
+
+
+def _words(path: Path) -> list[str]:
+    try:
+        return path.read_text().split()
+    except OSError:
+        return []
+
+
+def _within(number: int, bounds: tuple[int, int]) -> int:
+    return max(bounds[0], min(bounds[1], number))

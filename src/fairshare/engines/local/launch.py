@@ -1,0 +1,51 @@
+"""Owns the file that orders a container, `launch.json`: what a supervisor has to know.
+
+Must stay light: it is all that a supervisor knows, and supervisors import nothing of the model.
+"""
+
+import json
+from typing import Any, NamedTuple
+
+DIRECTORY_VARIABLE = "FAIRSHARE_CONTAINER_DIRECTORY"
+"""The environment variable by which every process of a container can be found."""
+
+
+class GroupPlan(NamedTuple):
+    """A cgroup to make for a container: its path, and `(file, value, needed)` for each setting.
+
+    Without a needed setting the container is not started; the others are an attempt.
+    """
+
+    path: str
+    settings: tuple[tuple[str, str, bool], ...] = ()
+
+
+class Launch(NamedTuple):
+    """What a supervisor shall run, and what it shall hold it to."""
+
+    container: int
+    container_name: str
+    arguments: tuple[str, ...]
+    environment: dict[str, str]
+    directory: str
+    memory_mb: int  # 0: no limit
+    memory_limit: str  # cgroup-v2, cgroup-v1, watch: how it is held to it
+    groups: tuple[GroupPlan, ...] = ()
+    kill_group: str | None = None  # the cgroup whose processes the kernel ends at one word
+    niceness: int = 0
+    time_limit_ms: int | None = None
+    grace_ms: int = 250  # between SIGTERM and SIGKILL
+    watch_ms: int = 100  # between two looks at the memory, if it is watched
+
+    def encode(self) -> bytes:
+        """The content of `launch.json`."""
+        return json.dumps(self._asdict()).encode()
+
+    @classmethod
+    def decode(cls, value: dict[str, Any]) -> "Launch":
+        """What `encode` wrote; raises KeyError or TypeError for anything else."""
+        groups = tuple(
+            GroupPlan(path, tuple((file, text, needed) for file, text, needed in settings))
+            for path, settings in value["groups"]
+        )
+        return cls(**{**value, "arguments": tuple(value["arguments"]), "groups": groups})

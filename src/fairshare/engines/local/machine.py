@@ -1,0 +1,85 @@
+"""Owns what this machine has, and how it is offered as one node or as several. Starts nothing."""
+
+import os
+import pwd
+import resource
+from collections.abc import Mapping
+
+from fairshare.engines.protocol import NodeOffer
+from fairshare.errors import EngineError
+from fairshare.model.resources import MEMORY, VCORES
+
+_MEBIBYTE = 1024 * 1024
+_MOST_FILES = 65536
+_OFFERED_PART = 0.8  # the rest is for the system, and for the server itself
+
+
+def default_memory_mb(limit_bytes: int | None) -> int:
+    """Four fifths of the memory that we may use: of the machine's, or of a limit set for us."""
+    memory_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if limit_bytes is not None:
+        memory_bytes = min(memory_bytes, limit_bytes)
+    return int(memory_bytes * _OFFERED_PART) // _MEBIBYTE
+
+
+def processors() -> int:
+    """The processors that we may run on."""
+    return len(os.sched_getaffinity(0))
+
+
+def raise_file_limit() -> tuple[int, int]:
+    """Let this process open as many files as it may; returns the limit (RLIMIT_NOFILE) before."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    hard = before[1] if before[1] != resource.RLIM_INFINITY else _MOST_FILES
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(before[0], min(hard, _MOST_FILES)), before[1]))
+    return before
+
+
+def user_name() -> str:
+    """Who we are, and so our containers; the number if there is no name for it."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
+
+
+def node_names(count: int, stem: str = "local") -> tuple[str, ...]:
+    """`local`, or `local-1`, `local-2`... for several."""
+    return (stem,) if count == 1 else tuple(f"{stem}-{number}" for number in range(1, count + 1))
+
+
+def split(amount: int, count: int) -> list[int]:
+    """An amount in equal parts, the first ones larger by one: `split(7, 3) == [3, 2, 2]`."""
+    part, rest = divmod(amount, count)
+    return [part + (1 if index < rest else 0) for index in range(count)]
+
+
+def offers(
+    count: int,
+    resources: Mapping[str, int],
+    rack: str,
+    attributes: Mapping[str, str],
+) -> tuple[NodeOffer, ...]:
+    """This machine as so many nodes of equal size.
+
+    A vcore is a share of the processors and need not be a whole one, so each node has at least
+    one. Raises EngineError for amounts that cannot be offered.
+    """
+    if count < 1:
+        raise EngineError(f"this machine cannot be offered as {count} nodes: 1 is the least")
+    if resources[MEMORY] < count:
+        raise EngineError(f"{resources[MEMORY]} MB of memory cannot be split into {count} nodes")
+    if resources[VCORES] < 1 or min(resources.values()) < 0:
+        raise EngineError(f"a node needs a vcore at least, and no amount below 0: {resources}")
+    names = node_names(count)
+    parts = {name: split(amount, count) for name, amount in resources.items()}
+    parts[VCORES] = [max(1, vcores) for vcores in parts[VCORES]]
+    return tuple(
+        NodeOffer(
+            node=node,
+            rack=rack,
+            resources={name: parts[name][index] for name in resources},
+            attributes=dict(attributes),
+        )
+        for index, node in enumerate(names)
+    )

@@ -1,0 +1,225 @@
+"""Owns the server's end of the zygote: its start, orders, answers, and another one if it dies.
+
+Knows directories, no containers. Used by the engine's thread only.
+"""
+
+import contextlib
+import fcntl
+import os
+import resource
+import socket
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import fairshare
+from fairshare.engines.local.environment import inherited
+from fairshare.engines.local.outcome import tail
+from fairshare.engines.local.state import StateDirectory
+from fairshare.engines.local.zygote import MESSAGE_BYTES
+from fairshare.errors import EngineError
+
+_PROGRAM = """\
+import sys
+sys.path.insert(0, sys.argv[1])
+from fairshare.engines.local.zygote import main
+main(int(sys.argv[2]), int(sys.argv[3]))
+"""
+_PATIENCE_S = 20.0
+
+
+class Answer(NamedTuple):
+    """What came back for a directory: `forked` (with a pidfd if it could be had), `started`,
+    or `failed` with the error's number."""
+
+    kind: str
+    path: str
+    pidfd: int | None = None
+    error: int = 0
+
+
+class Nursery:
+    """One zygote at a time.
+
+    `file_limit` (RLIMIT_NOFILE) is what containers get. `unanswered` holds the directories ordered
+    and not yet answered.
+    """
+
+    def __init__(
+        self,
+        state: StateDirectory,
+        server_environment: Mapping[str, str],
+        file_limit: tuple[int, int],
+    ) -> None:
+        self._state = state
+        self._file_limit = file_limit
+        self._environment = inherited(server_environment)
+        self._environment["FAIRSHARE_STATE_DIRECTORY"] = str(state.path)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._channel: socket.socket | None = None
+        self._backlog: deque[str] = deque()
+        self.unanswered: dict[str, None] = {}  # a set that keeps the order
+
+    def await_silence(self) -> int:
+        """Wait until no zygote of this state directory is left that could still fork.
+
+        Returns the lock that says so, to be handed to the next zygote. Supervisors hold it too,
+        until their pid.json or exit.json stands. Raises EngineError if it takes too long.
+        """
+        try:
+            descriptor = os.open(self._state.zygote_lock, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise EngineError(f"cannot open {self._state.zygote_lock}: {error.strerror}") from error
+        deadline = time.monotonic() + _PATIENCE_S
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    os.close(descriptor)
+                    raise EngineError(
+                        f"{self._state.zygote_lock} is still held by a process of an earlier "
+                        "server; end the process named fs-zygote that belongs to it"
+                    ) from None
+                time.sleep(0.002)
+            else:
+                return descriptor
+
+    def start(self, lock: int) -> None:
+        """Start a zygote that holds this lock, and wait until it is ready; raises EngineError."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            self._process = self._spawn(theirs.fileno(), lock)
+        except OSError as error:
+            ours.close()
+            raise EngineError(
+                f"the process that starts containers cannot be started: {error}"
+            ) from error
+        finally:
+            theirs.close()
+            os.close(lock)
+        ours.settimeout(_PATIENCE_S)
+        try:
+            ready = ours.recv(MESSAGE_BYTES)
+        except OSError:
+            ready = b""
+        if ready != b"R":
+            ours.close()
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+            raise EngineError(
+                "the process that starts containers did not come up; "
+                f"{self._state.zygote_log} ends with:\n{tail(self._state.zygote_log)}"
+            )
+        ours.setblocking(False)
+        self._channel = ours
+
+    def _spawn(self, channel: int, lock: int) -> "subprocess.Popen[bytes]":
+        source = Path(fairshare.__path__[0]).parent
+        with self._state.zygote_log.open("ab") as log:
+            process = subprocess.Popen(
+                [
+                    *(sys.executable, "-I", "-S", "-c", _PROGRAM),
+                    *(str(source), str(channel), str(lock)),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=self._environment,
+                pass_fds=(channel, lock),
+                start_new_session=True,
+            )
+        # The server opens one more file for each container, and may have raised its own limit.
+        # That is none of the containers' business: a raised one makes old programs slow.
+        with contextlib.suppress(ProcessLookupError):
+            resource.prlimit(process.pid, resource.RLIMIT_NOFILE, self._file_limit)
+        return process
+
+    @property
+    def channel(self) -> socket.socket | None:
+        """What to wait for: answers come here, and its end is the zygote's."""
+        return self._channel
+
+    @property
+    def blocked(self) -> bool:
+        """Whether orders wait until the channel takes more."""
+        return bool(self._backlog)
+
+    def order(self, path: str) -> None:
+        """Have the container of a directory supervised; an answer will come."""
+        self.unanswered[path] = None
+        self._backlog.append(path)
+        self.flush()
+
+    def flush(self) -> None:
+        """Send what waits, as much as the channel takes."""
+        while self._backlog and self._channel is not None:
+            try:
+                self._channel.send(os.fsencode(self._backlog[0]))
+            except BlockingIOError:
+                return
+            except OSError:
+                return  # the zygote is gone, which `receive` will see
+            self._backlog.popleft()
+
+    def receive(self) -> tuple[list[Answer], bool]:
+        """The answers that are there, and whether the zygote is alive."""
+        answers: list[Answer] = []
+        while self._channel is not None:
+            try:
+                data, pidfds, _, _ = socket.recv_fds(
+                    self._channel, MESSAGE_BYTES, 1, socket.MSG_CMSG_CLOEXEC
+                )
+            except BlockingIOError:
+                break
+            except OSError:
+                return answers, False
+            if not data:
+                return answers, False
+            answers.append(self._answer(data, pidfds))
+        return answers, self._channel is not None
+
+    def _answer(self, data: bytes, pidfds: list[int]) -> Answer:
+        letter, rest = data.split(b" ", 1)
+        error = 0
+        if letter == b"X":
+            number, rest = rest.split(b" ", 1)
+            error = int(number)
+        path = os.fsdecode(rest)
+        if letter != b"S":
+            self.unanswered.pop(path, None)
+        kind = {b"F": "forked", b"S": "started", b"X": "failed"}[letter]
+        return Answer(kind, path, pidfds[0] if pidfds else None, error)
+
+    def restart(self) -> list[str]:
+        """Replace a zygote that died; returns what was ordered and not answered, in order.
+
+        Each of these is either on its way, and then has its pid.json or exit.json now, or was
+        never begun. Raises EngineError.
+        """
+        lost = list(self.unanswered)
+        self.unanswered.clear()
+        self._backlog.clear()
+        self.close(kill=True)
+        self.start(self.await_silence())
+        return lost
+
+    def close(self, *, kill: bool = False) -> None:
+        """Let the zygote do what it was ordered and end; supervisors live on."""
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+        if self._process is not None:
+            if kill:
+                self._process.kill()
+            try:
+                self._process.wait(_PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._process = None

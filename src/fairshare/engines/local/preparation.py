@@ -1,0 +1,51 @@
+"""Owns how an order becomes the file that a supervisor reads. Starts nothing."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from fairshare.engines.local.directories import ContainerDirectory
+from fairshare.engines.local.environment import environment
+from fairshare.engines.local.launch import Launch
+from fairshare.engines.local.limits import Limits
+from fairshare.engines.protocol import LaunchOrder
+
+_INVOCATION = Path(__file__).with_name("invocation.py")
+
+
+class Preparation:
+    """What all containers of an engine have in common. `grace_ms` is from SIGTERM to SIGKILL."""
+
+    def __init__(self, limits: Limits, server: Mapping[str, str], grace_ms: int) -> None:
+        self._limits = limits
+        self._server = dict(server)
+        self._grace_ms = grace_ms
+
+    def launch(self, order: LaunchOrder, directory: ContainerDirectory) -> Launch:
+        """The order as a supervisor reads it.
+
+        A working directory that is not absolute is taken from the container's own.
+        """
+        limits = self._limits.container(order.container_name, order.memory_mb, order.vcores)
+        return Launch(
+            container=order.container,
+            container_name=order.container_name,
+            arguments=_arguments(order, directory),
+            environment=environment(order, directory.path, self._server),
+            directory=str(directory.work / (order.command.directory or "")),
+            memory_mb=order.memory_mb if limits.memory_checked else 0,
+            memory_limit=limits.memory_limit,
+            groups=limits.groups,
+            kill_group=limits.kill_group,
+            niceness=limits.niceness,
+            time_limit_ms=order.time_limit_ms,
+            grace_ms=self._grace_ms,
+        )
+
+
+def _arguments(order: LaunchOrder, directory: ContainerDirectory) -> tuple[str, ...]:
+    if not order.command.callable:
+        return order.command.arguments
+    # -P: what lies beside the program is not importable under its bare name.
+    program = (sys.executable, "-P", str(_INVOCATION))
+    return (*program, str(directory.call), str(directory.result))

@@ -1,0 +1,139 @@
+"""Owns what /proc says of processes: who they are, what descends from whom, what memory they hold.
+
+A process is named by its number *and* its start time (field 22 of /proc/PID/stat, in clock ticks
+since the start of the machine), since numbers are used again. Must stay light: supervisors use it.
+"""
+
+import contextlib
+import functools
+import os
+import signal
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+_READ_BYTES = 65536
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+@functools.cache
+def boot_id() -> str:
+    """A word that is another one after each start of the machine."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def _read(path: str) -> bytes:
+    """A small file of /proc at once; memory is looked at so often that it matters."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        data = os.read(descriptor, _READ_BYTES)
+        while more := os.read(descriptor, _READ_BYTES):
+            data += more
+        return data
+    finally:
+        os.close(descriptor)
+
+
+def _fields(pid: int) -> list[bytes] | None:
+    try:
+        text = _read(f"/proc/{pid}/stat")
+    except OSError:
+        return None
+    # The second field is the command's name in parentheses, and may hold anything.
+    return text[text.rindex(b")") + 2 :].split()
+
+
+def start_time(pid: int) -> int | None:
+    """When a process started; None if there is none of this number."""
+    fields = _fields(pid)
+    return int(fields[19]) if fields else None
+
+
+def all_pids() -> Iterator[int]:
+    """Every process number of the machine that we can see."""
+    with os.scandir("/proc") as entries:
+        for entry in entries:
+            if entry.name.isdigit():
+                yield int(entry.name)
+
+
+def descendants(pid: int) -> list[int]:
+    """The numbers of all that descends from a process, parents before children.
+
+    What forks meanwhile may be missing: who wants to end all of it asks again until none is left.
+    """
+    children = _listed_children if _HAS_CHILDREN else _scanned_children()
+    found: list[int] = []
+    waiting = [pid]
+    while waiting:
+        new = children(waiting.pop())
+        found += new
+        waiting += new
+    return found
+
+
+def _listed_children(pid: int) -> list[int]:
+    result: list[int] = []
+    with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/task") as threads:
+        for thread in threads:
+            result += map(int, _read(f"{thread.path}/children").split())
+    return result
+
+
+class _ScannedChildren:
+    """The same, by one look at every process: for kernels that do not list children."""
+
+    def __init__(self) -> None:
+        self._children: dict[int, list[int]] = {}
+        for pid in all_pids():
+            fields = _fields(pid)
+            if fields:
+                self._children.setdefault(int(fields[1]), []).append(pid)
+
+    def __call__(self, pid: int) -> list[int]:
+        return self._children.get(pid, [])
+
+
+_scanned_children = _ScannedChildren
+_HAS_CHILDREN = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").exists()
+
+
+def resident_bytes(pids: Iterable[int]) -> int:
+    """The resident memory of processes, each counted in full: shared pages count more than once."""
+    total = 0
+    for pid in pids:
+        with contextlib.suppress(OSError, IndexError):
+            total += int(_read(f"/proc/{pid}/statm").split()[1]) * _PAGE_BYTES
+    return total
+
+
+def proportional_bytes(pids: Iterable[int]) -> int:
+    """The memory of processes, where a page that n of them share counts 1/n for each.
+
+    Falls back to the resident memory of a process whose share the kernel does not tell.
+    """
+    total = 0
+    for pid in pids:
+        try:
+            lines = _read(f"/proc/{pid}/smaps_rollup").splitlines()
+            total += next(int(line.split()[1]) * 1024 for line in lines if line[:4] == b"Pss:")
+        except (OSError, StopIteration):
+            total += resident_bytes([pid])
+    return total
+
+
+def marked(variable: str, value: str) -> list[int]:
+    """The processes that were started with `variable=value` in their environment."""
+    wanted = f"{variable}={value}".encode("utf-8", "surrogateescape")
+    result = []
+    for pid in all_pids():
+        with contextlib.suppress(OSError):
+            if wanted in _read(f"/proc/{pid}/environ").split(b"\0"):
+                result.append(pid)
+    return result
+
+
+def send(pids: Iterable[int], number: signal.Signals) -> None:
+    """Send a signal to each that still is there."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)

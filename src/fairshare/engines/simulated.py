@@ -1,0 +1,111 @@
+"""Owns the engine that runs nothing: a container "runs" until a timer that its owner keeps is over.
+
+Where a real engine would start a process, this one asks how the container would fare and sets a
+timer. Knows neither the clock nor where the answer comes from.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from fairshare.engines.protocol import LaunchOrder, NodeOffer
+from fairshare.model.identifiers import ContainerId
+from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
+
+TIME_LIMIT_EXIT = 143
+"""128 + SIGTERM: what a container exits with that ran longer than its limit."""
+
+
+class Fate(msgspec.Struct, frozen=True, gc=False):
+    """How a container fares: it runs so long, then exits with this code."""
+
+    duration_ms: int
+    exit_code: int = 0
+
+
+class Timers(Protocol):
+    """Delivers inputs later."""
+
+    def after(self, delay_ms: int, given: Input) -> int:
+        """Deliver an input in so many milliseconds; returns the timer's number."""
+
+    def cancel(self, timer: int) -> None:
+        """Do not deliver it; a timer that is over is no error."""
+
+
+class SimulatedEngine:
+    """Answers each launch with ContainerStarted at once, and ContainerExited when its time is over.
+
+    `fate` is asked once for each launch. `start_delay_ms` is how long a start takes.
+    """
+
+    def __init__(
+        self,
+        timers: Timers,
+        fate: Callable[[LaunchOrder], Fate],
+        *,
+        offers: tuple[NodeOffer, ...] = (),
+        start_delay_ms: int = 0,
+    ) -> None:
+        self._timers = timers
+        self._fate = fate
+        self._offers = offers
+        self._start_delay_ms = start_delay_ms
+        self._report: Callable[[Input], None] = self._not_started
+        self._exits: dict[ContainerId, int] = {}
+
+    def nodes(self) -> tuple[NodeOffer, ...]:
+        """What it was made with."""
+        return self._offers
+
+    def start(self, report: Callable[[Input], None]) -> None:
+        """Begin to report."""
+        self._report = report
+
+    def launch(self, order: LaunchOrder) -> None:
+        """Ask for the container's fate, and set its timers."""
+        container = order.container
+        if container in self._exits:
+            return
+        fate = self._fate(order)
+        duration_ms, exited = fate.duration_ms, ContainerExited(container, fate.exit_code)
+        limit_ms = order.time_limit_ms
+        if limit_ms is not None and duration_ms > limit_ms:
+            duration_ms = limit_ms
+            exited = ContainerExited(
+                container,
+                TIME_LIMIT_EXIT,
+                f"killed: ran longer than its time limit of {limit_ms} ms",
+            )
+        delay_ms = self._start_delay_ms
+        if delay_ms:
+            self._timers.after(delay_ms, ContainerStarted(container))
+        else:
+            self._report(ContainerStarted(container))
+        self._exits[container] = self._timers.after(delay_ms + duration_ms, exited)
+
+    def stop(self, container: ContainerId) -> None:
+        """Cancel the container's end: it was decided already. Unknown ones are no error."""
+        timer = self._exits.pop(container, None)
+        if timer is not None:
+            self._timers.cancel(timer)
+
+    def ended(self, container: ContainerId) -> None:
+        """Whoever delivers the timers says that a container's time is over."""
+        self._exits.pop(container, None)
+
+    def running(self) -> frozenset[ContainerId]:
+        """The containers whose time is not over."""
+        return frozenset(self._exits)
+
+    def close(self, *, stop_containers: bool) -> None:
+        """Stop reporting; with `stop_containers` nothing ends any more either."""
+        self._report = self._not_started
+        if stop_containers:
+            for container in tuple(self._exits):
+                self.stop(container)
+
+    @staticmethod
+    def _not_started(given: Input) -> None:
+        raise RuntimeError("the simulated engine was not started, or is closed")

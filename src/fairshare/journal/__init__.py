@@ -1,0 +1,1 @@
+"""Owns the record of what happened; knows nothing of why it was decided."""

@@ -1,0 +1,179 @@
+"""Owns the journal in an SQLite file: what a server has decided, and what survives its end.
+
+One table, one row a record: sequence, now_ms, and the record as MessagePack. The file is in WAL
+mode with synchronous=FULL: after `commit` a record survives a crash of the process and of the
+machine. `user_version` is the format. Knows nothing of what the records mean.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from fairshare.errors import JournalError
+from fairshare.journal.lock import StateLock
+from fairshare.model.events import Record
+
+JOURNAL_FILE = "journal.sqlite3"
+FORMAT = 1
+_APPLICATION = 0x46414952  # "FAIR": says in the file's header whose it is
+
+_TABLE = """
+CREATE TABLE records (
+    sequence INTEGER PRIMARY KEY,
+    now_ms INTEGER NOT NULL,
+    body BLOB NOT NULL
+)
+"""
+
+_ADVICE = {
+    sqlite3.SQLITE_FULL: "the disk is full: make room, then start again; nothing recorded is lost",
+    sqlite3.SQLITE_NOTADB: "this is no journal: move the file away, or name another directory",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged: restore it from a copy, or move it away to begin "
+    "anew",
+    sqlite3.SQLITE_READONLY: "the file or its directory is read-only: correct the permissions",
+    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened: does its directory exist, and may you "
+    "write there?",
+    sqlite3.SQLITE_BUSY: "another program holds the file: close it, then start again",
+    sqlite3.SQLITE_IOERR: "the disk does not answer as it should: see the system's log; the disk "
+    "may be full or failing",
+}
+
+
+class SqliteJournal:
+    """The journal of one state directory.
+
+    A writer holds the directory's lock until `close`; a second one is refused. With `read_only`
+    nothing is locked or written, and the journal of a running server can be read.
+    Raises JournalError with the path and what to do.
+    """
+
+    def __init__(self, directory: Path, *, address: str = "", read_only: bool = False) -> None:
+        self.path = directory / JOURNAL_FILE
+        self._encoder = msgspec.msgpack.Encoder()
+        self._buffer: list[tuple[int, int, bytes]] = []
+        self._lock = None if read_only else StateLock(directory, address)
+        self._connection: sqlite3.Connection | None = None
+        try:
+            if read_only and not self.path.exists():
+                raise JournalError(f"{self.path} does not exist: name a server's state directory")
+            self._connection = self._open(read_only)
+            self._prepare(self._connection, read_only)
+        except sqlite3.Error as error:
+            self.close()
+            raise self._trouble("open", error) from error
+        except JournalError:
+            self.close()
+            raise
+
+    def announce(self, address: str) -> None:
+        """Note in the lock where the server listens."""
+        if self._lock is not None:
+            self._lock.announce(address)
+
+    def append(self, record: Record) -> None:
+        """Encode a record and hold it until the commit."""
+        self._buffer.append((record.sequence, record.now_ms, self._encoder.encode(record)))
+
+    def commit(self) -> None:
+        """Write all that was appended in one transaction, and wait for the disk."""
+        if not self._buffer:
+            return
+        connection = self._connected()
+        rows, self._buffer = self._buffer, []
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                connection.executemany("INSERT INTO records VALUES (?, ?, ?)", rows)
+                connection.execute("COMMIT")
+            except sqlite3.Error:
+                # Some errors have rolled back by themselves already.
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+        except sqlite3.Error as error:
+            raise self._trouble("write", error) from error
+
+    def records(self) -> Iterator[Record]:
+        """All committed records, checked to be without a gap from number 1 on."""
+        decoder = msgspec.msgpack.Decoder(Record)
+        expected = 1
+        try:
+            cursor = self._connected().execute("SELECT sequence, body FROM records ORDER BY 1")
+            for sequence, body in cursor:
+                if sequence != expected:
+                    raise JournalError(
+                        f"{self.path}: record {expected} is missing, {sequence} follows; "
+                        "restore the file from a copy"
+                    )
+                expected += 1
+                try:
+                    yield decoder.decode(body)
+                except msgspec.DecodeError as error:
+                    raise JournalError(
+                        f"{self.path}: record {sequence} cannot be read: {error}; "
+                        "it is damaged, or was written by another version of fairshare"
+                    ) from error
+        except sqlite3.Error as error:
+            raise self._trouble("read", error) from error
+
+    def close(self) -> None:
+        """Close the file and let go of the lock."""
+        self._buffer.clear()
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._connection is None:
+            raise JournalError(f"{self.path}: the journal is closed")
+        return self._connection
+
+    def _open(self, read_only: bool) -> sqlite3.Connection:
+        mode = "ro" if read_only else "rwc"
+        # One thread at a time uses it, but not always the one that opened it.
+        return sqlite3.connect(
+            f"{self.path.absolute().as_uri()}?mode={mode}",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+
+    def _prepare(self, connection: sqlite3.Connection, read_only: bool) -> None:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        (owner,) = connection.execute("PRAGMA application_id").fetchone()
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if version > FORMAT and owner == _APPLICATION:
+            raise JournalError(
+                f"{self.path} has format {version}, and this version of fairshare reads up to "
+                f"{FORMAT}: use the version that wrote it, or name another directory"
+            )
+        if tables and owner != _APPLICATION:
+            raise JournalError(
+                f"{self.path} is an SQLite file of another program: move it away, or name another "
+                "directory"
+            )
+        if read_only:
+            if not tables:
+                raise JournalError(f"{self.path} is empty: no server has recorded anything there")
+            return
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        if not tables:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute(_TABLE)
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+            connection.execute("COMMIT")
+
+    def _trouble(self, doing: str, error: sqlite3.Error) -> JournalError:
+        # The low byte is the kind; the rest says more than a user wants to know.
+        kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        advice = _ADVICE.get(kind)
+        return JournalError(
+            f"cannot {doing} {self.path}: {error}" + (f"; {advice}" if advice else "")
+        )

@@ -1,0 +1,1 @@
+"""Owns the running service, its only writer and its views; knows nothing of HTTP or pages."""

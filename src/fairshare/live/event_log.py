@@ -1,0 +1,178 @@
+"""Owns the server's log: which events become lines, and where lines go.
+
+STATE/server.log gets everything from INFO on, in files of bounded size; stderr gets warnings, for
+whoever started the server. The core logs nothing: every line about the cluster is an event.
+"""
+
+import logging
+import logging.handlers
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from fairshare.errors import FairshareError
+from fairshare.model.events import (
+    ApplicationAdmitted,
+    ApplicationEnded,
+    ApplicationMoved,
+    ApplicationRejected,
+    ApplicationSubmitted,
+    AttemptStarted,
+    ConfigurationLoaded,
+    ContainerCompleted,
+    ContainerLaunched,
+    ContainerMarked,
+    ContainerReserved,
+    Event,
+    NodeAdded,
+    NodeRemoved,
+    NodeTotalChanged,
+    PriorityChanged,
+    QueueCreated,
+    QueueRemoved,
+    RequestRefused,
+)
+from fairshare.model.identifiers import ApplicationId, ContainerId, application_name, container_name
+from fairshare.schedulers.protocol import State
+
+MAX_LOG_BYTES = 10 * 1024 * 1024
+KEPT_LOGS = 3
+
+_log = logging.getLogger("fairshare.events")
+
+
+class LineFormatter(logging.Formatter):
+    """`2026-01-31T12:00:00.123Z INFO fairshare.events: ...`, in UTC, one line each.
+
+    What tenants write (a name, a queue) may hold line breaks; they stay within the line.
+    """
+
+    converter = staticmethod(time.gmtime)
+    default_time_format = "%Y-%m-%dT%H:%M:%S"
+    default_msec_format = "%s.%03dZ"
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's own name
+        """The line without its traceback."""
+        line = super().formatMessage(record)
+        if line.isprintable():
+            return line
+        return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
+
+
+def open_log(path: Path) -> list[logging.Handler]:
+    """Let the loggers of the server and of its web server write; returns what to close later.
+
+    Raises FairshareError if the file cannot be written.
+    """
+    try:
+        file: logging.Handler = logging.handlers.RotatingFileHandler(
+            path, maxBytes=MAX_LOG_BYTES, backupCount=KEPT_LOGS, encoding="utf-8"
+        )
+    except OSError as error:
+        raise FairshareError(f"cannot write the log {path}: {error.strerror}") from error
+    file.setLevel(logging.INFO)
+    terminal = logging.StreamHandler()
+    terminal.setLevel(logging.WARNING)
+    handlers = [file, terminal]
+    for handler in handlers:
+        handler.setFormatter(LineFormatter())
+    for name in ("fairshare", "uvicorn"):
+        logger = logging.getLogger(name)
+        logger.setLevel(logging.INFO)
+        logger.propagate = False
+        for handler in handlers:
+            logger.addHandler(handler)
+    return handlers
+
+
+def close_log(handlers: Sequence[logging.Handler]) -> None:
+    """Undo `open_log`."""
+    for handler in handlers:
+        for name in ("fairshare", "uvicorn"):
+            logging.getLogger(name).removeHandler(handler)
+        handler.close()
+
+
+class EventLog:
+    """Writes a line for each event that a person would ask about."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def write(self, events: Sequence[Event]) -> None:
+        """Write the lines of events that have been recorded."""
+        if _log.isEnabledFor(logging.INFO):
+            for event in events:
+                line = self.line(event)
+                if line:
+                    _log.info("%s", line)
+
+    def line(self, event: Event) -> str:
+        """The words for an event; empty for those that are only of use to the scheduler."""
+        match event:
+            case ApplicationSubmitted():
+                submission = event.submission
+                return (
+                    f"{self._name(event.application)} submitted by {submission.user} "
+                    f"to {event.queue}: {submission.name}"
+                )
+            case ApplicationRejected():
+                return (
+                    f"{self._name(event.application)} of {event.submission.user} rejected "
+                    f"({event.code}): {event.reason}"
+                )
+            case AttemptStarted():
+                waits = "" if event.runnable else ", which waits for a limit"
+                return f"{self._name(event.application)} begins attempt {event.attempt}{waits}"
+            case ApplicationAdmitted():
+                return f"{self._name(event.application)} may run now"
+            case ApplicationMoved():
+                return f"{self._name(event.application)} moved to {event.queue}"
+            case PriorityChanged():
+                return f"{self._name(event.application)} has priority {event.priority} now"
+            case ApplicationEnded():
+                words = f": {event.diagnostics}" if event.diagnostics else ""
+                return f"{self._name(event.application)} is {event.state}{words}"
+            case RequestRefused():
+                about = f" for {self._name(event.application)}" if event.application else ""
+                return f"refused{about} ({event.code}): {event.reason}"
+            case _:
+                return self._line_of_place(event)
+
+    def _line_of_place(self, event: Event) -> str:
+        match event:
+            case ContainerLaunched():
+                return f"{self._container(event.container)} launched"
+            case ContainerMarked():
+                return (
+                    f"{self._container(event.container)} will be preempted "
+                    f"for {self._name(event.beneficiary)}"
+                )
+            case ContainerCompleted():
+                words = f": {event.diagnostics}" if event.diagnostics else ""
+                return f"{self._container(event.container)} ended with {event.exit_code}{words}"
+            case ContainerReserved():
+                return f"node {event.node} is reserved for {self._name(event.application)}"
+            case NodeAdded() | NodeTotalChanged():
+                offer = self._state.types.mapping(event.total)
+                amounts = ", ".join(f"{name} {amount}" for name, amount in offer.items())
+                return f"node {event.node} offers {amounts}"
+            case NodeRemoved():
+                return f"node {event.node} is gone"
+            case QueueCreated():
+                return f"queue {event.queue} created"
+            case QueueRemoved():
+                return f"queue {event.queue} removed"
+            case ConfigurationLoaded():
+                return "configuration loaded"
+            case _:
+                return ""
+
+    def _name(self, application: ApplicationId) -> str:
+        return application_name(self._state.epoch_ms, application)
+
+    def _container(self, container: ContainerId) -> str:
+        return container_name(self._state.epoch_ms, container)

@@ -1,0 +1,197 @@
+"""Owns what became of every container: a bounded record, derived from events and from nothing else.
+
+The state forgets a container when it completes; tenants want to know for longer how it ended. This
+book is rebuilt from the journal at a start, and decides nothing.
+"""
+
+from collections.abc import Iterator
+
+from fairshare.journal.protocol import Journal
+from fairshare.model.events import (
+    ContainerAllocated,
+    ContainerCompleted,
+    ContainerLaunched,
+    ContainerRunning,
+    Event,
+    Record,
+)
+from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
+from fairshare.model.resources import Resource
+
+MAX_FINISHED = 100_000
+"""Finished containers that are remembered, over all applications; the oldest go first."""
+
+MAX_DIAGNOSTICS = 4_000
+"""Characters of a container's diagnostics that are kept; the end says more than the beginning."""
+
+
+class ContainerRecord:
+    """One container, from its allocation on. Instants are None while they lie in the future.
+
+    `group` and `task` are -1 for a container that runs no task of a group.
+    """
+
+    __slots__ = (
+        "allocated_ms",
+        "container",
+        "cpu_ms",
+        "diagnostics",
+        "exit_code",
+        "finished_ms",
+        "group",
+        "launched_ms",
+        "master",
+        "node",
+        "peak_memory_mb",
+        "resource",
+        "running_ms",
+        "task",
+    )
+
+    def __init__(self, event: ContainerAllocated) -> None:
+        self.container: ContainerId = event.container
+        self.node = event.node
+        self.resource: Resource = event.resource
+        self.master = event.master
+        self.allocated_ms = event.allocated_ms
+        self.launched_ms: int | None = None
+        self.running_ms: int | None = None
+        self.finished_ms: int | None = None
+        self.group = -1
+        self.task = -1
+        self.exit_code: int | None = None
+        self.diagnostics = ""
+        self.peak_memory_mb = 0
+        self.cpu_ms = 0
+
+    @property
+    def state(self) -> str:
+        """`ALLOCATED`, `RUNNING` (an engine has said so) or `COMPLETE`."""
+        if self.finished_ms is not None:
+            return "COMPLETE"
+        return "ALLOCATED" if self.running_ms is None else "RUNNING"
+
+
+class TaskRecord:
+    """What one task has gone through: how many containers, and the last of them."""
+
+    __slots__ = ("attempts", "last")
+
+    def __init__(self) -> None:
+        self.attempts = 0
+        self.last: ContainerRecord | None = None
+
+
+class ApplicationHistory:
+    """The containers of one application in the order of their allocation, and its tasks."""
+
+    __slots__ = ("containers", "tasks")
+
+    def __init__(self) -> None:
+        self.containers: dict[ContainerId, ContainerRecord] = {}
+        self.tasks: dict[tuple[int, int], TaskRecord] = {}
+
+
+class ContainerHistory:
+    """All live containers, and the last `limit` finished ones."""
+
+    def __init__(self, limit: int = MAX_FINISHED) -> None:
+        self.limit = limit
+        self._applications: dict[ApplicationId, ApplicationHistory] = {}
+        self._finished: dict[ContainerId, None] = {}  # the oldest first
+        self._forgotten: list[ApplicationId] = []
+
+    def observe(self, now_ms: int, event: Event) -> None:
+        """Take notice of one event, in the order of the journal."""
+        match event:
+            case ContainerAllocated():
+                history = self._applications.setdefault(event.application, ApplicationHistory())
+                history.containers[event.container] = ContainerRecord(event)
+            case ContainerLaunched():
+                self._launched(now_ms, event)
+            case ContainerRunning():
+                record = self.container(event.container)
+                if record is not None:
+                    record.running_ms = now_ms
+            case ContainerCompleted():
+                self._completed(now_ms, event)
+            case _:
+                pass
+
+    def _launched(self, now_ms: int, event: ContainerLaunched) -> None:
+        record = self.container(event.container)
+        if record is None:
+            return
+        record.launched_ms = now_ms
+        record.group, record.task = event.group, event.task
+        if event.group >= 0:
+            tasks = self._applications[application_of(event.container)].tasks
+            task = tasks.setdefault((event.group, event.task), TaskRecord())
+            task.attempts += 1
+            task.last = record
+
+    def _completed(self, now_ms: int, event: ContainerCompleted) -> None:
+        record = self.container(event.container)
+        if record is None:
+            return
+        record.finished_ms = now_ms
+        record.exit_code = event.exit_code
+        record.diagnostics = event.diagnostics[-MAX_DIAGNOSTICS:]
+        record.peak_memory_mb = event.peak_memory_mb
+        record.cpu_ms = event.cpu_ms
+        self._finished[event.container] = None
+        if len(self._finished) > self.limit:
+            self._forget(next(iter(self._finished)))
+
+    def _forget(self, container: ContainerId) -> None:
+        del self._finished[container]
+        application = application_of(container)
+        history = self._applications[application]
+        record = history.containers.pop(container)
+        task = history.tasks.get((record.group, record.task))
+        if task is not None and task.last is record:
+            del history.tasks[(record.group, record.task)]
+        if not history.containers:
+            del self._applications[application]
+            self._forgotten.append(application)
+
+    def container(self, container: ContainerId) -> ContainerRecord | None:
+        """One container, or None if it never was, or is forgotten."""
+        history = self._applications.get(application_of(container))
+        return history.containers.get(container) if history else None
+
+    def application(self, application: ApplicationId) -> ApplicationHistory:
+        """The containers and tasks of one application; empty if nothing is known."""
+        return self._applications.get(application) or ApplicationHistory()
+
+    def take_forgotten(self) -> list[ApplicationId]:
+        """The applications of which nothing is known any more, since the last call."""
+        forgotten, self._forgotten = self._forgotten, []
+        return forgotten
+
+
+class HistoricJournal:
+    """A journal whose records are shown to a history as they are read."""
+
+    def __init__(self, journal: Journal, history: ContainerHistory) -> None:
+        self._journal = journal
+        self._history = history
+
+    def append(self, record: Record) -> None:
+        """As the journal does."""
+        self._journal.append(record)
+
+    def commit(self) -> None:
+        """As the journal does."""
+        self._journal.commit()
+
+    def records(self) -> Iterator[Record]:
+        """All records; each of them has been observed when the next one is asked for."""
+        for record in self._journal.records():
+            yield record
+            for event in record.events:
+                self._history.observe(record.now_ms, event)
+
+    def close(self) -> None:
+        """As the journal does."""
+        self._journal.close()

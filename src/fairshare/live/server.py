@@ -1,0 +1,260 @@
+"""Owns a whole server but its web pages: state directory, journal, engine, runtime, service.
+
+Puts them together at the start, brings the state up to what the engine has, and takes them apart at
+the end. Knows neither HTTP nor the command line.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+from fairshare.engines.local.adoption import read_outcome
+from fairshare.engines.local.directories import ContainerDirectory
+from fairshare.engines.local.engine import LocalEngine
+from fairshare.engines.protocol import Engine
+from fairshare.errors import ConfigurationError, EngineError
+from fairshare.journal.sqlite import SqliteJournal
+from fairshare.live.event_log import EventLog, close_log, open_log
+from fairshare.live.history import ContainerHistory, HistoricJournal
+from fairshare.live.service import Service
+from fairshare.live.settings import LiveSettings
+from fairshare.live.state_directory import open_state_directory
+from fairshare.live.tokens import DriverTokens
+from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.applications import Application
+from fairshare.model.events import ExitCode, Record, RequestRefused
+from fairshare.model.identifiers import (
+    ApplicationId,
+    ContainerId,
+    application_name,
+    application_of,
+    container_name,
+)
+from fairshare.model.inputs import ContainerExited, Input, LoadConfiguration
+from fairshare.runtime.clock import WallClock
+from fairshare.runtime.reconciliation import reconcile
+from fairshare.runtime.runtime import Runtime
+from fairshare.schedulers.registry import SCHEDULERS
+
+STOPPED = "The server was stopped, and the container with it."
+
+_log = logging.getLogger("fairshare.server")
+
+
+class FilingEngine(Engine, Protocol):
+    """An engine whose containers leave files on this machine."""
+
+    def files(self, application_name: str, container_name: str) -> ContainerDirectory:
+        """Where the logs, the result and the exit of a container are, if it has any."""
+
+    def prune(self, application_name: str) -> None:
+        """Delete the files of an application that has finished; raises EngineError."""
+
+
+EngineMaker = Callable[[LiveSettings, Path], FilingEngine]
+
+
+def local_engine(settings: LiveSettings, state_directory: Path) -> FilingEngine:
+    """The engine that runs containers on this machine. Sizes are told it for all nodes together."""
+    memory_mb, vcores, nodes = settings.memory_mb, settings.vcores, settings.nodes
+    return LocalEngine(
+        state_directory,
+        nodes=nodes,
+        memory_mb=None if memory_mb is None else memory_mb * nodes,
+        vcores=None if vcores is None else vcores * nodes,
+    )
+
+
+class LiveServer:
+    """One server of one state directory, which nobody else can use until `close`.
+
+    Made, started and closed in one event loop. Raises FairshareError with what to do when the
+    directory is in use, belongs to another scheduler, or cannot be written.
+    """
+
+    def __init__(self, settings: LiveSettings, make_engine: EngineMaker = local_engine) -> None:
+        self.settings = settings
+        self.scheduler_name = settings.scheduler
+        self.engine_name = "local"
+        self.stop_containers = settings.stop_containers
+        self.stop_requested = asyncio.Event()
+        self.url = ""
+        self._started = False
+        self.directory = open_state_directory(settings.state_directory)
+        with contextlib.ExitStack() as opened:
+            self._journal = SqliteJournal(self.directory.path)
+            opened.callback(self._journal.close)
+            handlers = open_log(self.directory.log)
+            opened.callback(close_log, handlers)
+            clock = WallClock()
+            self.started_ms = clock.now_ms()
+            self._identity = self.directory.claim(
+                settings.scheduler, settings.types.names, self.started_ms
+            )
+            self.tokens = DriverTokens(self.directory.secret())
+            self.engine = make_engine(settings, self.directory.path)
+            self._history = ContainerHistory()
+            self._runtime = self._recovered_runtime()
+            self.service = Service(
+                self._runtime, WallClock(self._runtime.position.now_ms), self._history
+            )
+            self._opened = opened.pop_all()
+
+    def _recovered_runtime(self) -> Runtime:
+        scheduler = SCHEDULERS[self.settings.scheduler](self.settings.types)
+        manager = ResourceManager(scheduler)
+        self._event_log = EventLog(manager.state)
+        runtime = Runtime(
+            manager,
+            self._journal,
+            self.engine,
+            observers=(self._observe,),
+            extra_environment=self._environment,
+            beat_interval_ms=self.settings.heartbeat_interval_ms,
+        )
+        position = runtime.recover(HistoricJournal(self._journal, self._history))
+        if position.sequence:
+            _log.info("recovered %d records", position.sequence)
+        return runtime
+
+    # While it runs.
+
+    def request_stop(self, stop_containers: bool | None = None) -> None:
+        """Ask whoever runs the server to end it; None leaves to the settings what happens to
+        containers."""
+        if stop_containers is not None:
+            self.stop_containers = stop_containers
+        self.stop_requested.set()
+
+    def container_directory(self, container: ContainerId) -> ContainerDirectory:
+        """Where the files of a container are, if it has any."""
+        epoch_ms = self._identity.epoch_ms
+        return self.engine.files(
+            application_name(epoch_ms, application_of(container)),
+            container_name(epoch_ms, container),
+        )
+
+    def _environment(self, application: Application, master: bool) -> dict[str, str]:
+        """What a container is told of the server; the driver alone gets a token."""
+        told = {"FAIRSHARE_URL": self.url}
+        if master and application.submission.driver is not None:
+            told["FAIRSHARE_TOKEN"] = self.tokens.issue(application.id, application.attempt)
+        return told
+
+    def _observe(self, record: Record) -> None:
+        for event in record.events:
+            self._history.observe(record.now_ms, event)
+        self._event_log.write(record.events)
+        for application in self._history.take_forgotten():
+            self._prune(application)
+
+    def _prune(self, application: ApplicationId) -> None:
+        """Nobody can ask for the containers of this application any more: their files go too."""
+        if not self.service.state.applications[application].over:
+            return
+        name = application_name(self._identity.epoch_ms, application)
+
+        def delete() -> None:
+            try:
+                self.engine.prune(name)
+            except (EngineError, OSError) as error:
+                _log.warning("the files of %s stay: %s", name, error)
+
+        asyncio.get_running_loop().run_in_executor(None, delete)
+
+    # The start.
+
+    async def start(self, url: str) -> None:
+        """Take over what runs, let nodes join, and begin to schedule. `url` is told to drivers.
+
+        Raises ConfigurationError if the scheduler refuses its settings, EngineError if the engine
+        cannot work.
+        """
+        self.url = url
+        self._journal.announce(url)
+        self._load_configuration()
+        self.engine.start(self.service.report)
+        # What runs is asked for before the reports so far are taken in: a container that ends in
+        # between is then in both, and one that is in neither never ran.
+        running = self.engine.running()
+        await asyncio.sleep(0)
+        self.service.record(self._unreported_exits(running))
+        findings = reconcile(self.service.state, self.engine.nodes(), running)
+        self.service.record(findings.inputs)
+        for container in findings.stops:
+            self.engine.stop(container)
+        self._warn_of_limits()
+        self.directory.publish_url(url)
+        self.service.start()
+        self._started = True
+        _log.info("listening on %s", url)
+
+    def _load_configuration(self) -> None:
+        load = LoadConfiguration(self.settings.scheduler_settings, self._identity.epoch_ms)
+        for event in self.service.record([load]):
+            if isinstance(event, RequestRefused):
+                raise ConfigurationError(
+                    [f"the {self.scheduler_name} scheduler refuses its settings: {event.reason}"]
+                )
+
+    def _unreported_exits(self, running: frozenset[ContainerId]) -> Iterator[Input]:
+        """Exits that the engine told an earlier server which then died before recording them."""
+        for container in self._launched():
+            if container in running:
+                continue
+            outcome = read_outcome(self.container_directory(container))
+            if outcome is not None:
+                yield ContainerExited(
+                    container,
+                    outcome.exit_code,
+                    outcome.diagnostics,
+                    outcome.peak_memory_mb,
+                    outcome.cpu_ms,
+                )
+
+    def _launched(self) -> list[ContainerId]:
+        """All live containers that were told what to run."""
+        applications = self.service.state.applications.values()
+        return [container for application in applications for container in application.launched]
+
+    def _warn_of_limits(self) -> None:
+        """Say what is not in force on this machine; never let it be thought to be."""
+        attributes = next((offer.attributes for offer in self.engine.nodes()), {})
+        note = attributes.get("limits-note")
+        because = f" ({note})" if note else ""
+        if attributes.get("memory-limit") == "off":
+            _log.warning("memory is counted, but no container is held to what it was granted")
+        if attributes.get("cpu-limit") == "nice":
+            _log.warning("CPU is not divided by vcores: containers only have priorities%s", because)
+
+    # The end.
+
+    async def end(self) -> None:
+        """Feed no more, and end or leave the containers as `stop_containers` says.
+
+        After a failure they are always left: the next server takes them over. Raises EngineError
+        if some process cannot be ended. The views can still be looked at. Twice is no error.
+        """
+        await self.service.stop()
+        started, self._started = self._started, False
+        if started and self.stop_containers and self.service.failure is None:
+            # Recorded first, and not as the containers' own failure: their tasks will wait again.
+            self.service.record(
+                [ContainerExited(one, ExitCode.ABORTED, STOPPED) for one in self._launched()]
+            )
+            await asyncio.to_thread(self.engine.close, stop_containers=True)
+            self.directory.withdraw_url()
+        else:
+            await asyncio.to_thread(self.engine.close, stop_containers=False)
+        self._journal.close()
+
+    async def close(self) -> None:
+        """`end`, and let go of everything, however that went."""
+        try:
+            await self.end()
+            _log.info("stopped")
+        finally:
+            self._opened.close()

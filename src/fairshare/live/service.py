@@ -1,0 +1,219 @@
+"""Owns the only writer of a running cluster, and wakes it when there is something to do.
+
+Callers and the engine put inputs into the inbox. The writer takes all that wait, has the runtime
+decide and record them in one commit, and only then answers. In between it sleeps: until something
+arrives, or until the runtime's deadline. Everything here runs in one event loop, so that readers,
+who come between two batches, see one whole state without a lock; a commit takes about as long as
+the disk needs, and is what the callers of a batch wait for anyway.
+
+Must not know what an input means, nor who shows the views.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections import deque
+from collections.abc import Iterable
+
+from fairshare.errors import InputError
+from fairshare.live.history import ContainerHistory
+from fairshare.live.views import Views
+from fairshare.model.events import Event, RequestRefused
+from fairshare.model.identifiers import ContainerId, application_of
+from fairshare.model.inputs import Input
+from fairshare.runtime.clock import Clock
+from fairshare.runtime.runtime import Runtime
+from fairshare.schedulers.protocol import State
+
+MAX_WAITING = 10_000
+"""Inputs that may wait before calls are refused; reports of the engine never are."""
+
+MAX_BATCH = 1_000
+"""Inputs of one commit: readers wait for a whole batch."""
+
+MAX_SLEEP_MS = 3_600_000
+MAX_RETREAT_MS = 1_000
+
+_log = logging.getLogger("fairshare.service")
+
+Answer = asyncio.Future[tuple[Event, ...]]
+
+
+class Service:
+    """Feeds one runtime, and answers those who wait.
+
+    Made, started and asked in one event loop; `report` alone may be called from any thread. After
+    a failure (`failure`) nothing is fed any more: the state may be ahead of the journal.
+    """
+
+    def __init__(self, runtime: Runtime, clock: Clock, history: ContainerHistory) -> None:
+        self.failure: Exception | None = None
+        self.ended = asyncio.Event()
+        self._runtime = runtime
+        self._clock = clock
+        self._history = history
+        self._loop = asyncio.get_running_loop()
+        self._inbox: deque[tuple[Input, Answer | None]] = deque()
+        self._wake = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._writer: asyncio.Task[None] | None = None
+        self._stopping = False
+        self._vain_wakes = 0
+        self._views: Views | None = None
+
+    # For readers.
+
+    @property
+    def state(self) -> State:
+        """The cluster as it stands: for looking at, and not to be kept across an `await`."""
+        return self._runtime.manager.state
+
+    @property
+    def version(self) -> int:
+        """The number of the last record; another one means that something is different."""
+        return self._runtime.position.sequence
+
+    @property
+    def views(self) -> Views:
+        """What there is to see of this version."""
+        if self._views is None or self._views.version != self.version:
+            self._views = Views(self._runtime.manager.scheduler, self._history, self.version)
+        return self._views
+
+    def now_ms(self) -> int:
+        """The instant."""
+        return self._clock.now_ms()
+
+    async def changed(self, since: int, timeout_s: float) -> int:
+        """The version, as soon as it is not `since`, or when time is up or the server stops."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                while self.version == since and not self._stopping and not self.ended.is_set():
+                    await self._changed.wait()
+        return self.version
+
+    def is_over(self, container: ContainerId) -> bool:
+        """Whether a container has ended, or never was."""
+        application = self.state.applications.get(application_of(container))
+        return application is None or container not in application.containers
+
+    # For writers.
+
+    async def ask(self, wish: Input) -> tuple[Event, ...]:
+        """Feed one input; returns its events once they are recorded.
+
+        Raises InputError with the code of the refusal, `busy` or `stopping`.
+        """
+        if self._stopping or self._writer is None or self._writer.done():
+            raise InputError("stopping", "the server is stopping: try again when it is back")
+        if len(self._inbox) >= MAX_WAITING:
+            raise InputError(
+                "busy", f"{MAX_WAITING} calls are waiting already: try again in a moment"
+            )
+        answer: Answer = self._loop.create_future()
+        self._inbox.append((wish, answer))
+        self._wake.set()
+        events = await answer
+        for event in events:
+            if isinstance(event, RequestRefused):
+                raise InputError(event.code, event.reason)
+        return events
+
+    def report(self, observation: Input) -> None:
+        """Put what an engine observed into the inbox; from any thread, returns at once."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the next server will see it
+            self._loop.call_soon_threadsafe(self._reported, observation)
+
+    def _reported(self, observation: Input) -> None:
+        self._inbox.append((observation, None))
+        self._wake.set()
+
+    # The writer.
+
+    def record(self, inputs: Iterable[Input]) -> list[Event]:
+        """Feed what waits and then `inputs`, and grant nothing; returns all events.
+
+        For the start and the end only, while the writer does not run. Raises JournalError.
+        """
+        waiting = [given for given, _ in self._inbox]
+        self._inbox.clear()
+        steps = self._runtime.feed(self._clock.now_ms(), [*waiting, *inputs])
+        return [event for _, events in steps for event in events]
+
+    def start(self) -> None:
+        """Begin to feed."""
+        self._writer = self._loop.create_task(self._write(), name="fairshare-writer")
+
+    async def stop(self) -> None:
+        """Feed what waits, then feed no more."""
+        self._stopping = True
+        self._wake.set()
+        self._changed.set()
+        if self._writer is not None:
+            await self._writer
+
+    async def _write(self) -> None:
+        try:
+            while await self._something_to_do():
+                self._feed_batch()
+        except Exception as error:
+            # The state in memory may be ahead of the journal, or contradict itself: going on would
+            # make it worse. The containers live on, and the next server takes them over.
+            self.failure = error
+            _log.critical("the server must stop", exc_info=error)
+        finally:
+            self._refuse_the_rest()
+            self.ended.set()
+            self._changed.set()
+
+    async def _something_to_do(self) -> bool:
+        """Wait for work or a deadline; False when there is none and the service stops."""
+        if self._inbox:
+            await asyncio.sleep(0)  # whoever is ready joins this batch, and answers go out
+            return True
+        while not self._stopping:
+            delay_s = self._delay_ms() / 1_000
+            self._wake.clear()
+            try:
+                async with asyncio.timeout(delay_s):
+                    await self._wake.wait()
+            except TimeoutError:
+                if delay_s < MAX_SLEEP_MS / 1_000:
+                    return True
+            if self._inbox:
+                return True
+        return bool(self._inbox)
+
+    def _delay_ms(self) -> int:
+        deadline_ms = self._runtime.next_deadline_ms()
+        if deadline_ms is None:
+            return MAX_SLEEP_MS
+        delay_ms = max(0, deadline_ms - self._clock.now_ms())
+        if self._vain_wakes:
+            # A deadline that comes back though nothing came of it must not keep the machine busy.
+            delay_ms = max(delay_ms, min(2**self._vain_wakes, MAX_RETREAT_MS))
+        return min(delay_ms, MAX_SLEEP_MS)
+
+    def _feed_batch(self) -> None:
+        batch = [self._inbox.popleft() for _ in range(min(len(self._inbox), MAX_BATCH))]
+        before = self.version
+        try:
+            steps = self._runtime.turn(self._clock.now_ms(), [given for given, _ in batch])
+        except Exception:
+            self._inbox.extendleft(reversed(batch))
+            raise
+        for (_, answer), (_, events) in zip(batch, steps, strict=False):
+            if answer is not None and not answer.done():
+                answer.set_result(events)
+        if self.version != before:
+            self._changed.set()
+            self._changed.clear()
+        self._vain_wakes = 0 if batch or self.version != before else min(self._vain_wakes + 1, 16)
+
+    def _refuse_the_rest(self) -> None:
+        for _, answer in self._inbox:
+            if answer is not None and not answer.done():
+                answer.set_exception(
+                    InputError("stopping", "the server had to stop: nothing was recorded")
+                )
+        self._inbox.clear()

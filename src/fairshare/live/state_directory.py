@@ -1,0 +1,178 @@
+"""Owns the folder in which a server keeps what must outlive it, and the small files in there.
+
+    cluster.json   whose state this is: scheduler, resource types, epoch
+    secret         random bytes that the drivers' tokens are made with (0600)
+    url            where the server listens; there only while it does
+    server.log     the log
+
+The journal and the containers' folders stand beside them; their own rooms write those. The folder
+is for its owner alone (0700). What it holds must not be read as instructions by anything else.
+"""
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from fairshare.errors import ConfigurationError, FairshareError
+from fairshare.live.tokens import SECRET_BYTES
+
+DEFAULT_STATE_DIRECTORY = Path("~/.local/state/fairshare")
+
+_OWN_FILES = frozenset({"cluster.json", "lock", "secret", "url", "server.log"})
+
+
+class ClusterIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a journal's records mean: which scheduler decided, and what its vectors count.
+
+    `epoch_ms` stands in the names of all applications and containers.
+    """
+
+    scheduler: str
+    resource_types: tuple[str, ...]
+    epoch_ms: int
+
+
+class StateDirectory:
+    """A folder that exists and is ours alone; made by `open_state_directory`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def log(self) -> Path:
+        """The server's log."""
+        return self.path / "server.log"
+
+    def secret(self) -> bytes:
+        """The secret of the drivers' tokens; made at the first call, the same ever after."""
+        path = self.path / "secret"
+        try:
+            found = path.read_bytes()
+        except FileNotFoundError:
+            found = secrets.token_bytes(SECRET_BYTES)
+            write_file(path, found)
+            return found
+        except OSError as error:
+            raise FairshareError(f"cannot read {path}: {error.strerror}") from error
+        if len(found) < SECRET_BYTES:
+            raise FairshareError(
+                f"{path} holds {len(found)} bytes of {SECRET_BYTES}: it is damaged. Delete it; "
+                "drivers that run now will have to be started again"
+            )
+        return found
+
+    def identity(self) -> ClusterIdentity | None:
+        """Whose state this is; None in a new folder."""
+        path = self.path / "cluster.json"
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=ClusterIdentity)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise FairshareError(f"cannot read {path}: {error.strerror}") from error
+        except msgspec.DecodeError as error:
+            raise FairshareError(
+                f"{path} is damaged ({error}). Choose another folder with --state, or mend the "
+                "file: it says scheduler, resource_types and epoch_ms"
+            ) from error
+
+    def claim(self, scheduler: str, resource_types: Iterable[str], now_ms: int) -> ClusterIdentity:
+        """The identity of this state; a new folder gets one with the epoch `now_ms`.
+
+        Raises ConfigurationError if the state belongs to another scheduler or to other resource
+        types: its records would mean something else.
+        """
+        wanted = ClusterIdentity(scheduler, tuple(resource_types), now_ms)
+        found = self.identity()
+        if found is None:
+            write_file(self.path / "cluster.json", msgspec.json.encode(wanted) + b"\n")
+            return wanted
+        advice = "choose another folder with --state, or go back to that configuration"
+        problems = []
+        if found.scheduler != wanted.scheduler:
+            problems.append(
+                f"{self.path}: this state belongs to the {found.scheduler} scheduler, and the "
+                f"configuration asks for {wanted.scheduler}; {advice}"
+            )
+        if found.resource_types != wanted.resource_types:
+            problems.append(
+                f"{self.path}: this state counts the resource types "
+                f"{', '.join(found.resource_types)}, and the configuration has "
+                f"{', '.join(wanted.resource_types)}; {advice}"
+            )
+        if problems:
+            raise ConfigurationError(problems)
+        return found
+
+    def url(self) -> str | None:
+        """Where the last server of this state listened, as far as it is written down."""
+        try:
+            return (self.path / "url").read_text().strip() or None
+        except OSError:
+            return None
+
+    def publish_url(self, url: str) -> None:
+        """Write down where the server listens, for clients of the same user."""
+        write_file(self.path / "url", url.encode() + b"\n")
+
+    def withdraw_url(self) -> None:
+        """Nobody listens any more; a file that is not there is no error."""
+        with contextlib.suppress(OSError):
+            (self.path / "url").unlink()
+
+
+def open_state_directory(path: Path) -> StateDirectory:
+    """Make the folder if need be (0700), and see that it is ours.
+
+    Raises FairshareError if it cannot be made, belongs to another user, or holds other things.
+    """
+    path = path.expanduser().absolute()
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = path.stat()
+        names = {entry.name for entry in path.iterdir()}
+    except OSError as error:
+        raise FairshareError(
+            f"cannot use {path} as the state directory: {error.strerror or error}; "
+            "choose another folder with --state"
+        ) from error
+    if found.st_uid != os.geteuid():
+        raise FairshareError(
+            f"the state directory {path} belongs to user {found.st_uid}, and this server runs as "
+            f"{os.geteuid()}; choose another folder with --state"
+        )
+    if names and not names & _OWN_FILES:
+        raise FairshareError(
+            f"{path} is not a state directory of fairshare: it holds {min(names)}; name an empty "
+            "or a new folder with --state"
+        )
+    if stat.S_IMODE(found.st_mode) != 0o700:
+        # What tenants ran, their output and the secret are in there.
+        path.chmod(0o700)
+    return StateDirectory(path)
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Put a small file (0600) in place at once: a reader sees the old or the new one, whole.
+
+    Raises FairshareError with the path and the reason, such as a full disk.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(draft, "wb", opener=_private) as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise FairshareError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

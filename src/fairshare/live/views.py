@@ -1,0 +1,254 @@
+"""Owns what readers see of the running cluster: frozen, of one instant, computed when asked for.
+
+`Views` belongs to one version of the state; what is expensive is computed once for each version,
+and only if somebody looks. A reader takes those of the present version and does not keep them
+across an `await`. Knows nothing of HTTP and changes nothing.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import cached_property
+
+import msgspec
+
+from fairshare.live.history import ContainerHistory, ContainerRecord
+from fairshare.model.applications import Application
+from fairshare.model.events import ApplicationState
+from fairshare.model.identifiers import ApplicationId, application_name, container_name
+from fairshare.model.resources import Resource, subtract
+from fairshare.model.tasks import GroupProgress, TaskState
+from fairshare.schedulers.protocol import Scheduler
+from fairshare.schedulers.views import ApplicationView, QueueView
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How many tasks stand where; the four parts add up to `total`."""
+
+    total: int
+    succeeded: int
+    running: int
+    waiting: int
+    failed: int
+
+
+class GroupView(msgspec.Struct, frozen=True):
+    """One group of tasks; the four parts add up to `count`."""
+
+    name: str
+    count: int
+    succeeded: int
+    running: int
+    waiting: int
+    failed: int
+
+
+class TaskView(msgspec.Struct, frozen=True):
+    """One task. `container` is that of its last attempt; what is not known any more is None."""
+
+    group: str
+    index: int
+    state: TaskState
+    attempts: int
+    container: str | None
+    exit_code: int | None
+    diagnostics: str
+
+
+class ContainerView(msgspec.Struct, frozen=True):
+    """One container, alive or over; `group` and `task` say which task it runs, if it runs one."""
+
+    id: str
+    node: str
+    resources: Resource
+    state: str
+    group: str | None
+    task: int | None
+    exit_code: int | None
+    diagnostics: str
+    peak_memory_mb: int
+    cpu_ms: int
+    allocated_ms: int
+    finished_ms: int | None
+    master: bool
+
+
+class NodeView(msgspec.Struct, frozen=True):
+    """One node. `reserved_for` is the application that it is kept free for."""
+
+    name: str
+    rack: str
+    total: Resource
+    used: Resource
+    available: Resource
+    containers: int
+    reserved_for: str | None
+    attributes: dict[str, str]
+
+
+class ClusterView(msgspec.Struct, frozen=True):
+    """The cluster as a whole; `applications` counts those that are known, by state."""
+
+    total: Resource
+    used: Resource
+    available: Resource
+    pending: Resource
+    nodes: int
+    containers: int
+    applications: dict[str, int]
+
+
+class Views:
+    """What there is to see at one version."""
+
+    def __init__(self, scheduler: Scheduler, history: ContainerHistory, version: int) -> None:
+        self.version = version
+        self._scheduler = scheduler
+        self._state = scheduler.state
+        self._history = history
+        self._applications: dict[ApplicationId, ApplicationView] = {}
+
+    @cached_property
+    def cluster(self) -> ClusterView:
+        """The cluster as a whole."""
+        state = self._state
+        counts = Counter(a.state.value for a in state.applications.values())
+        pending = self.queues[0].pending if self.queues else state.none
+        return ClusterView(
+            total=state.total,
+            used=state.used,
+            available=subtract(state.total, state.used),
+            pending=pending,
+            nodes=len(state.nodes),
+            containers=sum(len(node.containers) for node in state.nodes.values()),
+            applications={each.value: counts[each.value] for each in ApplicationState},
+        )
+
+    @cached_property
+    def queues(self) -> tuple[QueueView, ...]:
+        """All queues, root first."""
+        return tuple(self._scheduler.queue_views())
+
+    @cached_property
+    def nodes(self) -> tuple[NodeView, ...]:
+        """All nodes in the order in which they joined."""
+        state = self._state
+        return tuple(
+            NodeView(
+                name=node.name,
+                rack=node.rack,
+                total=node.total,
+                used=node.used,
+                available=node.available,
+                containers=len(node.containers),
+                reserved_for=(
+                    application_name(state.epoch_ms, node.reservation.application)
+                    if node.reservation
+                    else None
+                ),
+                attributes=node.attributes,
+            )
+            for node in state.nodes.values()
+        )
+
+    def applications(self) -> Iterator[Application]:
+        """All applications that are known, the newest first."""
+        known = self._state.applications
+        return (known[number] for number in reversed(known))
+
+    def application(self, number: ApplicationId) -> ApplicationView:
+        """One application; raises KeyError."""
+        view = self._applications.get(number)
+        if view is None:
+            view = self._applications[number] = self._scheduler.application_view(number)
+        return view
+
+    def groups(self, application: Application) -> tuple[GroupView, ...]:
+        """The groups of tasks of one application in the order of their submission."""
+        return tuple(group_view(progress) for progress in application.tasks.groups)
+
+    def tasks(self, application: Application) -> Iterator[TaskView]:
+        """The tasks of one application, by group and index."""
+        history = self._history.application(application.id)
+        for number, progress in enumerate(application.tasks.groups):
+            for index in range(progress.spec.count):
+                record = history.tasks.get((number, index))
+                last = record.last if record else None
+                container = progress.results.get(index) or progress.running.get(index)
+                if container is None and last is not None:
+                    container = last.container
+                yield TaskView(
+                    group=progress.spec.name,
+                    index=index,
+                    state=progress.state(index),
+                    attempts=record.attempts if record else int(container is not None),
+                    container=(
+                        None
+                        if container is None
+                        else container_name(self._state.epoch_ms, container)
+                    ),
+                    exit_code=last.exit_code if last else None,
+                    diagnostics=last.diagnostics if last else "",
+                )
+
+    def containers(self, application: Application) -> Iterator[ContainerView]:
+        """The containers of one application in the order of their allocation, ended ones too."""
+        for record in self._history.application(application.id).containers.values():
+            yield self._container(application, record)
+
+    def live_containers(self, application: Application) -> Iterator[ContainerView]:
+        """Those that have not ended."""
+        for container in application.containers:
+            record = self._history.container(container)
+            if record is not None:
+                yield self._container(application, record)
+
+    def _container(self, application: Application, record: ContainerRecord) -> ContainerView:
+        group = application.tasks.groups[record.group].spec.name if record.group >= 0 else None
+        return ContainerView(
+            id=container_name(self._state.epoch_ms, record.container),
+            node=record.node,
+            resources=record.resource,
+            state=record.state,
+            group=group,
+            task=record.task if record.group >= 0 else None,
+            exit_code=record.exit_code,
+            diagnostics=record.diagnostics,
+            peak_memory_mb=record.peak_memory_mb,
+            cpu_ms=record.cpu_ms,
+            allocated_ms=record.allocated_ms,
+            finished_ms=record.finished_ms,
+            master=record.master,
+        )
+
+
+def group_view(progress: GroupProgress) -> GroupView:
+    """How the tasks of one group stand."""
+    limit = progress.spec.max_attempts
+    failed = sum(1 for failures in progress.failed.values() if failures >= limit)
+    succeeded, running = progress.succeeded, len(progress.running)
+    return GroupView(
+        name=progress.spec.name,
+        count=progress.spec.count,
+        succeeded=succeeded,
+        running=running,
+        waiting=progress.spec.count - succeeded - running - failed,
+        failed=failed,
+    )
+
+
+def progress_of(groups: tuple[GroupView, ...]) -> Progress:
+    """The sum over all groups of an application."""
+    return Progress(
+        total=sum(group.count for group in groups),
+        succeeded=sum(group.succeeded for group in groups),
+        running=sum(group.running for group in groups),
+        waiting=sum(group.waiting for group in groups),
+        failed=sum(group.failed for group in groups),
+    )
+
+
+def kind_of(application: Application) -> str:
+    """`tasks`, `driver` or `unmanaged`: who is its master."""
+    if application.submission.tasks:
+        return "tasks"
+    return "driver" if application.submission.driver is not None else "unmanaged"

@@ -1,0 +1,204 @@
+"""Owns the lives of applications: attempts, what they ask for, and what follows from an end.
+
+The steps in the life of an application, each called by `resource_manager.py`; they decide by
+`step.emit` alone.
+"""
+
+from collections.abc import Sequence
+
+from fairshare.manager import groups
+from fairshare.manager.requests import entries
+from fairshare.model.applications import Application
+from fairshare.model.events import (
+    ApplicationEnded,
+    ApplicationState,
+    AsksChanged,
+    ContainerAllocated,
+    ContainerCompleted,
+    ContainerLaunched,
+    ExitCode,
+    MasterStarted,
+    RequestRefused,
+)
+from fairshare.model.identifiers import ContainerId, application_of, attempt_of
+from fairshare.model.nodes import Node
+from fairshare.model.tasks import GROUP_REQUESTS, is_own_failure
+from fairshare.model.work import ContainerRequest
+from fairshare.schedulers.protocol import EndsInOrder, Refusal, Scheduler, State, Step
+
+MASTER_PRIORITY = 0
+"""The request priority of a master's own container, as in Hadoop."""
+
+ENDED = "Container killed: its application has ended"
+
+
+class Lives:
+    """The lives of all applications of one scheduler."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self.scheduler = scheduler
+
+    @property
+    def state(self) -> State:
+        """The cluster."""
+        return self.scheduler.state
+
+    def start_attempt(self, step: Step, application: Application) -> None:
+        """The first attempt, or the next one: ask for its master, or be live at once."""
+        self.scheduler.start_attempt(step, application, application.attempt + 1)
+        master = application.submission.master
+        if master is not None:
+            self._enter(step, application, [ContainerRequest(1, master, MASTER_PRIORITY)])
+        else:
+            self.go_live(step, application)
+
+    def go_live(self, step: Step, application: Application) -> None:
+        """The master runs: what the submission asked for becomes live."""
+        step.emit(MasterStarted(application.id))
+        requests = application.submission.requests
+        if requests:
+            try:
+                self.ask(step, application, requests)
+            except Refusal as refusal:
+                step.emit(RequestRefused(application.id, refusal.code, refusal.reason))
+        self.ask_for_groups(step, application)
+
+    def ask_for_groups(self, step: Step, application: Application) -> None:
+        """Ask for containers for the groups whose turn has come."""
+        if application.tasks.groups:
+            self._enter(step, application, groups.due_requests(application))
+
+    def ask(
+        self, step: Step, application: Application, requests: tuple[ContainerRequest, ...]
+    ) -> None:
+        """More containers, or fewer; raises Refusal, and then nothing of it is taken over."""
+        self.scheduler.validate(step, application.queue, [r.resource for r in requests])
+        self._enter(step, application, list(requests))
+
+    def _enter(
+        self, step: Step, application: Application, requests: list[ContainerRequest]
+    ) -> None:
+        if not requests:
+            return
+        queue = application.queue
+        found = entries(
+            application,
+            requests,
+            self.state.nodes,
+            lambda resource: self.scheduler.normalise(step, queue, resource),
+        )
+        step.emit(AsksChanged(application.id, found))
+
+    def in_order_of_end(self, holder: Application | Node) -> Sequence[ContainerId]:
+        """Containers that all end now, the oldest first unless the scheduler has another order."""
+        scheduler = self.scheduler
+        if isinstance(scheduler, EndsInOrder):
+            return scheduler.in_order_of_end(holder)
+        return tuple(holder.containers)
+
+    def end(
+        self, step: Step, application: Application, state: ApplicationState, diagnostics: str
+    ) -> None:
+        """An application is over, and its containers with it."""
+        if application.active:
+            containers = list(self.in_order_of_end(application))
+            if state != ApplicationState.KILLED and application.master in containers:
+                # A master that is done exits by itself, before the others are stopped.
+                containers.sort(key=lambda container: container != application.master)
+            for container in containers:
+                step.emit(ContainerCompleted(container, ExitCode.ABORTED, ENDED))
+            self.scheduler.end_attempt(step, application)
+        step.emit(ApplicationEnded(application.id, state, diagnostics))
+
+    def follow_allocated(self, step: Step, event: ContainerAllocated) -> None:
+        """A container for a driver or a task is told at once what to run."""
+        application = self.state.applications[event.application]
+        if event.master:
+            driver = application.submission.driver
+            if driver is not None:
+                step.emit(ContainerLaunched(event.container, driver))
+        elif event.request >= GROUP_REQUESTS:
+            number = event.request - GROUP_REQUESTS
+            progress = application.tasks.groups[number]
+            if progress.waiting:
+                step.emit(
+                    ContainerLaunched(
+                        event.container,
+                        None,
+                        number,
+                        progress.waiting[0],
+                        progress.spec.time_limit_ms,
+                    )
+                )
+            else:
+                step.emit(ContainerCompleted(event.container, ExitCode.ABORTED, "no task is left"))
+
+    def follow_completed(self, step: Step, event: ContainerCompleted) -> None:
+        """A container is over: its task is tried again or done, its master's attempt ends."""
+        application = self.state.applications[application_of(event.container)]
+        current = attempt_of(event.container) == application.attempt
+        if application.over or not application.active or not current:
+            return
+        if event.container == application.master:
+            self._master_completed(step, application, event)
+        elif application.tasks.groups:
+            self._task_completed(step, application, event)
+
+    def _master_completed(
+        self, step: Step, application: Application, event: ContainerCompleted
+    ) -> None:
+        if event.exit_code == 0 and application.submission.driver is not None:
+            self.end(step, application, ApplicationState.FINISHED, event.diagnostics)
+            return
+        failed = is_own_failure(event.exit_code)
+        attempts = self.scheduler.master_attempts
+        if failed and application.failed_attempts + 1 >= attempts:
+            self.end(
+                step,
+                application,
+                ApplicationState.FAILED,
+                f"its master failed {attempts} times, the last time with exit code"
+                f" {event.exit_code}. {event.diagnostics}".rstrip(),
+            )
+            return
+        for container in self.in_order_of_end(application):
+            step.emit(
+                ContainerCompleted(container, ExitCode.ABORTED, "Container killed: master lost")
+            )
+        self.scheduler.end_attempt(step, application, failed=failed)
+        self.start_attempt(step, application)
+
+    def _task_completed(
+        self, step: Step, application: Application, event: ContainerCompleted
+    ) -> None:
+        board = application.tasks
+        hopeless = board.hopeless
+        if hopeless is not None:
+            number, task = hopeless
+            spec = board.groups[number].spec
+            self.end(
+                step,
+                application,
+                ApplicationState.FAILED,
+                f"task {task} of group {spec.name} failed {spec.max_attempts} times, the last"
+                f" time with exit code {event.exit_code}. {event.diagnostics}".rstrip(),
+            )
+            return
+        if board.complete and application.submission.master is None:
+            self.end(step, application, ApplicationState.FINISHED, "")
+            return
+        self._enter(step, application, self._missing(application))
+        self.ask_for_groups(step, application)
+
+    def _missing(self, application: Application) -> list[ContainerRequest]:
+        """Requests for tasks that wait again, beside what is still outstanding."""
+        missing = []
+        for number, progress in enumerate(application.tasks.groups):
+            if not progress.started or not progress.waiting:
+                continue
+            key = application.asks.keys.get((progress.spec.priority, GROUP_REQUESTS + number))
+            outstanding = key.anywhere.count if key is not None and key.anywhere else 0
+            count = len(progress.waiting) - outstanding
+            if count > 0:
+                missing.append(groups.request(number, progress, count))
+        return missing

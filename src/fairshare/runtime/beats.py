@@ -1,0 +1,198 @@
+"""Owns the rounds in which nodes are asked to take containers, and when they are due.
+
+A node's beat is the only moment at which containers are assigned, so the runtime makes nodes beat
+as soon as something has happened that could matter, in rounds, in the order of joining, until a
+round changes nothing. Most beats that would change nothing are left out:
+
+* nobody wants anything that could be had;
+* no wanted size fits on the node. When its room has just changed it is asked nevertheless: what is
+  left of it may be reserved. A reservation of any other node would be worth nothing before that;
+* a node is reserved, and neither has its room changed nor is the reservation done with. It is asked
+  within an interval after anything happened, since limits may have made the reservation invalid;
+* a node with the same room has just been asked in vain. While containers are only granted, room
+  shrinks and usage grows, so this stays true until the end of the rounds.
+
+While somebody lets nodes pass by in the hope of a nearer one (delay scheduling), an offer is worth
+something: then each node is offered once in an interval, as Hadoop's nodes beat, and besides only
+when its own room has changed.
+"""
+
+from collections.abc import Callable, Sequence
+from heapq import heapify, heappop, heappush
+
+from fairshare.model.events import (
+    ApplicationAdmitted,
+    ApplicationMoved,
+    AsksChanged,
+    AttemptEnded,
+    AttemptStarted,
+    BlacklistChanged,
+    ContainerAllocated,
+    ContainerCompleted,
+    ContainerLaunched,
+    ContainerMarked,
+    ContainerReserved,
+    ContainerRunning,
+    Event,
+    NodeAdded,
+    NodeRemoved,
+    NodeTotalChanged,
+    OffersCounted,
+    PreemptedRoomChanged,
+    RequestRefused,
+    ReservationDropped,
+    SharesUpdated,
+    StarvationServed,
+)
+from fairshare.model.identifiers import ContainerId
+from fairshare.runtime.candidates import Candidates
+from fairshare.runtime.rooms import Group
+from fairshare.schedulers.protocol import State
+
+Beat = Callable[[str], Sequence[Event]]
+
+_ROUNDS_IN_VAIN = 8
+"""So many rounds in a row may change something and grant nothing; the rest waits an interval."""
+
+_QUIET = frozenset(
+    (
+        ContainerLaunched,
+        ContainerMarked,
+        ContainerRunning,
+        RequestRefused,
+        StarvationServed,
+    )
+)
+"""Events after which nothing can be granted that could not be granted before."""
+
+
+class Beats:
+    """Made for a state as it is, and kept in step with it by `note`, which must see all events."""
+
+    def __init__(self, state: State, interval_ms: int) -> None:
+        self._interval_ms = interval_ms
+        self._candidates = Candidates(state)
+        self._node_of: dict[ContainerId, str] = {
+            container: name for name, node in state.nodes.items() for container in node.containers
+        }
+        self._grew = self._restless = bool(state.nodes)
+        self._thorough_ms = 0  # not to be thorough again before
+        self._owed = False  # thorough rounds
+        self._fruitless: dict[Group | int, None] = {}
+
+    def note(self, events: Sequence[Event]) -> tuple[bool, bool]:
+        """Take note of events. Says whether one changes more than a grant does, and whether
+        containers were granted (passing by is neither)."""
+        other = granted = False
+        candidates = self._candidates
+        for event in events:
+            if type(event) is ContainerAllocated:
+                granted = True
+                other = other or event.reserved
+                self._node_of[event.container] = event.node
+                candidates.node_changed(event.node, touched=False)
+                candidates.application_changed(event.application)
+            elif type(event) is ContainerCompleted:
+                other = True
+                candidates.node_changed(self._node_of.pop(event.container), touched=True)
+            elif type(event) is OffersCounted:
+                candidates.wishes.passed_by(event.application)
+            elif type(event) not in _QUIET:
+                other = True
+                if type(event) is not SharesUpdated:
+                    self._note_rare(event)
+        self._restless = self._restless or other or granted
+        return other, granted
+
+    def _note_rare(self, event: Event) -> None:
+        candidates = self._candidates
+        match event:
+            case (
+                ApplicationAdmitted()
+                | ApplicationMoved()
+                | AsksChanged()
+                | AttemptStarted()
+                | BlacklistChanged()
+            ):
+                candidates.application_changed(event.application)
+                self._grew = True
+            case AttemptEnded():
+                # Its reservations are gone without an event of their own.
+                candidates.application_changed(event.application)
+                candidates.nodes_apart_changed()
+            case ContainerReserved():
+                candidates.node_changed(event.node, touched=False)
+            case (
+                NodeAdded()
+                | NodeRemoved()
+                | NodeTotalChanged()
+                | PreemptedRoomChanged()
+                | ReservationDropped()
+            ):
+                candidates.node_changed(event.node, touched=True)
+            case _:
+                # A setting, a queue: what was refused before may be granted now.
+                pass
+
+    def due(self, now_ms: int) -> bool:
+        """Whether rounds are due: something has happened, or an interval is over."""
+        return self._restless or (self._owed and now_ms >= self._thorough_ms)
+
+    def next_due_ms(self, now_ms: int) -> int | None:
+        """When rounds are due though nothing happens; None if never."""
+        if self._restless:
+            return now_ms
+        return self._thorough_ms if self._owed else None
+
+    def rounds(self, now_ms: int, beat: Beat) -> None:
+        """Let nodes beat until a round changes nothing."""
+        candidates = self._candidates
+        happened = self._restless
+        thorough = (self._owed or happened) and now_ms >= self._thorough_ms
+        if thorough:
+            self._thorough_ms = now_ms + self._interval_ms
+            candidates.reconsider_reservations()
+        everywhere = thorough or self._grew or not candidates.wishes.waiting
+        vain = 0
+        while vain < _ROUNDS_IN_VAIN:
+            candidates.refresh()
+            if candidates.none:
+                break
+            changed, granted = self._round(candidates.to_ask(everywhere=everywhere), beat)
+            if not changed:
+                break
+            vain = 0 if granted else vain + 1
+        waiting = bool(candidates.wishes.waiting and self._fruitless)
+        unsure = happened and not thorough and bool(candidates.rooms.reserved)
+        self._owed = waiting or unsure or vain > 0
+        self._fruitless.clear()
+        candidates.touched.clear()
+        self._grew = self._restless = False
+
+    def _round(self, heap: list[tuple[int, Group | None]], beat: Beat) -> tuple[bool, bool]:
+        """One round; whether it changed anything, and whether it granted containers."""
+        rooms = self._candidates.rooms
+        heapify(heap)
+        changed = granted = False
+        while heap:
+            number, group = heappop(heap)
+            proof = number if group is None else group
+            if proof in self._fruitless:
+                continue
+            other, grants = self.note(beat(rooms.names[number]))
+            if other:
+                self._fruitless.clear()
+            elif not grants:
+                # A grant elsewhere may end a reservation: that a reserved node is of no use proves
+                # nothing for the next round.
+                if number not in rooms.reserved:
+                    self._fruitless[proof] = None
+                continue
+            changed = True
+            granted = granted or grants
+            self._candidates.refresh_applications()
+            if self._candidates.none:
+                break
+            if group is not None and (following := rooms.after(group, number)) is not None:
+                heappush(heap, (following, group))
+        return changed, granted

@@ -1,0 +1,156 @@
+"""Owns which nodes could take a container, be reserved, or lose a reservation. Knows no time.
+
+Kept in step with the state by looking again at the nodes and applications that events name.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from fairshare.model.identifiers import ApplicationId
+from fairshare.model.resources import fits
+from fairshare.runtime.rooms import Group, Rooms
+from fairshare.runtime.wishes import Wishes
+from fairshare.schedulers.protocol import State
+
+Heap = list[tuple[int, Group | None]]
+"""Numbers of nodes to ask, not yet in order; with a group, its next node follows."""
+
+
+class Candidates:
+    """`touched` are the nodes whose room has grown, or became usable, since the last rounds."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._nodes_stale: dict[str, None] = {}
+        self._applications_stale: dict[ApplicationId, None] = {}
+        self._useful: dict[Group, None] = {}
+        self._useful_version = -1
+        self._reserved_due: dict[int, None] = {}
+        self.touched: dict[str, None] = {}
+        self.wishes = Wishes(state)
+        self.rooms = Rooms(state)
+        for name in state.nodes:
+            self.rooms.refresh(name)
+        for number in self.rooms.reserved:
+            self._reserved_due[number] = None
+        for application in state.applications.values():
+            self.wishes.refresh(application.id)
+            for key in application.asks.wanting:
+                if key.opportunities or key.since_ms:
+                    self.wishes.passed_by(application.id)
+
+    # What has changed.
+
+    def node_changed(self, name: str, *, touched: bool) -> None:
+        """Look at a node again before the next round."""
+        self._nodes_stale[name] = None
+        if touched:
+            self.touched[name] = None
+
+    def application_changed(self, number: ApplicationId) -> None:
+        """Look at an application again before the next round."""
+        self._applications_stale[number] = None
+
+    def nodes_apart_changed(self) -> None:
+        """Look again at all nodes that are kept free: whom for may have left."""
+        for apart in (self.rooms.reserved, self.rooms.promised):
+            for number in apart:
+                self.node_changed(self.rooms.names[number], touched=True)
+
+    def refresh(self) -> None:
+        """Look at what has changed."""
+        for name in self._nodes_stale:
+            self.rooms.refresh(name)
+            number = self.rooms.numbers.get(name)
+            if number is not None and number in self.rooms.reserved and name in self.touched:
+                self._reserved_due[number] = None
+        self._nodes_stale.clear()
+        self.refresh_applications()
+
+    def refresh_applications(self) -> None:
+        """Look at the applications that have changed, and at what was reserved for them."""
+        for number in self._applications_stale:
+            self.wishes.refresh(number)
+            application = self._state.applications[number]
+            for name, reservation in application.reservations.items():
+                key = application.asks.keys.get((reservation.priority, reservation.request))
+                if key is None or not key.pending:
+                    self._reserved_due[self.rooms.numbers[name]] = None
+        self._applications_stale.clear()
+
+    def reconsider_reservations(self) -> None:
+        """Let all reserved nodes be asked: their reservations may have become invalid."""
+        for number in self.rooms.reserved:
+            self._reserved_due[number] = None
+
+    # Whom to ask.
+
+    @property
+    def none(self) -> bool:
+        """Whether there is certainly nothing to be had from asking."""
+        return not self.wishes.sizes and not self._reserved_due
+
+    def to_ask(self, *, everywhere: bool) -> Heap:
+        """The nodes to ask in a round.
+
+        One for each group on whose nodes some wanted size fits, unless somebody is picky: then
+        each such node by itself, if `everywhere` or touched. Touched nodes with some room, which
+        could be reserved. Reserved nodes where that may change something, and nodes with promised
+        room.
+        """
+        heap: Heap = []
+        alike = not self.wishes.picky
+        useful = self._useful_groups()
+        for group in useful:
+            self._enter(heap, group, alike=alike, everywhere=everywhere)
+        heap += [(number, None) for number in self._touched_left_overs(useful)]
+        heap += [(number, None) for number in self._apart()]
+        return heap
+
+    def _enter(self, heap: Heap, group: Group, *, alike: bool, everywhere: bool) -> None:
+        members = self.rooms.groups[group]
+        if alike:
+            heap.append((members[0], group))
+        elif everywhere:
+            heap += [(number, None) for number in members]
+        else:
+            names = self.rooms.names
+            heap += [(number, None) for number in members if names[number] in self.touched]
+
+    def _useful_groups(self) -> dict[Group, None]:
+        """The groups on whose nodes some wanted size fits; kept from one time to the next."""
+        groups, fit = self.rooms.groups, self.wishes.fit
+        if self._useful_version != self.wishes.version:
+            self._useful_version = self.wishes.version
+            self._useful = {group: None for group in groups if fit(group[0])}
+        else:
+            for group in [group for group in self._useful if group not in groups]:
+                del self._useful[group]
+            for group in self.rooms.fresh:
+                if group in groups and fit(group[0]):
+                    self._useful[group] = None
+        self.rooms.fresh.clear()
+        return self._useful
+
+    def _touched_left_overs(self, useful: Iterable[Group]) -> Iterator[int]:
+        if not self.wishes.sizes:
+            return
+        for name in self.touched:
+            number = self.rooms.numbers.get(name)
+            if number is not None:
+                group = self.rooms.group_of(number)
+                if group is not None and group not in useful and min(group[0][:2]) > 0:
+                    yield number
+
+    def _apart(self) -> Iterator[int]:
+        """What still fits and is not granted is held back by a limit, and stays due."""
+        for number in tuple(self._reserved_due):
+            node = self.rooms.reserved.get(number)
+            if node is None or node.reservation is None:
+                del self._reserved_due[number]
+                continue
+            yield number
+            if not fits(node.reservation.resource, node.available):
+                del self._reserved_due[number]
+        for number, node in self.rooms.promised.items():
+            if self.wishes.fit(node.available):
+                yield number

@@ -1,0 +1,46 @@
+"""Owns the instant. The only place of the runtime where the machine's clock is read.
+
+Instants are whole milliseconds since 1970 (live) or since the start of a simulation.
+"""
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Says what time it is; never earlier than it said before."""
+
+    def now_ms(self) -> int:
+        """The instant, in milliseconds."""
+
+
+class WallClock:
+    """The machine's clock, made monotone: when the machine's is set back, it stands still.
+
+    `earliest_ms` is the last recorded instant, so that time does not go back over a restart.
+    """
+
+    def __init__(self, earliest_ms: int = 0) -> None:
+        self._last_ms = earliest_ms
+
+    def now_ms(self) -> int:
+        """The machine's time, or the last answer if that is later."""
+        self._last_ms = max(self._last_ms, time.time_ns() // 1_000_000)
+        return self._last_ms
+
+
+class VirtualClock:
+    """A clock that its owner moves."""
+
+    def __init__(self, now_ms: int = 0) -> None:
+        self._now_ms = now_ms
+
+    def now_ms(self) -> int:
+        """Where it was moved to."""
+        return self._now_ms
+
+    def advance(self, now_ms: int) -> None:
+        """Move it forward; raises ValueError if that would be back."""
+        if now_ms < self._now_ms:
+            raise ValueError(f"time does not go back from {self._now_ms} to {now_ms}")
+        self._now_ms = now_ms

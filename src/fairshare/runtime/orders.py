@@ -1,0 +1,122 @@
+"""Owns the way from events to orders: what an engine must launch and what it must stop.
+
+Reads the state as it stands after the commit, so that an order which is out of date is never given
+(a container that was launched and killed in one batch is not launched). Decides nothing.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from fairshare.engines.protocol import LaunchOrder
+from fairshare.model.applications import Application
+from fairshare.model.events import ContainerCompleted, ContainerLaunched, Record
+from fairshare.model.identifiers import (
+    ApplicationId,
+    ContainerId,
+    application_name,
+    application_of,
+    container_name,
+)
+from fairshare.model.inputs import ContainerExited
+from fairshare.model.work import Command
+from fairshare.schedulers.protocol import State
+
+ExtraEnvironment = Callable[[Application, bool], dict[str, str]]
+"""What a container is told besides: its application, and whether it is the master's container."""
+
+
+class StopOrder(msgspec.Struct, frozen=True, gc=False):
+    """End this container."""
+
+    container: ContainerId
+
+
+Order = LaunchOrder | StopOrder
+
+
+def nothing_extra(application: Application, master: bool) -> dict[str, str]:
+    """The extra environment of a runtime that nobody calls back."""
+    return {}
+
+
+class OrderBook:
+    """Makes orders of events. `extra` adds to the environment of each launch."""
+
+    def __init__(self, state: State, extra: ExtraEnvironment = nothing_extra) -> None:
+        self._state = state
+        self._extra = extra
+        self._names: tuple[ApplicationId, str] = (0, "")
+
+    def orders(self, record: Record) -> list[Order]:
+        """The orders that follow from one record, in the order of its events.
+
+        A container that the engine itself reported as ended needs no stop; every other end was
+        decided (kill, release, preemption, lost node) and does.
+        """
+        orders: list[Order] = []
+        for event in record.events:
+            if type(event) is ContainerLaunched:
+                order = self._launch(event)
+                if order is not None:
+                    orders.append(order)
+            elif type(event) is ContainerCompleted:
+                given = record.input
+                if type(given) is not ContainerExited or given.container != event.container:
+                    orders.append(StopOrder(event.container))
+        return orders
+
+    def _launch(self, event: ContainerLaunched) -> LaunchOrder | None:
+        number = application_of(event.container)
+        application = self._state.applications[number]
+        record = application.containers.get(event.container)
+        if record is None:  # ended meanwhile
+            return None
+        command, environment, time_limit_ms = self._work(application, event)
+        if command is None:  # it stands for a master that runs elsewhere
+            return None
+        if self._names[0] != number:
+            self._names = (number, application_name(self._state.epoch_ms, number))
+        name = container_name(self._state.epoch_ms, event.container)
+        master = application.master == event.container
+        return LaunchOrder(
+            container=event.container,
+            container_name=name,
+            application_name=self._names[1],
+            node=record.node,
+            user=application.user,
+            memory_mb=record.resource[0],
+            vcores=record.resource[1],
+            command=command,
+            resources=self._state.types.mapping(record.resource),
+            environment={
+                "FAIRSHARE_APPLICATION_ID": self._names[1],
+                "FAIRSHARE_CONTAINER_ID": name,
+                "FAIRSHARE_QUEUE": application.queue,
+                "FAIRSHARE_USER": application.user,
+                **environment,
+                **self._extra(application, master),
+            },
+            time_limit_ms=time_limit_ms,
+        )
+
+    @staticmethod
+    def _work(
+        application: Application, event: ContainerLaunched
+    ) -> tuple[Command | None, dict[str, str], int | None]:
+        """What a container runs, what its task is told, and how long it may take."""
+        if event.group < 0:
+            return event.command, {}, event.time_limit_ms
+        progress = application.tasks.groups[event.group]
+        spec = progress.spec
+        environment = {
+            "FAIRSHARE_TASK_INDEX": str(event.task),
+            "FAIRSHARE_TASK_COUNT": str(spec.count),
+            "FAIRSHARE_TASK_GROUP": spec.name,
+            # From 1: a task that was preempted or lost its node does not count as tried.
+            "FAIRSHARE_TASK_ATTEMPT": str(progress.failed.get(event.task, 0) + 1),
+        }
+        time_limit_ms = event.time_limit_ms
+        if time_limit_ms is None:
+            time_limit_ms = spec.time_limit_ms
+        return event.command or spec.command, environment, time_limit_ms

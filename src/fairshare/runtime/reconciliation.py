@@ -1,0 +1,73 @@
+"""Owns the comparison of what the state says with what an engine has, after a restart.
+
+Pure: says what to feed and what to stop, and does neither. What it finds are inputs like any other.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from fairshare.engines.protocol import NodeOffer
+from fairshare.model.events import ExitCode
+from fairshare.model.identifiers import ContainerId
+from fairshare.model.inputs import (
+    ContainerExited,
+    ContainerStarted,
+    Input,
+    NodeJoined,
+    NodeLost,
+    NodeResized,
+)
+from fairshare.schedulers.protocol import State
+
+LOST = "The container ended while no server was watching, and left no exit status."
+
+
+class Findings(msgspec.Struct, frozen=True):
+    """What must be fed to make the state true, and which containers must be stopped."""
+
+    inputs: tuple[Input, ...]
+    stops: tuple[ContainerId, ...]
+
+
+def reconcile(
+    state: State, offers: Iterable[NodeOffer], running: frozenset[ContainerId]
+) -> Findings:
+    """Compare nodes and containers.
+
+    Containers that should run and do not have exited with -100 (aborted: their tasks wait again);
+    one that was not told what to run, or stands for an outside master, is not expected to run.
+    Containers that run and should not are to be stopped. Nodes that are gone are lost, new ones
+    join, others are resized. The engine must have reported what ended in the meantime before.
+    """
+    inputs: list[Input] = []
+    known: set[ContainerId] = set()
+    for application in state.applications.values():
+        for container in application.containers:
+            known.add(container)
+            if container in running:
+                if container not in state.running:
+                    inputs.append(ContainerStarted(container))
+            elif container in application.launched:
+                inputs.append(ContainerExited(container, ExitCode.ABORTED, LOST))
+    inputs += _nodes(state, offers)
+    return Findings(tuple(inputs), tuple(sorted(running - known)))
+
+
+def _nodes(state: State, offers: Iterable[NodeOffer]) -> list[Input]:
+    inputs: list[Input] = []
+    offered = {offer.node: offer for offer in offers}
+    inputs += [NodeLost(name) for name in state.nodes if name not in offered]
+    for name, offer in offered.items():
+        total = tuple(offer.resources.get(one, 0) for one in state.types.names)
+        joined = NodeJoined(name, total, offer.rack, offer.attributes)
+        node = state.nodes.get(name)
+        if node is None:
+            inputs.append(joined)
+        elif (node.rack, node.attributes) != (offer.rack, offer.attributes) and not node.containers:
+            # A node that moved to another rack is another node; while something runs there it
+            # stays what it was.
+            inputs += [NodeLost(name), joined]
+        elif node.total != total:
+            inputs.append(NodeResized(name, total))
+    return inputs

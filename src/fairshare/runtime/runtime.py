@@ -1,0 +1,223 @@
+"""Owns the driver: decide, record, commit, act. Live and simulated are this, with other plugs.
+
+Knows no loop, socket or clock: whoever drives it says what time it is. One thread at a time may
+call it.
+"""
+
+from collections.abc import Callable, Sequence
+
+from fairshare.engines.protocol import Engine, LaunchOrder
+from fairshare.errors import EngineError
+from fairshare.journal.protocol import Journal
+from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.events import Event, Record
+from fairshare.model.inputs import (
+    ContainerExited,
+    Input,
+    NodeBeat,
+    PreemptContainers,
+    TidyQueues,
+    UpdateShares,
+)
+from fairshare.runtime.beats import Beats
+from fairshare.runtime.orders import ExtraEnvironment, OrderBook, StopOrder, nothing_extra
+from fairshare.runtime.reconciliation import reconcile
+from fairshare.runtime.recovery import Position, recover
+from fairshare.runtime.tidying import Tidying
+
+Step = tuple[Input, tuple[Event, ...]]
+Observer = Callable[[Record], None]
+
+NOT_STARTED = -1000
+"""Hadoop's exit code of a container that has none: it never ran."""
+
+_PASSES = 16
+"""So often shares are updated and nodes beat at one instant; what is left then waits a moment."""
+
+
+class Runtime:
+    """One driver, three plugs: manager (with its scheduler), journal, engine.
+
+    `observers` see each record after its commit and before its orders; they must not raise.
+    `extra_environment` adds to what a container is told. `beat_interval_ms` is Hadoop's heartbeat:
+    the pace of offers while somebody waits for a nearer node.
+    """
+
+    def __init__(
+        self,
+        manager: ResourceManager,
+        journal: Journal,
+        engine: Engine,
+        *,
+        observers: Sequence[Observer] = (),
+        extra_environment: ExtraEnvironment = nothing_extra,
+        beat_interval_ms: int = 1_000,
+    ) -> None:
+        self.manager = manager
+        self.journal = journal
+        self.engine = engine
+        self.position = Position()
+        self._observers = tuple(observers)
+        self._orders = OrderBook(manager.state, extra_environment)
+        self._interval_ms = beat_interval_ms
+        self._beats = Beats(manager.state, beat_interval_ms)
+        self._tidying = Tidying()
+        self._sequence = 0
+        self._now_ms = 0
+        self._updated_ms = 0
+        self._pending: list[Record] = []
+        self._steps: list[Step] = []
+
+    # From the journal to the present.
+
+    def recover(self, journal: Journal | None = None) -> Position:
+        """Fold the records of a journal (by default the runtime's own) into the empty state.
+
+        Decides nothing, records nothing, orders nothing. Raises JournalError.
+        """
+        self.position = recover((journal or self.journal).records(), self.manager.state)
+        self._sequence = self.position.sequence
+        self._now_ms = self._updated_ms = self.position.now_ms
+        self._beats = Beats(self.manager.state, self._interval_ms)
+        return self.position
+
+    def reconcile(self, now_ms: int) -> list[Step]:
+        """Compare the state with what the engine has, feed the difference, stop what is too much.
+
+        To be called after `recover`, and after what the engine reported at its start was fed.
+        """
+        findings = reconcile(self.manager.state, self.engine.nodes(), self.engine.running())
+        steps = self.feed(now_ms, findings.inputs)
+        for container in findings.stops:
+            self.engine.stop(container)
+        return steps
+
+    # The present.
+
+    def feed(self, now_ms: int, inputs: Sequence[Input]) -> list[Step]:
+        """Decide each input, record what changed, commit once, then give the orders.
+
+        Returns each input with its events, in order; behind them what an engine's refusal of an
+        order brought about. Raises JournalError; then nothing was ordered, and the state in memory
+        is ahead of the journal: the caller must stop.
+        """
+        self._take(now_ms, inputs)
+        return self._finish()
+
+    def settle(self, now_ms: int) -> list[Step]:
+        """Update shares and let nodes beat until nothing changes; one commit, then the orders."""
+        self._settle(now_ms)
+        return self._finish()
+
+    def turn(self, now_ms: int, inputs: Sequence[Input]) -> list[Step]:
+        """`feed` and `settle` with one commit for both; the steps of the inputs come first."""
+        self._take(now_ms, inputs)
+        self._settle(now_ms)
+        return self._finish()
+
+    def next_deadline_ms(self) -> int | None:
+        """When `settle` must be called at the latest, though nothing happens; None: never."""
+        if self.manager.scheduler.update_due() and self.manager.state.nodes:
+            return self._now_ms + 1
+        times = []
+        if (due_ms := self._beats.next_due_ms(self._now_ms + 1)) is not None:
+            times.append(due_ms)
+        if (deadline_ms := self.manager.scheduler.next_deadline_ms()) is not None:
+            times.append(max(deadline_ms, self._now_ms + 1))
+        if (update_ms := self._next_update_ms()) is not None:
+            times.append(max(update_ms, self._now_ms + 1))
+        if self._tidying.due_ms is not None:
+            times.append(self._tidying.due_ms)
+        return min(times, default=None)
+
+    # How.
+
+    def _decide(self, given: Input) -> tuple[Event, ...]:
+        """One input at the present instant: decide it, and record it if something came of it."""
+        events = self.manager.handle(self._now_ms, given)
+        if events:
+            self._sequence += 1
+            record = Record(self._sequence, self._now_ms, given, events)
+            self.journal.append(record)
+            self._pending.append(record)
+        return events
+
+    def _take(self, now_ms: int, inputs: Sequence[Input]) -> None:
+        # An instant before the last one counts as the last one: time never goes back.
+        self._now_ms = max(now_ms, self._now_ms)
+        for given in inputs:
+            events = self._decide(given)
+            self._steps.append((given, events))
+            self._beats.note(events)
+            self._tidying.note(self._now_ms, events)
+
+    def _settle(self, now_ms: int) -> None:
+        now_ms = self._now_ms = max(now_ms, self._now_ms)
+        scheduler = self.manager.scheduler
+        deadline_ms = scheduler.next_deadline_ms()
+        if deadline_ms is not None and deadline_ms <= now_ms:
+            self._provoke(PreemptContainers())
+        update_ms = self._next_update_ms()
+        if update_ms is not None and update_ms <= now_ms:
+            self._update()
+        if self._tidying.due_ms is not None and self._tidying.due_ms <= now_ms:
+            self._tidying.done(now_ms, self._provoke(TidyQueues()))
+        for _ in range(_PASSES):
+            if scheduler.update_due():
+                self._update()
+            if not self._beats.due(now_ms):
+                return
+            self._beats.rounds(now_ms, self._beat)
+            if not scheduler.update_due():
+                return
+
+    def _next_update_ms(self) -> int | None:
+        """When shares must be updated though nothing happens: somebody's patience is running."""
+        interval_ms = self.manager.scheduler.update_interval_ms()
+        return None if interval_ms is None else self._updated_ms + interval_ms
+
+    def _update(self) -> None:
+        self._updated_ms = self._now_ms
+        self._provoke(UpdateShares())
+
+    def _provoke(self, given: Input) -> tuple[Event, ...]:
+        """Decide what nobody has asked for; it is a step only if something came of it."""
+        events = self._decide(given)
+        if events:
+            self._steps.append((given, events))
+            self._beats.note(events)
+            self._tidying.note(self._now_ms, events)
+        return events
+
+    def _beat(self, node: str) -> tuple[Event, ...]:
+        given = NodeBeat(node)
+        events = self._decide(given)
+        if events:
+            self._steps.append((given, events))
+        return events
+
+    def _finish(self) -> list[Step]:
+        while self._pending:
+            self.journal.commit()
+            records, self._pending = self._pending, []
+            self.position = Position(records[-1].sequence, records[-1].now_ms)
+            self._take(self._now_ms, self._act(records))
+        steps, self._steps = self._steps, []
+        return steps
+
+    def _act(self, records: Sequence[Record]) -> list[Input]:
+        """Tell observers and engine; an exit for each container that the engine cannot start."""
+        refused: list[Input] = []
+        for record in records:
+            for observer in self._observers:
+                observer(record)
+            for order in self._orders.orders(record):
+                if type(order) is StopOrder:
+                    self.engine.stop(order.container)
+                    continue
+                assert type(order) is LaunchOrder
+                try:
+                    self.engine.launch(order)
+                except EngineError as error:
+                    refused.append(ContainerExited(order.container, NOT_STARTED, str(error)))
+        return refused

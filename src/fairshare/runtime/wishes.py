@@ -1,0 +1,90 @@
+"""Owns what is wanted now, as far as it says which nodes could be useful: sizes and preferences.
+
+Kept in step with the state by looking again at the applications that events name. Knows no node.
+"""
+
+from fairshare.model.applications import Application
+from fairshare.model.identifiers import ApplicationId
+from fairshare.model.resources import Resource, fits
+from fairshare.schedulers.protocol import State
+
+
+class Wishes:
+    """The sizes that runnable applications want containers of.
+
+    `picky` are the applications for which one node is not like another (they name hosts or racks,
+    or refuse some); `waiting` are those of them that let nodes pass by in the hope of a nearer one.
+    `version` changes whenever another size is wanted, or one is not wanted any more.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._by_application: dict[ApplicationId, tuple[Resource, ...]] = {}
+        self.sizes: dict[Resource, int] = {}
+        self.version = 0
+        self.picky: dict[ApplicationId, None] = {}
+        self.waiting: dict[ApplicationId, None] = {}
+
+    def refresh(self, number: ApplicationId) -> None:
+        """Look at an application again."""
+        application = self._state.applications.get(number)
+        before = self._by_application.get(number, ())
+        now = _sizes(application) if application is not None else ()
+        if now != before:
+            for size in now:
+                if size not in self.sizes:
+                    self.version += 1
+                self.sizes[size] = self.sizes.get(size, 0) + 1
+            for size in before:
+                left = self.sizes[size] - 1
+                if left:
+                    self.sizes[size] = left
+                else:
+                    del self.sizes[size]
+                    self.version += 1
+            if now:
+                self._by_application[number] = now
+            else:
+                del self._by_application[number]
+        if now and application is not None and _is_picky(application):
+            self.picky[number] = None
+        elif number in self.picky:
+            del self.picky[number]
+            self.waiting.pop(number, None)
+
+    def passed_by(self, number: ApplicationId) -> None:
+        """An application let a node pass by."""
+        if number in self.picky:
+            self.waiting[number] = None
+
+    def fit(self, room: Resource) -> bool:
+        """Whether a container of some wanted size fits into this room."""
+        return any(fits(size, room) for size in self.sizes)
+
+
+def _sizes(application: Application) -> tuple[Resource, ...]:
+    """The sizes that an application may be given containers of now.
+
+    An entry for a host or rack may have a size of its own, and is then granted in that size.
+    """
+    wanting = application.asks.wanting
+    if not wanting or not application.runnable:
+        return ()
+    if len(wanting) == 1 and not wanting[0].places:
+        anywhere = wanting[0].anywhere
+        assert anywhere is not None
+        return (anywhere.resource,)
+    sizes: dict[Resource, None] = {}
+    for key in wanting:
+        assert key.anywhere is not None
+        sizes[key.anywhere.resource] = None
+        for place in key.places.values():
+            sizes[place.resource] = None
+    return tuple(sizes)
+
+
+def _is_picky(application: Application) -> bool:
+    return bool(application.blacklist) or any(
+        key.places or (key.anywhere is not None and not key.anywhere.relax)
+        for key in application.asks.wanting
+    )

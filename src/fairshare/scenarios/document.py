@@ -1,0 +1,158 @@
+"""Owns the form of a scenario file: which keys there are and what they may hold.
+
+Turns YAML into `steps.Scenario`, or names every mistake with its line. Knows nothing of what the
+steps do; the steps' own keys stand in `step_readers.py`, the checks' keys in `expectations.py`.
+"""
+
+from typing import Final
+
+from fairshare.config.problems import Problems
+from fairshare.errors import ConfigurationError, FairshareError
+from fairshare.scenarios.fields import RULE, Fields, unknown_word
+from fairshare.scenarios.step_readers import (
+    STEP_READERS,
+    read_files,
+    read_node_group,
+    read_properties,
+)
+from fairshare.scenarios.steps import NodeGroup, Scenario, Step
+from fairshare.scenarios.tree import Node, read_yaml
+
+VERSION: Final = 1
+SCHEDULERS: Final = ("fair", "capacity", "mapreduce", "fifo")
+CONFIGURATION_FILES: Final = (
+    "fair-scheduler.xml",
+    "capacity-scheduler.xml",
+    "yarn-site.xml",
+    "mapred-site.xml",
+    "resource-types.xml",
+)
+_OWN_STEPS: Final = ("mapreduce",)
+"""Schedulers whose steps have another form."""
+
+
+class NotAScenario(FairshareError):
+    """The file is YAML, and does not say that it is a scenario."""
+
+
+class Unsupported(FairshareError):
+    """A scenario that is right, for something that there is not yet."""
+
+
+def not_supported(scheduler: str) -> Unsupported:
+    """The scheduler is known by name only."""
+    return Unsupported(f"the {scheduler} scheduler is not supported yet")
+
+
+def read_scenario(text: str, file: str) -> Scenario:
+    """The scenario of a file's text; `file` is the name that problems carry.
+
+    Raises ConfigurationError with every mistake, NotAScenario without a key `scenario`, and
+    Unsupported for a scheduler whose steps have a form of their own.
+    """
+    problems = Problems()
+    root = read_yaml(text, file, problems)
+    if root is not None and (root.entries is None or "scenario" not in root.entries):
+        problems.raise_errors()
+        raise NotAScenario(f"{file}: not a scenario: it has no key 'scenario: {VERSION}'")
+    scenario = None if root is None else _read(root, file, problems)
+    problems.raise_errors()
+    if scenario is None:
+        raise ConfigurationError(problems.all)
+    return scenario
+
+
+def _read(root: Node, file: str, problems: Problems) -> Scenario:
+    fields = Fields(root, "", problems)
+    version = fields.need("scenario")
+    if version is not None and version.scalar != VERSION:
+        message = f"scenario is {version.text!r}: this program reads version {VERSION}"
+        problems.error(version.place, RULE, message)
+    scheduler = fields.needed_text("scheduler")
+    if scheduler and scheduler not in SCHEDULERS:
+        place = fields.entries["scheduler"].place
+        problems.error(place, RULE, unknown_word("scheduler", scheduler, SCHEDULERS))
+    if scheduler in _OWN_STEPS:
+        problems.raise_errors()
+        raise not_supported(scheduler)
+    fields.text("source")
+    scenario = Scenario(
+        file=file,
+        name=fields.text("name"),
+        scheduler=scheduler,
+        config=_config(fields),
+        properties=_properties(fields),
+        groups=_groups(fields),
+        nodes=_nodes(fields),
+        error=fields.error(),
+        steps=_steps(fields),
+        unlike_hadoop=fields.text("unlike_hadoop"),
+    )
+    if scenario.error and scenario.steps:
+        message = "a configuration that must be refused at the start ('error') can have no steps"
+        problems.error(root.place, RULE, message)
+    fields.finish()
+    return scenario
+
+
+def _config(fields: Fields) -> dict[str, str]:
+    node = fields.get("config")
+    if node is None:
+        return {}
+    inner = Fields(node, "config", fields.problems)
+    texts = read_files(inner, CONFIGURATION_FILES)
+    inner.finish(CONFIGURATION_FILES)
+    return texts
+
+
+def _properties(fields: Fields) -> dict[str, str | None]:
+    node = fields.get("properties")
+    return {} if node is None else read_properties(node, fields.problems)
+
+
+def _groups(fields: Fields) -> dict[str, tuple[str, ...]]:
+    node = fields.get("groups")
+    if node is None:
+        return {}
+    inner = Fields(node, "groups", fields.problems)
+    return {user: inner.texts(user) for user in inner.entries}
+
+
+def _nodes(fields: Fields) -> tuple[NodeGroup, ...]:
+    node = fields.get("nodes")
+    if node is None:
+        return ()
+    groups = tuple(
+        read_node_group(item, f"nodes[{number}]", fields.problems)
+        for number, item in enumerate(fields.items_of(node, "nodes"))
+    )
+    seen: set[str] = set()
+    for name in (name for group in groups for name in group.names):
+        if name in seen:
+            fields.wrong(node.place, f"the node {name!r} stands twice in nodes")
+        seen.add(name)
+    return groups
+
+
+def _steps(fields: Fields) -> tuple[Step, ...]:
+    node = fields.get("steps")
+    if node is None:
+        return ()
+    steps = (_step(item, fields.problems) for item in fields.items_of(node, "steps"))
+    return tuple(step for step in steps if step is not None)
+
+
+def _step(node: Node, problems: Problems) -> Step | None:
+    entries = node.entries
+    if entries is None or len(entries) != 1:
+        found = node.kind if entries is None else f"{len(entries)} keys: {', '.join(entries)}"
+        message = f"a step is a mapping with one key such as 'update: 1', found {found}"
+        problems.error(node.place, RULE, message)
+        return None
+    ((kind, argument),) = entries.items()
+    reader = STEP_READERS.get(kind)
+    if reader is None:
+        place = node.keys[kind]
+        problems.error(place, RULE, unknown_word("step", kind, STEP_READERS))
+        return None
+    return reader(argument, node.place.line, problems)

@@ -1,0 +1,95 @@
+"""Owns the form of `expect`: which things and keys can be checked. Compares nothing."""
+
+from typing import Any, Final
+
+from fairshare.config.problems import Problems
+from fairshare.scenarios.fields import Fields, unknown_word
+from fairshare.scenarios.steps import Check
+from fairshare.scenarios.tree import Node
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+APPLICATION_KEYS: Final = _words(
+    """
+    exists queue user state containers used reserved pending demand fair_share headroom priority
+    on to_preempt preempted diagnostics attempt missed
+    """
+)
+QUEUE_KEYS: Final = _words(
+    """
+    exists type policy state dynamic preemptable weight used reserved demand pending
+    fair_share steady_fair_share min_share max_share max_container max_apps running_apps
+    pending_apps am_used am_limit max_am_share preempted capacity used_capacity
+    fair_share_preemption_timeout min_share_preemption_timeout fair_share_preemption_threshold
+    max_capacity absolute_capacity absolute_max_capacity absolute_used_capacity normalized_weight
+    effective_min effective_max max_allocation max_apps_per_user max_parallel_apps
+    non_runnable_apps pending_after_user_limits user_limit user_limit_factor users active_users
+    """
+)
+NODE_KEYS: Final = _words("exists rack total used available reserved_for containers")
+CLUSTER_KEYS: Final = _words("total used containers apps_running")
+
+_NAMED: Final = {"apps": APPLICATION_KEYS, "queues": QUEUE_KEYS, "nodes": NODE_KEYS}
+
+
+def read_checks(node: Node, problems: Problems) -> tuple[Check, ...]:
+    """Every expected value with its path and line, in the order of the file."""
+    fields = Fields(node, "expect", problems)
+    checks: list[Check] = []
+    for kind, keys in _NAMED.items():
+        things = fields.get(kind)
+        if things is None:
+            continue
+        inner = Fields(things, f"expect.{kind}", problems)
+        for name in inner.entries:
+            thing = inner.get(name)
+            if thing is not None:
+                checks += _checks(thing, (kind, name), keys, problems)
+    cluster = fields.get("cluster")
+    if cluster is not None:
+        checks += _checks(cluster, ("cluster",), CLUSTER_KEYS, problems)
+    fields.finish()
+    return tuple(checks)
+
+
+def _checks(
+    node: Node, path: tuple[str, ...], keys: frozenset[str], problems: Problems
+) -> list[Check]:
+    what = ".".join(path)
+    fields = Fields(node, what, problems)
+    checks = []
+    for key, value in fields.entries.items():
+        if key not in keys:
+            fields.wrong(node.keys[key], unknown_word("check", key, keys, what))
+        else:
+            _check_form(value, f"{what}.{key}", fields)
+            checks.append(Check((*path, key), value.plain, node.keys[key].line))
+    return checks
+
+
+def _check_form(node: Node, what: str, fields: Fields) -> None:
+    """`{about, within}` and `{min, max}` hold numbers and nothing else, at any depth."""
+    entries = node.entries
+    if not entries:
+        return
+    if "about" in entries:
+        allowed = {"about", "within"}
+    elif entries.keys() & {"min", "max"}:
+        allowed = {"min", "max"}
+    else:
+        for key, value in entries.items():
+            _check_form(value, f"{what}.{key}", fields)
+        return
+    for key, value in entries.items():
+        if key not in allowed:
+            fields.wrong(node.keys[key], unknown_word("key", key, allowed, what))
+        elif not is_number(value.scalar):
+            fields.wrong(value.place, f"{what}.{key} must be a number, found {value.kind}")
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a number; true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)

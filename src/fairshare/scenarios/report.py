@@ -1,0 +1,163 @@
+"""Owns the check of scenario files and its words: a result for each file, a line per failure.
+
+Reads no directory and prints nothing: the command line does.
+"""
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from fairshare.errors import ConfigurationError
+from fairshare.scenarios.checks import Difference, check, check_error
+from fairshare.scenarios.document import NotAScenario, Unsupported, read_scenario
+from fairshare.scenarios.runner import Runner
+from fairshare.scenarios.steps import Expect, Scenario, Step
+
+Verdict = Literal["passed", "failed", "skipped"]
+
+
+class Result(msgspec.Struct, frozen=True):
+    """What became of one file. `checks` counts what was compared; a skipped file is no scenario."""
+
+    file: str
+    name: str | None
+    result: Verdict
+    checks: int
+    problems: tuple[Difference, ...] = ()
+
+    def as_malformed(self) -> "Result":
+        """The same file, as one that should have been a scenario."""
+        problem = Difference(
+            kind="malformed", where="scenario", found="not a scenario: it has no key 'scenario: 1'"
+        )
+        return msgspec.structs.replace(self, result="failed", problems=(problem,))
+
+
+def check_file(path: Path, *, verify: bool = False) -> Result:
+    """Run the scenario in a file. With `verify` the state's invariants are checked too."""
+    file = str(path)
+    try:
+        scenario = read_scenario(path.read_text(encoding="utf-8"), file)
+    except NotAScenario:
+        return Result(file, None, "skipped", 0)
+    except Unsupported as reason:
+        return _failed(file, None, 0, [_start("unsupported", reason)])
+    except (ConfigurationError, OSError, UnicodeDecodeError) as error:
+        return _failed(file, None, 0, _malformed(error))
+    return check_scenario(scenario, verify=verify)
+
+
+def check_scenario(scenario: Scenario, *, verify: bool = False) -> Result:
+    """Run a scenario to its end; a failed check does not stop it."""
+    try:
+        runner = Runner(scenario, verify=verify)
+    except Unsupported as reason:
+        return _failed(scenario.file, scenario.name, 0, [_start("unsupported", reason)])
+    except ConfigurationError as refusal:
+        return _finished(scenario, 1, _refused_at_start(scenario, str(refusal)))
+    if scenario.error is not None:
+        return _finished(scenario, 1, _refused_at_start(scenario, None))
+    count = 0
+    problems: list[Difference] = []
+    for number, step in enumerate(scenario.steps):
+        compared, found = _run_step(runner, number, step)
+        count += compared
+        problems += found
+    return _finished(scenario, count, problems)
+
+
+def _run_step(runner: Runner, number: int, step: Step) -> tuple[int, list[Difference]]:
+    """How many values were compared, and the differences."""
+    outcome = runner.step(step)
+    problems = [check_error(number, step.line, step.error, outcome.error)]
+    if step.error is None:
+        problems += [
+            check_error(number, step.line, None, event["message"])
+            for event in outcome.events
+            if event["event"] == "error"
+        ]
+    count = int(step.error is not None)
+    if isinstance(step, Expect):
+        state = runner.describe()
+        types = runner.type_names
+        problems += [check(number, expected, state, types) for expected in step.checks]
+        count += len(step.checks)
+    return count, [problem for problem in problems if problem is not None]
+
+
+def _refused_at_start(scenario: Scenario, found: str | None) -> list[Difference]:
+    expected = scenario.error
+    if found is not None and (expected is True or (expected and str(expected) in found)):
+        return []
+    return [Difference(where="error", expected=expected, found=found)]
+
+
+def _start(kind: Literal["unsupported", "malformed"], reason: Exception) -> Difference:
+    return Difference(kind=kind, where="scenario", found=str(reason))
+
+
+def _malformed(error: Exception) -> list[Difference]:
+    if not isinstance(error, ConfigurationError):
+        return [_start("malformed", error)]
+    return [
+        Difference(
+            kind="malformed",
+            where="scenario",
+            line=getattr(problem, "line", None) or None,
+            found=str(problem),
+        )
+        for problem in error.problems
+    ]
+
+
+def _finished(scenario: Scenario, checks: int, problems: list[Difference]) -> Result:
+    verdict: Verdict = "failed" if problems else "passed"
+    return Result(scenario.file, scenario.name, verdict, checks, tuple(problems))
+
+
+def _failed(file: str, name: str | None, checks: int, problems: list[Difference]) -> Result:
+    return Result(file, name, "failed", checks, tuple(problems))
+
+
+def problem_line(file: str, problem: Difference) -> str:
+    """`file.yaml:12 step 7 apps.a1.containers: expected 3, found 2`."""
+    if problem.kind == "malformed" and problem.line:
+        return str(problem.found)  # it begins with file and line already
+    place = file if problem.line is None else f"{file}:{problem.line}"
+    if problem.step is not None:
+        place += f" step {problem.step}"
+    if problem.kind == "unsupported" and problem.step is None:
+        return f"{place}: failed: {problem.found}"
+    if problem.kind == "malformed":
+        return f"{place}: {problem.found}"
+    if problem.where == "error":
+        return f"{place} error: {_refusal(problem.expected, problem.found)}"
+    text = f"{place} {problem.where}: expected {show(problem.expected)}"
+    return (
+        f"{text}, but {problem.found}"
+        if problem.kind == "unsupported"
+        else (f"{text}, found {show(problem.found)}")
+    )
+
+
+def _refusal(expected: Any, found: str | None) -> str:
+    if expected is None:
+        return f"expected no refusal, found {found}"
+    wanted = "a refusal" if expected is True else f"a refusal with {expected!r} in it"
+    return f"expected {wanted}, found " + ("none" if found is None else found)
+
+
+def show(value: Any) -> str:
+    """A value on one line; `nothing` for what is not there."""
+    return "nothing" if value is None else json.dumps(value, sort_keys=True)
+
+
+def summary(results: list[Result]) -> str:
+    """The last line: `3 passed, 1 failed, 0 skipped`."""
+    counts = [
+        f"{sum(result.result == verdict for result in results)} {verdict}"
+        for verdict in ("passed", "failed", "skipped")
+    ]
+    return ", ".join(counts)

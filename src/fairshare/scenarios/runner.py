@@ -1,0 +1,265 @@
+"""Owns the run of a scenario: each step becomes inputs of the manager, and the masters beat after
+every event. Knows nothing of checks, records and files.
+"""
+
+from functools import singledispatchmethod
+
+import msgspec
+
+from fairshare.errors import FairshareError, InputError
+from fairshare.model import inputs
+from fairshare.model.applications import Application
+from fairshare.model.events import ApplicationRejected, ApplicationSubmitted
+from fairshare.model.identifiers import ContainerId
+from fairshare.scenarios import steps
+from fairshare.scenarios.ages import Ages
+from fairshare.scenarios.applications import Applications
+from fairshare.scenarios.asks import requests, vector
+from fairshare.scenarios.cluster import Cluster
+from fairshare.scenarios.configuration import ConfigurationFiles
+from fairshare.scenarios.description import Description, describe
+from fairshare.scenarios.masters import Masters, refusals
+from fairshare.scenarios.passage import Kills, Passage
+from fairshare.scenarios.recorder import RecordedEvent, Recorder
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What one step did. `error` is why it was refused; None if it was not."""
+
+    events: list[RecordedEvent]
+    error: str | None
+
+
+class Runner:
+    """One scenario on a manager of its own, ready for its first step.
+
+    Raises Unsupported for a scheduler that there is not yet, and ConfigurationError when the
+    configuration is refused. With `verify` the state's invariants are checked after each step.
+    """
+
+    def __init__(self, scenario: steps.Scenario, *, verify: bool = False) -> None:
+        self._groups = scenario.groups
+        self._verify = verify
+        self._files = ConfigurationFiles(scenario)
+        loaded = self._files.read()
+        self._update_interval_ms = loaded.update_interval_ms
+        self._cluster = Cluster(scenario.scheduler, loaded)
+        self._types = loaded.types
+        self._applications = Applications(self._cluster.state)
+        self._masters = Masters(self._cluster)
+        self._recorder = Recorder(self._cluster, self._applications)
+        self._ages = Ages(self._cluster)
+        self._kills = Kills(self._cluster)
+        for group in scenario.nodes:
+            self._add_nodes(group)
+        self._settle()
+        self._recorder.take()
+
+    def step(self, step: steps.Step) -> Outcome:
+        """Run one step; what it was refused for is in the answer."""
+        error = None
+        try:
+            self._apply(step)
+        except FairshareError as refusal:
+            error = str(refusal)
+        self._settle()
+        if self._verify:
+            self._cluster.state.check()
+        return Outcome(self._recorder.take(), error)
+
+    def describe(self) -> Description:
+        """The cluster as it stands."""
+        return describe(self._cluster, self._applications)
+
+    @property
+    def type_names(self) -> tuple[str, ...]:
+        """The names of the cluster's resource types."""
+        return self._types.names
+
+    def _settle(self) -> None:
+        """The masters beat, and what has happened is recorded."""
+        for application, reason in self._masters.beat():
+            self._recorder.refused(application, reason)
+        self._recorder.look()
+
+    def _repeat(self, wish: inputs.Input, times: int) -> None:
+        for _ in range(times):
+            self._cluster.call(wish)
+            self._settle()
+
+    @singledispatchmethod
+    def _apply(self, step: steps.Step) -> None:
+        raise NotImplementedError(type(step).__name__)
+
+    # Applications.
+
+    @_apply.register
+    def _submit(self, step: steps.Submit) -> None:
+        if step.app in self._applications:
+            raise InputError("repeated-name", f"application {step.app} was submitted before")
+        submission = inputs.SubmitApplication(
+            user=step.user,
+            queue=step.queue,
+            name=step.name or step.app,
+            groups=self._groups.get(step.user, ()),
+            priority=step.priority,
+            tags=step.tags,
+            master=None if step.master is None else vector(self._types, step.master),
+            requests=requests(self._types, step.asks),
+            recovering=step.recovering,
+        )
+        events = self._cluster.feed(submission)
+        for event in events:
+            if isinstance(event, ApplicationSubmitted | ApplicationRejected):
+                self._applications.add(step.app, event.application)
+                self._masters.submitted(event.application, step.asks)
+        # Asks that are refused when they become live do not refuse the application.
+        for application, reason in refusals(events):
+            self._recorder.refused(application, reason)
+        for event in events:
+            if isinstance(event, ApplicationRejected):
+                raise InputError(event.code, event.reason)
+
+    @_apply.register
+    def _ask(self, step: steps.AskMore) -> None:
+        application = self._applications.get(step.app)
+        if application.registered:  # a master that does not run has nothing to remember
+            self._masters.asked(application.id, step.asks)
+        self._cluster.call(
+            inputs.RequestContainers(application.id, requests(self._types, step.asks))
+        )
+
+    @_apply.register
+    def _finish_containers(self, step: steps.FinishContainers) -> None:
+        for container in self._oldest(step.app, step.containers, step.on):
+            self._cluster.call(inputs.ContainerExited(container, 0))
+
+    @_apply.register
+    def _finish_application(self, step: steps.FinishApplication) -> None:
+        application = self._applications.get(step.app)
+        if application.over or application.registered:
+            self._cluster.call(inputs.FinishApplication(application.id))
+        else:  # its master never ran, so it can only be withdrawn
+            self._cluster.call(inputs.KillApplication(application.id))
+            self._applications.withdrawn.add(application.id)
+
+    @_apply.register
+    def _kill(self, step: steps.Kill) -> None:
+        application = self._applications.get(step.app)
+        if not application.over:  # to kill what has ended is no mistake
+            self._cluster.call(inputs.KillApplication(application.id))
+
+    @_apply.register
+    def _move(self, step: steps.Move) -> None:
+        number = self._applications.number(step.app)
+        self._cluster.call(inputs.MoveApplication(number, step.queue))
+
+    @_apply.register
+    def _set_priority(self, step: steps.SetPriority) -> None:
+        number = self._applications.number(step.app)
+        self._cluster.call(inputs.SetPriority(number, step.priority))
+
+    @_apply.register
+    def _blacklist(self, step: steps.Blacklist) -> None:
+        number = self._applications.number(step.app)
+        self._cluster.call(inputs.ChangeBlacklist(number, step.add, step.remove))
+
+    @_apply.register
+    def _release(self, step: steps.Release) -> None:
+        application = self._applications.get(step.app)
+        oldest = self._oldest(step.app, step.containers, None)
+        self._cluster.call(inputs.ReleaseContainers(application.id, oldest))
+
+    def _oldest(self, name: str, count: int, node: str | None) -> tuple[ContainerId, ...]:
+        """The oldest containers of an application, without its master's."""
+        application: Application = self._applications.get(name)
+        found = [
+            container
+            for container in self._ages.by_age(application.containers)
+            if container != application.master
+            and node in (None, application.containers[container].node)
+        ]
+        return tuple(found[:count])
+
+    # Nodes.
+
+    @_apply.register
+    def _heartbeat(self, step: steps.Heartbeat) -> None:
+        for _ in range(step.times):
+            for name in step.nodes:
+                everyone = tuple(self._cluster.state.nodes) if name == steps.ALL_NODES else (name,)
+                for node in everyone:
+                    self._beat(node)
+
+    def _beat(self, node: str) -> None:
+        self._need_node(node)
+        self._repeat(inputs.NodeBeat(node), 1)
+
+    @_apply.register
+    def _add(self, step: steps.AddNodes) -> None:
+        self._add_nodes(step.nodes)
+
+    def _add_nodes(self, group: steps.NodeGroup) -> None:
+        total = vector(self._types, group.resources)
+        for name in group.names:
+            if name in self._cluster.state.nodes:
+                raise InputError("repeated-name", f"there is a node {name} already")
+            self._cluster.call(inputs.NodeJoined(name, total, group.rack))
+
+    @_apply.register
+    def _remove(self, step: steps.RemoveNode) -> None:
+        self._need_node(step.name)
+        self._cluster.call(inputs.NodeLost(step.name))
+
+    @_apply.register
+    def _resize(self, step: steps.ResizeNode) -> None:
+        self._need_node(step.name)
+        self._cluster.call(inputs.NodeResized(step.name, vector(self._types, step.resources)))
+
+    def _need_node(self, name: str) -> None:
+        if name not in self._cluster.state.nodes:
+            raise InputError("unknown-node", f"no node {name}")
+
+    # Configuration.
+
+    @_apply.register
+    def _reload(self, step: steps.Reload) -> None:
+        self._files.change_properties(step.properties)
+        if step.files:
+            self._files.write(step.files, self._cluster.now_ms)
+            self._read_files()
+            return
+        self._cluster.call(inputs.TidyQueues())
+        if self._files.is_due(self._cluster.now_ms):
+            self._read_files()
+
+    @_apply.register
+    def _write(self, step: steps.Write) -> None:
+        self._files.write(step.files, self._cluster.now_ms)
+
+    def _read_files(self) -> None:
+        """Read the files again; when they are refused the old settings stay in force."""
+        self._cluster.call(inputs.LoadConfiguration(self._files.read().encoded))
+
+    # Time and passes.
+
+    @_apply.register
+    def _update(self, step: steps.Update) -> None:
+        self._repeat(inputs.UpdateShares(), step.passes)
+
+    @_apply.register
+    def _preempt(self, step: steps.Preempt) -> None:
+        self._repeat(inputs.PreemptContainers(), step.passes)
+
+    @_apply.register
+    def _advance(self, step: steps.Advance) -> None:
+        self._cluster.now_ms += step.duration_ms
+
+    @_apply.register
+    def _run(self, step: steps.Run) -> None:
+        passage = Passage(self._cluster, self._masters, self._kills, self._settle)
+        passage.run(step.duration_ms, step.heartbeat_ms, self._update_interval_ms)
+
+    @_apply.register
+    def _expect(self, step: steps.Expect) -> None:
+        """Looking changes nothing."""

@@ -1,0 +1,260 @@
+"""Owns the making of a report from the records of a simulation, as they come.
+
+Looks at the scheduler only between two instants, for the fair shares. Decides nothing.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from fairshare.model.applications import Application
+from fairshare.model.events import (
+    ApplicationEnded,
+    ApplicationMoved,
+    ApplicationRejected,
+    ApplicationState,
+    ApplicationSubmitted,
+    ContainerAllocated,
+    ContainerCompleted,
+    ExitCode,
+    Record,
+)
+from fairshare.model.identifiers import ApplicationId, ContainerId, application_name, application_of
+from fairshare.model.resources import Resource, scale, subtract, total
+from fairshare.schedulers.protocol import Scheduler
+from fairshare.simulate.report import (
+    ApplicationReport,
+    Containers,
+    QueueReport,
+    QueueSample,
+    Report,
+    Sample,
+    Spread,
+    UserReport,
+    spread,
+)
+from fairshare.simulate.usage import Interval, Usage
+
+
+class _Tally:
+    """What is counted of one application. `live` are its containers' sizes."""
+
+    __slots__ = ("failed", "first_ms", "granted", "live", "preempted", "queue")
+
+    def __init__(self, queue: str) -> None:
+        self.queue = queue
+        self.first_ms: int | None = None
+        self.granted = 0
+        self.failed = 0
+        self.preempted = 0
+        self.live: dict[ContainerId, Resource] = {}
+
+
+class Collection:
+    """Made before the first record; sees every record once (`observe`), in order.
+
+    `advance` must be called before anything of a later instant is decided.
+    """
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+        self._state = scheduler.state
+        self._usage = Usage(self._state.none)
+        self._tallies: dict[ApplicationId, _Tally] = {}
+        self._ends: Counter[str] = Counter()
+        self._last_end_ms = 0
+
+    def advance(self, now_ms: int) -> None:
+        """The time up to now is over, and nothing of now has been decided yet."""
+        if now_ms >= self._usage.look_ms:
+            self._usage.advance(now_ms, self._shares(), self._state.total)
+
+    def observe(self, record: Record) -> None:
+        """Count what a record says."""
+        now_ms = record.now_ms
+        for event in record.events:
+            if type(event) is ContainerAllocated:
+                tally = self._tallies[event.application]
+                tally.granted += 1
+                tally.live[event.container] = event.resource
+                if tally.first_ms is None:
+                    tally.first_ms = now_ms
+                self._usage.change(now_ms, tally.queue, event.resource)
+            elif type(event) is ContainerCompleted:
+                self._completed(now_ms, event)
+            elif type(event) is ApplicationSubmitted:
+                self._tallies[event.application] = _Tally(event.queue)
+            elif type(event) is ApplicationRejected:
+                self._tallies[event.application] = _Tally("")
+            elif type(event) is ApplicationEnded:
+                self._last_end_ms = now_ms
+            elif type(event) is ApplicationMoved:
+                self._moved(now_ms, event)
+
+    def _completed(self, now_ms: int, event: ContainerCompleted) -> None:
+        tally = self._tallies[application_of(event.container)]
+        resource = tally.live.pop(event.container)
+        self._usage.change(now_ms, tally.queue, subtract(self._state.none, resource))
+        if event.exit_code == 0:
+            self._ends["succeeded"] += 1
+        elif event.exit_code == ExitCode.PREEMPTED:
+            tally.preempted += 1
+            self._ends["preempted"] += 1
+        elif event.exit_code == ExitCode.ABORTED:
+            self._ends["aborted"] += 1
+        else:
+            tally.failed += 1
+            self._ends["failed"] += 1
+
+    def _moved(self, now_ms: int, event: ApplicationMoved) -> None:
+        tally = self._tallies[event.application]
+        used = total(tally.live.values(), len(self._state.none))
+        self._usage.change(now_ms, tally.queue, subtract(self._state.none, used))
+        self._usage.change(now_ms, event.queue, used)
+        tally.queue = event.queue
+
+    def _shares(self) -> dict[str, Resource]:
+        return {view.name: view.fair_share for view in self._scheduler.queue_views() if view.leaf}
+
+    # The report.
+
+    def report(self, now_ms: int, notes: tuple[str, ...] = ()) -> Report:
+        """What there is to tell at an instant; more may follow."""
+        self._usage.advance(now_ms, self._shares(), self._state.total)
+        self._usage.finish(self._state.total)
+        applications = tuple(self._application(a) for a in self._state.applications.values())
+        admitted = [one for one in applications if one.state != ApplicationState.REJECTED]
+        first_ms = min((one.submitted_ms for one in admitted), default=0)
+        makespan_ms = max(0, self._last_end_ms - first_ms)
+        states = Counter(a.state for a in applications)
+        return Report(
+            scheduler=self._scheduler.name,
+            end_ms=now_ms,
+            makespan_ms=makespan_ms,
+            applications_by_state={state.value: states[state.value] for state in ApplicationState},
+            containers=Containers(
+                granted=sum(tally.granted for tally in self._tallies.values()), **self._ends
+            ),
+            waiting=_waiting(admitted),
+            turnaround=_turnaround(admitted),
+            utilization=self._utilization(first_ms, self._last_end_ms),
+            queues=self._queues(admitted),
+            users=_users(admitted),
+            applications=applications,
+            timeline=tuple(self._sample(interval) for interval in self._usage.intervals),
+            notes=notes,
+        )
+
+    def _application(self, application: Application) -> ApplicationReport:
+        tally = self._tallies[application.id]
+        waiting_ms = turnaround_ms = None
+        if tally.first_ms is not None:
+            waiting_ms = tally.first_ms - application.submitted_ms
+        if application.finished_ms is not None and application.state != ApplicationState.REJECTED:
+            turnaround_ms = application.finished_ms - application.submitted_ms
+        return ApplicationReport(
+            id=application_name(self._state.epoch_ms, application.id),
+            name=application.submission.name,
+            user=application.user,
+            queue=application.queue,
+            state=application.state.value,
+            submitted_ms=application.submitted_ms,
+            waiting_ms=waiting_ms,
+            turnaround_ms=turnaround_ms,
+            containers=tally.granted,
+            failed_containers=tally.failed,
+            preempted_containers=tally.preempted,
+            diagnostics=application.diagnostics,
+        )
+
+    def _queues(self, admitted: Sequence[ApplicationReport]) -> tuple[QueueReport, ...]:
+        members = _grouped(admitted, lambda one: one.queue)
+        intervals = self._usage.intervals
+        time_ms = sum(interval.length_ms for interval in intervals)
+        none = self._state.none
+        found = []
+        for name in sorted({**members, **self._shares()}):
+            of_queue = members.get(name, [])
+            used = total((i.used.get(name, none) for i in intervals), len(none))
+            shares = total((i.shares.get(name, none) for i in intervals), len(none))
+            found.append(
+                QueueReport(
+                    name=name,
+                    applications=len(of_queue),
+                    containers=sum(one.containers for one in of_queue),
+                    preempted_containers=sum(one.preempted_containers for one in of_queue),
+                    waiting=_waiting(of_queue),
+                    turnaround=_turnaround(of_queue),
+                    used=self._means(used, time_ms),
+                    fair_share=self._means(shares, time_ms),
+                )
+            )
+        return tuple(found)
+
+    def _utilization(self, first_ms: int, last_ms: int) -> dict[str, float]:
+        """Intervals that the makespan only touches count as a whole."""
+        size = len(self._state.none)
+        busy = [
+            interval
+            for interval in self._usage.intervals
+            if interval.at_ms < last_ms and interval.at_ms + interval.length_ms > first_ms
+        ]
+        used = total((area for i in busy for area in i.used.values()), size)
+        offered = total((scale(i.total, i.length_ms) for i in busy), size)
+        return {
+            name: round(part / whole, 6) if whole else 0.0
+            for name, part, whole in zip(self._state.types.names, used, offered, strict=True)
+        }
+
+    def _sample(self, interval: Interval) -> Sample:
+        types = self._state.types
+        none = self._state.none
+        names = sorted({**interval.used, **interval.shares})
+        return Sample(
+            at_ms=interval.at_ms,
+            length_ms=interval.length_ms,
+            total=types.mapping(interval.total),
+            used=self._means(total(interval.used.values(), len(none)), interval.length_ms),
+            queues={
+                name: QueueSample(
+                    used=self._means(interval.used.get(name, none), interval.length_ms),
+                    fair_share=self._means(interval.shares.get(name, none), interval.length_ms),
+                )
+                for name in names
+            },
+        )
+
+    def _means(self, areas: Resource, time_ms: int) -> dict[str, float]:
+        return {
+            name: round(area / time_ms, 3) if time_ms else 0.0
+            for name, area in zip(self._state.types.names, areas, strict=True)
+        }
+
+
+def _users(admitted: Sequence[ApplicationReport]) -> tuple[UserReport, ...]:
+    return tuple(
+        UserReport(
+            name=name,
+            applications=len(of_user),
+            containers=sum(one.containers for one in of_user),
+            waiting=_waiting(of_user),
+            turnaround=_turnaround(of_user),
+        )
+        for name, of_user in sorted(_grouped(admitted, lambda one: one.user).items())
+    )
+
+
+def _grouped(
+    applications: Sequence[ApplicationReport], name_of: Callable[[ApplicationReport], str]
+) -> dict[str, list[ApplicationReport]]:
+    groups: dict[str, list[ApplicationReport]] = {}
+    for one in applications:
+        groups.setdefault(name_of(one), []).append(one)
+    return groups
+
+
+def _waiting(applications: Sequence[ApplicationReport]) -> Spread | None:
+    return spread([one.waiting_ms for one in applications if one.waiting_ms is not None])
+
+
+def _turnaround(applications: Sequence[ApplicationReport]) -> Spread | None:
+    return spread([one.turnaround_ms for one in applications if one.turnaround_ms is not None])

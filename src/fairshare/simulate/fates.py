@@ -1,0 +1,47 @@
+"""Owns the answer to how long a container runs in a simulation, from the workload's plans.
+
+Learns from the records which application has which number: submissions are handled in the order in
+which they were entered, and each gives an application or a rejection. Knows no time.
+"""
+
+from collections import deque
+
+from fairshare.engines.protocol import LaunchOrder
+from fairshare.engines.simulated import Fate
+from fairshare.model.events import ApplicationEnded, ApplicationSubmitted, Record
+from fairshare.model.identifiers import ApplicationId, application_of
+from fairshare.model.inputs import SubmitApplication
+from fairshare.simulate.workload import Arrival, GroupPlan
+
+
+class Fates:
+    """Plans by application, while it lives."""
+
+    def __init__(self) -> None:
+        self._expected: deque[Arrival] = deque()
+        self._plans: dict[ApplicationId, dict[str, GroupPlan]] = {}
+
+    def expect(self, arrival: Arrival) -> None:
+        """The next submission that will be handled is this one's."""
+        self._expected.append(arrival)
+
+    def observe(self, record: Record) -> None:
+        """Note which number an application got, and when it is over."""
+        submitted = type(record.input) is SubmitApplication
+        arrival = self._expected.popleft() if submitted and self._expected else None
+        for event in record.events:
+            if type(event) is ApplicationEnded:
+                self._plans.pop(event.application, None)
+            elif type(event) is ApplicationSubmitted and arrival is not None:
+                self._plans[event.application] = arrival.plans
+
+    def __call__(self, order: LaunchOrder) -> Fate:
+        """The fate of one container, from its task and its attempt; 0 ms of what has no plan."""
+        plans = self._plans.get(application_of(order.container), {})
+        environment = order.environment
+        plan = plans.get(environment.get("FAIRSHARE_TASK_GROUP", ""))
+        if plan is None:
+            return Fate(0)
+        task = int(environment["FAIRSHARE_TASK_INDEX"])
+        attempt = int(environment["FAIRSHARE_TASK_ATTEMPT"])
+        return Fate(plan.duration_ms(task), 1 if plan.fails(task, attempt) else 0)

@@ -1,0 +1,158 @@
+"""Owns the way from a log in the Standard Workload Format to a workload.
+
+A job becomes an application with one task for each `processors_per_task` processors, all of the
+job's run time: our schedulers do not wait until all of them can start together. Every job ends
+well; what was cancelled before it began, and what has neither processors nor a run time, is left
+out and counted. Times count from the first submission.
+"""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+from fairshare.config.problems import Place, Problems
+from fairshare.model.inputs import NodeJoined, SubmitApplication
+from fairshare.model.resources import Resource, ResourceTypes
+from fairshare.model.work import TaskGroup
+from fairshare.simulate.readers.options import ReaderOptions, read_text
+from fairshare.simulate.readers.swf_job import CANCELLED, Header, Job, parse_job
+from fairshare.simulate.workload import Arrival, GroupPlan, Workload
+
+_MOST_PROBLEMS = 1_000
+_LOCAL = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+def read_swf(path: Path, options: ReaderOptions, problems: Problems) -> Workload:
+    """Read a log, and the file `<name>.machines` beside it if there is one."""
+    file = str(path)
+    header, jobs, wrong = Header(), [], 0
+    for number, line in enumerate((read_text(path, problems) or "").splitlines(), 1):
+        text = line.strip()
+        if text.startswith(";"):
+            header.read(text)
+        elif text:
+            try:
+                jobs.append(parse_job(text))
+            except ValueError as error:
+                wrong += 1
+                if wrong <= _MOST_PROBLEMS:
+                    problems.error(Place(file, number), "workload", str(error))
+    if wrong > _MOST_PROBLEMS:
+        problems.error(Place(file), "workload", f"and {wrong - _MOST_PROBLEMS} more lines")
+    if not jobs and not problems.all:
+        problems.error(Place(file), "workload", "has no job")
+    notes: list[str] = []
+    machines = path.with_name(path.name.removesuffix(".gz") + ".machines")
+    nodes = _machines(machines, options.types, problems)
+    if not nodes and header.nodes:
+        nodes = _nodes_of_header(header, options)
+        notes.append(
+            f"{len(nodes)} nodes as the header says, with {options.memory_per_processor_mb} MB for"
+            " each processor, which it does not say"
+        )
+    left_out: Counter[str] = Counter()
+    arrivals = _arrivals(jobs, header, options, left_out)
+    notes += [f"{count} jobs left out: {why}" for why, count in sorted(left_out.items())]
+    return Workload(nodes, arrivals, tuple(notes))
+
+
+def _arrivals(
+    jobs: list[Job], header: Header, options: ReaderOptions, left_out: Counter[str]
+) -> tuple[Arrival, ...]:
+    first_s = min((job.submit_s for job in jobs), default=0)
+    arrivals = []
+    for job in sorted(jobs, key=lambda job: (job.submit_s, job.number)):
+        if job.processors <= 0:
+            left_out["no processors"] += 1
+        elif job.run_s < 0:
+            left_out["no run time"] += 1
+        elif job.run_s == 0 and job.status == CANCELLED:
+            left_out["cancelled before they began"] += 1
+        else:
+            groups = _groups(job, options)
+            user = f"user{job.user}" if job.user >= 0 else "unknown"
+            submission = SubmitApplication(
+                user=user,
+                queue=_queue(job, user, header, options),
+                name=f"job{job.number}",
+                groups=(f"group{job.group}",) if job.group >= 0 else (),
+                tasks=groups,
+            )
+            plan = GroupPlan(round(job.run_s * 1000))
+            at_ms = round((job.submit_s - first_s) * 1000)
+            arrivals.append(Arrival(at_ms, submission, {group.name: plan for group in groups}))
+    return tuple(arrivals)
+
+
+def _groups(job: Job, options: ReaderOptions) -> tuple[TaskGroup, ...]:
+    """The job's processors, in tasks of equal size and one for what is left over.
+
+    A job that asked for nodes has one task for each.
+    """
+    if job.nodes:
+        return (_group("tasks", job.nodes, job.per_node, job, options),)
+    each = options.processors_per_task
+    count, rest = divmod(job.processors, each)
+    groups = []
+    if count:
+        groups.append(_group("tasks", count, each, job, options))
+    if rest:
+        groups.append(_group("rest", 1, rest, job, options))
+    return tuple(groups)
+
+
+def _group(name: str, count: int, processors: int, job: Job, options: ReaderOptions) -> TaskGroup:
+    memory_mb = options.memory_per_processor_mb * processors
+    if job.memory_kb > 0:
+        memory_mb = -(-job.memory_kb * processors // 1024)
+    return TaskGroup(name, count, _vector(options.types, memory_mb, processors))
+
+
+def _vector(types: ResourceTypes, memory_mb: int, processors: int) -> Resource:
+    return (memory_mb, processors, *types.none[2:])
+
+
+def _queue(job: Job, user: str, header: Header, options: ReaderOptions) -> str:
+    number, name, word = -1, "", options.queue_from
+    match options.queue_from:
+        case "default":
+            return "default"
+        case "user":
+            return user
+        case "group":
+            number = job.group
+        case "partition":
+            number, name = job.partition, header.partitions.get(job.partition, "")
+        case "queue":
+            number, name = job.queue, job.queue_name or header.queues.get(job.queue, "")
+    if not name and number < 0:
+        return "default"
+    return _LOCAL.sub("_", name) or f"{word}{number}"
+
+
+def _nodes_of_header(header: Header, options: ReaderOptions) -> tuple[NodeJoined, ...]:
+    processors = -(-max(header.processors, header.nodes) // header.nodes)
+    total = _vector(options.types, processors * options.memory_per_processor_mb, processors)
+    return tuple(NodeJoined(f"node-{number + 1}", total) for number in range(header.nodes))
+
+
+def _machines(path: Path, types: ResourceTypes, problems: Problems) -> tuple[NodeJoined, ...]:
+    """Alea's table of clusters: id, name, nodes, processors of each, speed, memory of each (KB)."""
+    nodes: list[NodeJoined] = []
+    if not path.is_file():
+        return ()
+    for number, line in enumerate((read_text(path, problems) or "").splitlines(), 1):
+        columns = line.split()
+        if not columns:
+            continue
+        try:
+            _, name, count, processors, _, memory_kb = columns
+            total = _vector(types, int(memory_kb) // 1024, int(processors))
+            nodes += (NodeJoined(f"{name}-{one + 1}", total) for one in range(int(count)))
+        except ValueError:
+            problems.error(
+                Place(str(path), number),
+                "workload",
+                "must be id, name, nodes, processors of each, speed and memory of each in KB",
+            )
+    return tuple(nodes)

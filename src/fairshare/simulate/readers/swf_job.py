@@ -1,0 +1,116 @@
+"""Owns the Standard Workload Format: one line as a job, and what the header says.
+
+The format has 18 columns, -1 for what is unknown, and comments that begin with `;`
+(https://www.cs.huji.ac.il/labs/parallel/workload/swf.html). The simulator Alea adds three columns:
+the nodes used, the queue's name, and what was asked for (`2:ppn=12:...`, nodes and processors of
+each); there the requested memory is in bytes for each node, not in KB for each processor. Where
+that last column says something else than how many processors there are, it is not followed.
+Knows nothing of applications.
+"""
+
+import math
+import re
+
+import msgspec
+
+COLUMNS = 18
+CANCELLED = 5
+
+_NODE_SPEC = re.compile(r"(\d+):ppn=(\d+)(?:[:#].*)?")
+_HEADER = re.compile(r";\s*(MaxNodes|MaxProcs)\s*:\s*(\d+)\s*")
+_NAMED = re.compile(r";\s*(Queue|Partition)\s*:\s*(\d+)\s+([\w\[]\S*).*")
+
+
+class Job(msgspec.Struct, frozen=True):
+    """One line. What is unknown is -1, or "" for names.
+
+    `nodes` and `per_node` are 0 but in Alea's dialect; `memory_kb` is for each processor.
+    """
+
+    number: int
+    submit_s: float
+    run_s: float
+    processors: int
+    memory_kb: int
+    status: int
+    user: int
+    group: int
+    queue: int
+    partition: int
+    queue_name: str = ""
+    nodes: int = 0
+    per_node: int = 0
+
+
+class Header(msgspec.Struct):
+    """What the comments say: 0 and nothing where they do not."""
+
+    nodes: int = 0
+    processors: int = 0
+    queues: dict[int, str] = {}
+    partitions: dict[int, str] = {}
+
+    def read(self, line: str) -> None:
+        """Take over what a comment says, if it says something."""
+        if match := _HEADER.fullmatch(line):
+            if match.group(1) == "MaxNodes":
+                self.nodes = int(match.group(2))
+            else:
+                self.processors = int(match.group(2))
+        elif match := _NAMED.fullmatch(line):
+            names = self.queues if match.group(1) == "Queue" else self.partitions
+            names[int(match.group(2))] = match.group(3)
+
+
+def parse_job(line: str) -> Job:
+    """The job on a line; raises ValueError that says which column is wrong."""
+    columns = line.split()
+    if len(columns) < COLUMNS:
+        raise ValueError(f"has {len(columns)} columns, and the format has {COLUMNS}")
+    asked, used = _whole(columns, 8), _whole(columns, 5)
+    memory_kb = _whole(columns, 10)
+    if memory_kb <= 0:
+        memory_kb = _whole(columns, 7)
+    processors = asked if asked > 0 else used
+    queue_name, nodes, per_node = "", 0, 0
+    if len(columns) == COLUMNS + 3:
+        queue_name = columns[-2]
+        match = _NODE_SPEC.fullmatch(columns[-1])
+        if match is not None and int(match.group(1)) * int(match.group(2)) == processors:
+            nodes, per_node = int(match.group(1)), int(match.group(2))
+        memory_b, sharers = _whole(columns, 10), per_node or processors
+        memory_kb = math.ceil(memory_b / sharers / 1024) if memory_b > 0 and sharers > 0 else -1
+    elif len(columns) > COLUMNS:
+        raise ValueError(
+            f"has {len(columns)} columns: the format has {COLUMNS}, and Alea's dialect three more"
+        )
+    return Job(
+        number=_whole(columns, 1),
+        submit_s=_number(columns, 2),
+        run_s=_number(columns, 4),
+        processors=processors,
+        memory_kb=memory_kb,
+        status=_whole(columns, 11),
+        user=_whole(columns, 12),
+        group=_whole(columns, 13),
+        queue=_whole(columns, 15),
+        partition=_whole(columns, 16),
+        queue_name=queue_name,
+        nodes=nodes,
+        per_node=per_node,
+    )
+
+
+def _whole(columns: list[str], number: int) -> int:
+    return int(_number(columns, number))
+
+
+def _number(columns: list[str], number: int) -> float:
+    text = columns[number - 1]
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or abs(value) > 2**53:
+        raise ValueError(f"column {number} is {text!r}, not a number")
+    return value

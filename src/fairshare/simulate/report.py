@@ -1,0 +1,138 @@
+"""Owns what a simulation has to tell, as frozen data with the same bytes for the same history.
+
+All times are milliseconds. Amounts are by resource type, in the order of the cluster's types.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+
+class Spread(msgspec.Struct, frozen=True):
+    """How some times are spread. A percentile is one of the times: the nearest rank.
+
+    p95 of 1..20 is 19, since ceil(0.95 * 20) = 19.
+    """
+
+    count: int
+    min: int
+    mean: float
+    p50: int
+    p95: int
+    max: int
+
+
+class ApplicationReport(msgspec.Struct, frozen=True):
+    """One application. Waiting is from its submission to its first container, turnaround from its
+    submission to its end; None where that has not happened."""
+
+    id: str
+    name: str
+    user: str
+    queue: str
+    state: str
+    submitted_ms: int
+    waiting_ms: int | None
+    turnaround_ms: int | None
+    containers: int
+    failed_containers: int
+    preempted_containers: int
+    diagnostics: str
+
+
+class QueueReport(msgspec.Struct, frozen=True):
+    """One leaf queue. `used` and `fair_share` are means over the whole time."""
+
+    name: str
+    applications: int
+    containers: int
+    preempted_containers: int
+    waiting: Spread | None
+    turnaround: Spread | None
+    used: dict[str, float]
+    fair_share: dict[str, float]
+
+
+class UserReport(msgspec.Struct, frozen=True):
+    """One user, over all queues."""
+
+    name: str
+    applications: int
+    containers: int
+    waiting: Spread | None
+    turnaround: Spread | None
+
+
+class QueueSample(msgspec.Struct, frozen=True):
+    """One leaf queue in one interval: what it used, and its fair share, both on average."""
+
+    used: dict[str, float]
+    fair_share: dict[str, float]
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """One interval of the time. `used` is a mean, `total` what the nodes offered at its end."""
+
+    at_ms: int
+    length_ms: int
+    total: dict[str, int]
+    used: dict[str, float]
+    queues: dict[str, QueueSample]
+
+
+class Containers(msgspec.Struct, frozen=True):
+    """How many containers were granted, and how they ended."""
+
+    granted: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    preempted: int = 0
+    aborted: int = 0
+
+
+class Report(msgspec.Struct, frozen=True):
+    """The whole. `makespan_ms` is from the first submission to the last end of an application.
+
+    `applications_by_state` counts by final state; those that are not over count as they stand.
+    `utilization` is the mean used part of what the nodes offered, by resource type, over the
+    makespan.
+    """
+
+    scheduler: str
+    end_ms: int
+    makespan_ms: int
+    applications_by_state: dict[str, int]
+    containers: Containers
+    waiting: Spread | None
+    turnaround: Spread | None
+    utilization: dict[str, float]
+    queues: tuple[QueueReport, ...]
+    users: tuple[UserReport, ...]
+    applications: tuple[ApplicationReport, ...]
+    timeline: tuple[Sample, ...]
+    notes: tuple[str, ...] = ()
+
+
+def spread(times_ms: Sequence[int]) -> Spread | None:
+    """How these times are spread; None if there are none.
+
+    >>> spread(range(1, 21))
+    Spread(count=20, min=1, mean=10.5, p50=10, p95=19, max=20)
+    """
+    if not times_ms:
+        return None
+    ordered = sorted(times_ms)
+    count = len(ordered)
+    return Spread(
+        count=count,
+        min=ordered[0],
+        mean=round(sum(ordered) / count, 3),
+        p50=ordered[-(-count * 50 // 100) - 1],
+        p95=ordered[-(-count * 95 // 100) - 1],
+        max=ordered[-1],
+    )
+
+
+def encode(report: Report) -> bytes:
+    """The report as JSON with sorted keys and a newline: the same report gives the same bytes."""
+    return msgspec.json.format(msgspec.json.encode(report, order="sorted"), indent=2) + b"\n"

@@ -1,0 +1,121 @@
+"""Owns who used how much over time, in intervals that double when there are too many of them.
+
+A simulation does not know beforehand how long it will be. It begins with intervals of one second;
+when there are 128, pairs become one and the interval is twice as long. So a report has 64 to 128
+intervals, whatever the length. Knows no event and no scheduler.
+"""
+
+import msgspec
+
+from fairshare.model.resources import Resource, add, scale
+
+FIRST_INTERVAL_MS = 1_000
+MOST_INTERVALS = 128
+LOOKS = 4
+"""So often in an interval the fair shares are looked at; in between they count as unchanged."""
+
+
+class Interval(msgspec.Struct):
+    """From `at_ms`, so long. `used` and `shares` are amounts times milliseconds, by queue; `total`
+    is the cluster at its end."""
+
+    at_ms: int
+    length_ms: int
+    used: dict[str, Resource]
+    shares: dict[str, Resource]
+    total: Resource
+
+
+class _Meter:
+    """What one queue uses now, and what that comes to in the current interval."""
+
+    __slots__ = ("area", "since_ms", "used")
+
+    def __init__(self, none: Resource, now_ms: int) -> None:
+        self.used = none
+        self.area = none
+        self.since_ms = now_ms
+
+    def read(self, now_ms: int) -> None:
+        if now_ms > self.since_ms:
+            self.area = add(self.area, scale(self.used, now_ms - self.since_ms))
+            self.since_ms = now_ms
+
+
+class Usage:
+    """Counts by queue. `look_ms` is when `advance` wants to know the fair shares next."""
+
+    def __init__(self, none: Resource) -> None:
+        self._none = none
+        self._meters: dict[str, _Meter] = {}
+        self._shares: dict[str, Resource] = {}
+        self._length_ms = FIRST_INTERVAL_MS
+        self._begin_ms = 0
+        self._now_ms = 0
+        self.look_ms = 1  # at 0 nothing is loaded yet
+        self.intervals: list[Interval] = []
+
+    def change(self, now_ms: int, queue: str, change: Resource) -> None:
+        """A queue uses more from now on, or less."""
+        meter = self._meters.get(queue)
+        if meter is None:
+            meter = self._meters[queue] = _Meter(self._none, now_ms)
+        meter.read(now_ms)
+        meter.used = add(meter.used, change)
+
+    def advance(self, now_ms: int, shares: dict[str, Resource], total: Resource) -> None:
+        """Time has gone on, with these fair shares and this cluster since the last time."""
+        while now_ms >= self._begin_ms + self._length_ms:
+            edge_ms = self._begin_ms + self._length_ms
+            self._share(edge_ms, shares)
+            self._close(total)
+        self._share(now_ms, shares)
+        self.look_ms = now_ms + max(1, self._length_ms // LOOKS)
+
+    def finish(self, total: Resource) -> None:
+        """End the current interval where `advance` has come to."""
+        if self._now_ms > self._begin_ms:
+            self._close(total)
+
+    def _share(self, now_ms: int, shares: dict[str, Resource]) -> None:
+        passed_ms = now_ms - self._now_ms
+        if passed_ms <= 0:
+            return
+        for queue, share in shares.items():
+            if any(share):
+                before = self._shares.get(queue, self._none)
+                self._shares[queue] = add(before, scale(share, passed_ms))
+        self._now_ms = now_ms
+
+    def _close(self, total: Resource) -> None:
+        used = {}
+        for queue, meter in self._meters.items():
+            meter.read(self._now_ms)
+            if any(meter.area):
+                used[queue] = meter.area
+                meter.area = self._none
+        length_ms = self._now_ms - self._begin_ms
+        self.intervals.append(Interval(self._begin_ms, length_ms, used, self._shares, total))
+        self._begin_ms = self._now_ms
+        self._shares = {}
+        if len(self.intervals) == MOST_INTERVALS:
+            self._length_ms *= 2
+            pairs = zip(self.intervals[::2], self.intervals[1::2], strict=True)
+            self.intervals = [_merged(first, second) for first, second in pairs]
+
+
+def _merged(first: Interval, second: Interval) -> Interval:
+    return Interval(
+        first.at_ms,
+        first.length_ms + second.length_ms,
+        _sums(first.used, second.used),
+        _sums(first.shares, second.shares),
+        second.total,
+    )
+
+
+def _sums(first: dict[str, Resource], second: dict[str, Resource]) -> dict[str, Resource]:
+    sums = dict(first)
+    for name, amount in second.items():
+        sums[name] = add(sums[name], amount) if name in sums else amount
+    return sums

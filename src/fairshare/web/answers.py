@@ -1,0 +1,54 @@
+"""Owns how answers are written: JSON, the names of resources, refusals.
+
+The views have vectors in the order of the types; callers see named amounts. Nothing here computes.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+from fairshare.model.resources import Resource, ResourceTypes
+
+_encoder = msgspec.json.Encoder()
+
+
+def answer(content: object, status: int = 200) -> Response:
+    """JSON of plain data and structures."""
+    return Response(_encoder.encode(content), status, media_type="application/json")
+
+
+def refusal(
+    status: int,
+    code: str,
+    message: str,
+    headers: Mapping[str, str] | None = None,
+    **more: str,
+) -> Response:
+    """`{"code": ..., "message": ...}`: the code is stable, the message says what to do."""
+    content = _encoder.encode({"code": code, "message": message, **more})
+    return Response(content, status, headers, media_type="application/json")
+
+
+def named(view: msgspec.Struct, types: ResourceTypes) -> dict[str, Any]:
+    """A view's fields; those that hold vectors as mappings from type to amount.
+
+    Of all fields of views only vectors are annotated as `Resource`.
+    """
+    fields = msgspec.structs.asdict(view)
+    for name in vectors_of(type(view)):
+        if fields[name] is not None:
+            fields[name] = types.mapping(fields[name])
+    return fields
+
+
+@cache
+def vectors_of(view: type[msgspec.Struct]) -> tuple[str, ...]:
+    """The names of the fields of a structure that hold vectors."""
+    return tuple(
+        field.name
+        for field in msgspec.structs.fields(view)
+        if field.type in (Resource, Resource | None)
+    )

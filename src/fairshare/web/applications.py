@@ -1,0 +1,165 @@
+"""Owns the paths of applications: submit, look, kill, move, change the priority."""
+
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from fairshare.errors import InputError
+from fairshare.live.server import LiveServer
+from fairshare.live.users import groups_of_user, own_user
+from fairshare.live.views import kind_of, progress_of
+from fairshare.model.applications import Application
+from fairshare.model.events import ApplicationRejected, ApplicationState, ApplicationSubmitted
+from fairshare.model.identifiers import application_name
+from fairshare.model.inputs import KillApplication, MoveApplication, SetPriority
+from fairshare.web.answers import answer, named, refusal
+from fairshare.web.bodies import KillBody, MoveBody, PriorityBody, SubmissionBody
+from fairshare.web.requests import (
+    read_application,
+    read_body,
+    read_parameters,
+    server_of,
+    whole_number,
+)
+from fairshare.web.submissions import submission_of
+
+MAX_LISTED = 100_000
+
+
+def application_row(server: LiveServer, application: Application) -> dict[str, Any]:
+    """One application as it stands in a list."""
+    views = server.service.views
+    state = server.service.state
+    row = named(views.application(application.id), state.types)
+    row["id"] = application_name(state.epoch_ms, application.id)
+    row["kind"] = kind_of(application)
+    row["progress"] = progress_of(views.groups(application))
+    return row
+
+
+async def list_applications(request: Request) -> Response:
+    """GET /applications: the newest first; `state` takes several, divided by commas."""
+    parameters = read_parameters(request, "state", "user", "queue", "limit")
+    limit = whole_number(parameters, "limit", MAX_LISTED, MAX_LISTED, least=1)
+    states = wanted_states(parameters.get("state"))
+    user = parameters.get("user")
+    queue = parameters.get("queue")
+    server = server_of(request)
+    rows: list[dict[str, Any]] = []
+    for application in server.service.views.applications():
+        if len(rows) == limit:
+            break
+        if states is not None and application.state not in states:
+            continue
+        if user is not None and application.user != user:
+            continue
+        if queue is not None and application.queue not in (queue, f"root.{queue}"):
+            continue
+        rows.append(application_row(server, application))
+    return answer({"applications": rows})
+
+
+def wanted_states(text: str | None) -> frozenset[ApplicationState] | None:
+    """The states named in `RUNNING,PENDING`; None for all. Raises InputError."""
+    if text is None:
+        return None
+    try:
+        return frozenset(ApplicationState(name) for name in text.upper().split(","))
+    except ValueError:
+        known = ", ".join(ApplicationState)
+        raise InputError("bad-request", f"state={text}: the states are {known}") from None
+
+
+async def submit_application(request: Request) -> Response:
+    """POST /applications: 201 with the id, or 409 if the scheduler refuses it."""
+    body = await read_body(request, SubmissionBody)
+    server = server_of(request)
+    user = body.user or own_user()
+    # A directory service may take its time to answer.
+    groups = body.groups or await run_in_threadpool(groups_of_user, user)
+    submission = submission_of(body, server.service.state.types, user, groups)
+    events = await server.service.ask(submission)
+    epoch_ms = server.service.state.epoch_ms
+    for event in events:
+        match event:
+            case ApplicationSubmitted(application=number):
+                state = server.service.state.applications[number].state
+                return answer({"id": application_name(epoch_ms, number), "state": state}, 201)
+            case ApplicationRejected(application=number):
+                name = application_name(epoch_ms, number)
+                return refusal(409, event.code, event.reason, id=name)
+            case _:
+                pass
+    raise AssertionError("a submission was neither accepted nor refused")
+
+
+async def show_application(request: Request) -> Response:
+    """GET /applications/ID: with its groups of tasks and its live containers."""
+    read_parameters(request)
+    application = read_application(request)
+    server = server_of(request)
+    views = server.service.views
+    types = server.service.state.types
+    row = application_row(server, application)
+    row["groups"] = views.groups(application)
+    row["containers"] = [named(c, types) for c in views.live_containers(application)]
+    return answer(row)
+
+
+async def list_tasks(request: Request) -> Response:
+    """GET /applications/ID/tasks."""
+    read_parameters(request)
+    views = server_of(request).service.views
+    return answer({"tasks": list(views.tasks(read_application(request)))})
+
+
+async def list_containers(request: Request) -> Response:
+    """GET /applications/ID/containers: live ones, and those that ended not too long ago."""
+    read_parameters(request)
+    application = read_application(request)
+    service = server_of(request).service
+    types = service.state.types
+    containers = [named(view, types) for view in service.views.containers(application)]
+    return answer({"containers": containers})
+
+
+async def kill_application(request: Request) -> Response:
+    """POST /applications/ID/kill."""
+    body = await read_body(request, KillBody)
+    application = read_application(request)
+    wish = KillApplication(application.id)
+    if body.diagnostics is not None:
+        wish = KillApplication(application.id, body.diagnostics)
+    await server_of(request).service.ask(wish)
+    return answer(application_row(server_of(request), application))
+
+
+async def move_application(request: Request) -> Response:
+    """POST /applications/ID/move."""
+    body = await read_body(request, MoveBody)
+    application = read_application(request)
+    await server_of(request).service.ask(MoveApplication(application.id, body.queue))
+    return answer(application_row(server_of(request), application))
+
+
+async def change_priority(request: Request) -> Response:
+    """POST /applications/ID/priority."""
+    body = await read_body(request, PriorityBody)
+    application = read_application(request)
+    await server_of(request).service.ask(SetPriority(application.id, body.priority))
+    return answer(application_row(server_of(request), application))
+
+
+ROUTES = [
+    Route("/applications", list_applications),
+    Route("/applications", submit_application, methods=["POST"]),
+    Route("/applications/{application}", show_application),
+    Route("/applications/{application}/tasks", list_tasks),
+    Route("/applications/{application}/containers", list_containers),
+    Route("/applications/{application}/kill", kill_application, methods=["POST"]),
+    Route("/applications/{application}/move", move_application, methods=["POST"]),
+    Route("/applications/{application}/priority", change_priority, methods=["POST"]),
+]

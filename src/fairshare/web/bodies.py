@@ -1,0 +1,150 @@
+"""Owns the form of what a caller may send: one strict structure for each body.
+
+An unknown field, a wrong type or a number out of range is refused with its place in the body. What
+the fields mean together is checked where they are translated (`submissions.py`).
+"""
+
+from typing import Annotated
+
+import msgspec
+
+from fairshare.model.tasks import GROUP_REQUESTS
+
+MAX_TASKS = 1_000_000
+"""Tasks of one application: each costs the server some memory as long as it is known."""
+
+Count = Annotated[int, msgspec.Meta(ge=1, le=MAX_TASKS)]
+Priority = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+Amount = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+Duration = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
+Name = Annotated[str, msgspec.Meta(max_length=1_000)]
+Place = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
+User = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
+Tag = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+Diagnostics = Annotated[str, msgspec.Meta(max_length=10_000)]
+
+Resources = dict[str, Amount]
+"""Named amounts; `memory-mb` and `vcores` have defaults, all others are 0."""
+
+
+class _Body(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
+class NothingBody(_Body, frozen=True):
+    """The body of a call that says everything by its path: empty, or `{}`."""
+
+
+class CommandBody(_Body, frozen=True):
+    """What a container runs: exactly one of `arguments`, `command` and `callable`."""
+
+    arguments: tuple[str, ...] = ()
+    command: str | None = None  # a line for /bin/sh
+    callable: bytes = b""  # base64 of a pickled (function, arguments, keyword arguments)
+    environment: dict[str, str] = {}
+    directory: str | None = None
+
+
+class TaskGroupBody(CommandBody, frozen=True):
+    """Like tasks of an application."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=255)] = "tasks"
+    count: Count = 1
+    resources: Resources = {}
+    priority: Priority = 1
+    hosts: tuple[Place, ...] = ()
+    racks: tuple[Place, ...] = ()
+    relax: bool = True
+    max_attempts: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 4
+    time_limit_ms: Duration | None = None
+    after: tuple[str, ...] = ()
+    slow_start: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 1.0
+
+
+class MasterBody(_Body, frozen=True):
+    """The container of a driver."""
+
+    resources: Resources = {}
+
+
+class SubmissionBody(_Body, frozen=True):
+    """An application: `tasks`, or a `driver` (and in `master` the size of its container)."""
+
+    user: User | None = None
+    queue: Annotated[str, msgspec.Meta(min_length=1, max_length=1_000)] = "default"
+    name: Name = ""
+    priority: Priority | None = None
+    tags: Annotated[tuple[Tag, ...], msgspec.Meta(max_length=20)] = ()
+    groups: Annotated[tuple[User, ...], msgspec.Meta(max_length=1_000)] | None = None
+    tasks: Annotated[tuple[TaskGroupBody, ...], msgspec.Meta(max_length=1_000)] = ()
+    driver: CommandBody | None = None
+    master: MasterBody | None = None
+
+
+class KillBody(_Body, frozen=True):
+    """Why an application is ended."""
+
+    diagnostics: Diagnostics | None = None
+
+
+class MoveBody(_Body, frozen=True):
+    """Where an application goes on."""
+
+    queue: Annotated[str, msgspec.Meta(min_length=1, max_length=1_000)]
+
+
+class PriorityBody(_Body, frozen=True):
+    """An application's new priority."""
+
+    priority: Priority
+
+
+class ShutdownBody(_Body, frozen=True):
+    """Whether the containers end with the server; without a word they do as it was started."""
+
+    stop_containers: bool | None = None
+
+
+class ContainerRequestBody(_Body, frozen=True):
+    """A driver's wish for `count` more containers of a size; a negative count withdraws."""
+
+    count: Annotated[int, msgspec.Meta(ge=-MAX_TASKS, le=MAX_TASKS)]
+    resources: Resources = {}
+    priority: Priority = 1
+    hosts: tuple[Place, ...] = ()
+    racks: tuple[Place, ...] = ()
+    relax: bool = True
+    request: Annotated[int, msgspec.Meta(ge=0, lt=GROUP_REQUESTS)] = 0
+
+
+class RequestsBody(_Body, frozen=True):
+    """A driver's wishes."""
+
+    requests: Annotated[
+        tuple[ContainerRequestBody, ...], msgspec.Meta(min_length=1, max_length=10_000)
+    ]
+
+
+class TasksBody(_Body, frozen=True):
+    """Groups of tasks that a driver hands over."""
+
+    tasks: Annotated[tuple[TaskGroupBody, ...], msgspec.Meta(min_length=1, max_length=1_000)]
+
+
+class LaunchBody(CommandBody, frozen=True):
+    """What one container of a driver shall run."""
+
+    time_limit_ms: Duration | None = None
+
+
+class ReleaseBody(_Body, frozen=True):
+    """Containers that a driver gives back."""
+
+    containers: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=10_000)]
+
+
+class FinishBody(_Body, frozen=True):
+    """How a driver's application ended."""
+
+    succeeded: bool = True
+    diagnostics: Diagnostics = ""

@@ -1,0 +1,62 @@
+"""Owns the paths of the cluster as a whole: what it is, when it changed, and its end."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from fairshare import __version__
+from fairshare.web.answers import answer, named
+from fairshare.web.bodies import ShutdownBody
+from fairshare.web.requests import read_body, read_parameters, seconds, server_of, whole_number
+
+MAX_WAIT_S = 300.0
+DEFAULT_WAIT_S = 30.0
+
+
+async def show_cluster(request: Request) -> Response:
+    """GET /cluster."""
+    read_parameters(request)
+    server = server_of(request)
+    views = server.service.views
+    return answer(
+        {
+            "name": "fairshare",
+            "version": __version__,
+            "scheduler": server.scheduler_name,
+            "engine": server.engine_name,
+            "state_directory": str(server.directory.path),
+            "epoch_ms": server.service.state.epoch_ms,
+            "started_ms": server.started_ms,
+            "now_ms": server.service.now_ms(),
+            **named(views.cluster, server.service.state.types),
+        }
+    )
+
+
+async def wait_for_change(request: Request) -> Response:
+    """GET /changes: answers as soon as the version is not `since`, or when time is up."""
+    parameters = read_parameters(request, "since", "timeout")
+    timeout_s = seconds(parameters, "timeout", DEFAULT_WAIT_S, MAX_WAIT_S)
+    service = server_of(request).service
+    since = whole_number(parameters, "since", -1, 2**63 - 1)
+    return answer({"version": await service.changed(since, timeout_s)})
+
+
+async def shut_down(request: Request) -> Response:
+    """POST /shutdown: answers, and then ends the server."""
+    body = await read_body(request, ShutdownBody)
+    server = server_of(request)
+    server.request_stop(body.stop_containers)
+    return answer({"stopping": True, "stop_containers": server.stop_containers}, 202)
+
+
+async def point_the_way(request: Request) -> Response:
+    """GET /: for people who look with a browser."""
+    return answer({"name": "fairshare", "version": __version__, "cluster": "/api/v1/cluster"})
+
+
+ROUTES = [
+    Route("/cluster", show_cluster),
+    Route("/changes", wait_for_change),
+    Route("/shutdown", shut_down, methods=["POST"]),
+]

@@ -1,0 +1,132 @@
+"""Owns the paths of single containers: what they printed, what they returned, and their end.
+
+What a container writes belongs to the container: it is sent as plain bytes, it is never followed
+through a link, and only regular files are opened.
+"""
+
+import os
+import stat
+from pathlib import Path
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from fairshare.errors import InputError
+from fairshare.model.identifiers import ContainerId
+from fairshare.web.answers import answer
+from fairshare.web.bodies import NothingBody
+from fairshare.web.requests import (
+    read_body,
+    read_container,
+    read_parameters,
+    server_of,
+    whole_number,
+)
+
+DEFAULT_PART_BYTES = 1024 * 1024
+MAX_PART_BYTES = 16 * 1024 * 1024
+
+
+async def read_log(request: Request) -> Response:
+    """GET /containers/ID/logs/STREAM: bytes from `offset`, at most `limit` of them.
+
+    X-Fairshare-Complete is true when the container is over and nothing comes after these bytes.
+    """
+    parameters = read_parameters(request, "offset", "limit")
+    offset = whole_number(parameters, "offset", 0, 2**63 - 1)
+    limit = whole_number(parameters, "limit", DEFAULT_PART_BYTES, MAX_PART_BYTES)
+    container = read_container(request)
+    server = server_of(request)
+    stream = request.path_params["stream"]
+    if stream not in ("stdout", "stderr"):
+        raise InputError("unknown-log", f"there is no log '{stream}', only stdout and stderr")
+    files = server.container_directory(container)
+    # Asked before the file is read: what is written meanwhile is then not missed. What was decided
+    # to be over may still have a moment to live.
+    ended = files.exit.exists() or not files.launch.exists()
+    over = ended and server.service.is_over(container)
+    path = files.stdout if stream == "stdout" else files.stderr
+    content, size = await run_in_threadpool(read_part, path, offset, limit)
+    complete = over and offset + len(content) >= size
+    headers = {"X-Fairshare-Complete": "true" if complete else "false"}
+    return Response(content, headers=headers, media_type="text/plain")
+
+
+async def read_result(request: Request) -> Response:
+    """GET /containers/ID/result: the pickled value that the container's callable returned."""
+    read_parameters(request)
+    container = read_container(request)
+    path = server_of(request).container_directory(container).result
+    try:
+        content = await run_in_threadpool(read_whole, path)
+    except FileNotFoundError:
+        raise InputError(
+            "no-result",
+            f"{request.path_params['container']} has no result: only a callable that has returned "
+            "leaves one",
+        ) from None
+    return Response(content, media_type="application/octet-stream")
+
+
+async def stop_container(request: Request) -> Response:
+    """POST /containers/ID/stop: ends what runs; for its application that is a failure like any."""
+    await read_body(request, NothingBody)
+    container = read_container(request)
+    server = server_of(request)
+    if not is_launched(request, container):
+        raise InputError(
+            "not-running", f"nothing runs in {request.path_params['container']} (any more, or yet)"
+        )
+    server.engine.stop(container)
+    return answer({"id": request.path_params["container"], "stopping": True}, 202)
+
+
+def is_launched(request: Request, container: ContainerId) -> bool:
+    """Whether something was told to run in a container and has not ended."""
+    state = server_of(request).service.state
+    application = state.applications[container >> 40]
+    return container in application.launched
+
+
+def read_part(path: Path, offset: int, limit: int) -> tuple[bytes, int]:
+    """Bytes of a log and its size; a log that is not there (yet) is empty."""
+    try:
+        descriptor = open_regular(path)
+    except FileNotFoundError:
+        return b"", 0
+    try:
+        # The size first: it may grow, and then what was read does not reach the end.
+        size = os.fstat(descriptor).st_size
+        return os.pread(descriptor, max(0, min(limit, size - offset)), offset), size
+    finally:
+        os.close(descriptor)
+
+
+def read_whole(path: Path) -> bytes:
+    """A file's bytes; raises FileNotFoundError."""
+    with os.fdopen(open_regular(path), "rb") as file:
+        return file.read()
+
+
+def open_regular(path: Path) -> int:
+    """A descriptor of a regular file; whatever else stands there is FileNotFoundError.
+
+    A container could put a link or a pipe in the place of its log.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise FileNotFoundError(f"{path} is no regular file") from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise FileNotFoundError(f"{path} is no regular file")
+    return descriptor
+
+
+ROUTES = [
+    Route("/containers/{container}/logs/{stream}", read_log),
+    Route("/containers/{container}/result", read_result),
+    Route("/containers/{container}/stop", stop_container, methods=["POST"]),
+]

@@ -1,0 +1,141 @@
+"""Owns the paths of drivers: what the master of one application may do, with its token only.
+
+The token was put into the environment of the driver's container. One of an earlier attempt, or of
+another application, opens nothing.
+"""
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from fairshare.errors import InputError
+from fairshare.model.applications import Application
+from fairshare.model.identifiers import application_of
+from fairshare.model.inputs import (
+    AddTasks,
+    FinishApplication,
+    LaunchContainer,
+    MasterRegistered,
+    ReleaseContainers,
+    RequestContainers,
+)
+from fairshare.web.answers import answer
+from fairshare.web.applications import application_row
+from fairshare.web.bodies import (
+    FinishBody,
+    LaunchBody,
+    NothingBody,
+    ReleaseBody,
+    RequestsBody,
+    TasksBody,
+)
+from fairshare.web.requests import (
+    container_of,
+    read_application,
+    read_body,
+    read_container,
+    server_of,
+)
+from fairshare.web.submissions import Translation
+
+
+def check_token(request: Request, application: Application) -> None:
+    """Raise InputError (`no-token`, `wrong-token`) unless the application's own master calls."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise InputError(
+            "no-token",
+            "only the application's driver may do this: send 'Authorization: Bearer TOKEN' with "
+            "the FAIRSHARE_TOKEN of its environment",
+        )
+    tokens = server_of(request).tokens
+    if not tokens.accepts(token.strip(), application.id, application.attempt):
+        raise InputError(
+            "wrong-token",
+            "this token is not that of the application's current driver: "
+            f"attempt {application.attempt} has its own in FAIRSHARE_TOKEN",
+        )
+
+
+def own_application(request: Request) -> Application:
+    """The application of the path, if its master calls; else raises InputError."""
+    application = read_application(request)
+    check_token(request, application)
+    return application
+
+
+async def register_master(request: Request) -> Response:
+    """POST /applications/ID/register."""
+    application = own_application(request)
+    await read_body(request, NothingBody)
+    await server_of(request).service.ask(MasterRegistered(application.id))
+    return answer(application_row(server_of(request), application))
+
+
+async def request_containers(request: Request) -> Response:
+    """POST /applications/ID/requests."""
+    application = own_application(request)
+    body = await read_body(request, RequestsBody)
+    server = server_of(request)
+    translation = Translation(server.service.state.types)
+    wishes = translation.requests(body.requests)
+    translation.finish()
+    await server.service.ask(RequestContainers(application.id, wishes))
+    return answer(application_row(server, application))
+
+
+async def add_tasks(request: Request) -> Response:
+    """POST /applications/ID/tasks."""
+    application = own_application(request)
+    body = await read_body(request, TasksBody)
+    server = server_of(request)
+    translation = Translation(server.service.state.types)
+    earlier = [progress.spec for progress in application.tasks.groups]
+    tasks = translation.groups(body.tasks, "tasks", earlier)
+    translation.finish()
+    await server.service.ask(AddTasks(application.id, tasks))
+    return answer(application_row(server, application))
+
+
+async def launch_container(request: Request) -> Response:
+    """POST /containers/ID/launch."""
+    container = read_container(request)
+    server = server_of(request)
+    application = server.service.state.applications[application_of(container)]
+    check_token(request, application)
+    body = await read_body(request, LaunchBody)
+    translation = Translation(server.service.state.types)
+    command = translation.command(body, "launch")
+    translation.finish()
+    launch = LaunchContainer(application.id, container, command, body.time_limit_ms)
+    await server.service.ask(launch)
+    return answer({"id": request.path_params["container"]})
+
+
+async def release_containers(request: Request) -> Response:
+    """POST /applications/ID/release."""
+    application = own_application(request)
+    body = await read_body(request, ReleaseBody)
+    server = server_of(request)
+    containers = tuple(container_of(text, server.service.state) for text in body.containers)
+    await server.service.ask(ReleaseContainers(application.id, containers))
+    return answer(application_row(server, application))
+
+
+async def finish_application(request: Request) -> Response:
+    """POST /applications/ID/finish."""
+    application = own_application(request)
+    body = await read_body(request, FinishBody)
+    server = server_of(request)
+    await server.service.ask(FinishApplication(application.id, body.succeeded, body.diagnostics))
+    return answer(application_row(server, application))
+
+
+ROUTES = [
+    Route("/applications/{application}/register", register_master, methods=["POST"]),
+    Route("/applications/{application}/requests", request_containers, methods=["POST"]),
+    Route("/applications/{application}/tasks", add_tasks, methods=["POST"]),
+    Route("/applications/{application}/release", release_containers, methods=["POST"]),
+    Route("/applications/{application}/finish", finish_application, methods=["POST"]),
+    Route("/containers/{container}/launch", launch_container, methods=["POST"]),
+]

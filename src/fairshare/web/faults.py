@@ -1,0 +1,66 @@
+"""Owns the one place where errors become HTTP answers.
+
+A tenant sees a code, a sentence and no traceback.
+"""
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from fairshare.errors import FairshareError, InputError
+from fairshare.web.answers import refusal
+
+STATUSES = {
+    "bad-request": 400,
+    "no-token": 401,
+    "wrong-token": 403,
+    "unknown-application": 404,
+    "unknown-container": 404,
+    "unknown-log": 404,
+    "no-result": 404,
+    "too-large": 413,
+    "busy": 503,
+    "stopping": 503,
+}
+"""By code; a code that is not here is a refusal of the scheduler or manager: 409."""
+
+_ADVICE = {
+    404: "there is nothing at {path}; GET /api/v1/cluster is a beginning",
+    405: "{path} does not take {method}",
+}
+
+
+async def on_input_error(request: Request, error: Exception) -> Response:
+    """A call that cannot be served."""
+    assert isinstance(error, InputError)
+    status = STATUSES.get(error.code, 409)
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+    return refusal(status, error.code, str(error), headers)
+
+
+async def on_http_exception(request: Request, error: Exception) -> Response:
+    """What the routing says: no such path, no such method."""
+    assert isinstance(error, HTTPException)
+    form = _ADVICE.get(error.status_code)
+    if form is None:
+        message = error.detail
+    else:
+        message = form.format(path=request.url.path, method=request.method)
+    codes = {404: "unknown-path", 405: "unknown-method"}
+    code = codes.get(error.status_code, "bad-request")
+    return refusal(error.status_code, code, message, error.headers)
+
+
+async def on_failure(request: Request, error: Exception) -> Response:
+    """What we cannot do is told; a defect of ours the web server logs with its traceback."""
+    if isinstance(error, FairshareError):
+        return refusal(500, "server-failure", str(error))
+    return refusal(500, "server-failure", "the server has a defect: its log says more")
+
+
+HANDLERS = {
+    InputError: on_input_error,
+    HTTPException: on_http_exception,
+    FairshareError: on_failure,
+    Exception: on_failure,
+}

@@ -1,0 +1,189 @@
+"""Owns the socket and the web server: binds to a loopback address, serves until told to stop.
+
+Signals end the server in order; a second one ends it at once, as if nobody had caught it.
+"""
+
+import asyncio
+import contextlib
+import errno
+import ipaddress
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
+
+import uvicorn
+
+from fairshare.errors import ConfigurationError, FairshareError
+from fairshare.live.server import LiveServer
+from fairshare.web.app import build_app
+
+BACKLOG = 256
+GRACE_S = 5
+"""How long a request that is being answered may hold up the end of the server."""
+
+
+class _Web(uvicorn.Server):
+    """The web server without its own signal handlers, and with a word when it accepts."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.accepting = asyncio.Event()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals alone."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As ever, and then say so."""
+        await super().startup(sockets)
+        self.accepting.set()
+
+
+def bind(host: str, port: int, preferred_port: int | None = None) -> socket.socket:
+    """A listening socket on a loopback address. Port 0 is any free one, `preferred_port` if it is.
+
+    Raises ConfigurationError for an address of the network, FairshareError if it is in use.
+    """
+    address = loopback_address(host)
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    if port == 0 and preferred_port is not None:
+        with contextlib.suppress(OSError):
+            return _listen(family, address, preferred_port)
+    try:
+        return _listen(family, address, port)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise FairshareError(
+                f"port {port} of {host} is in use: stop the program that listens there, choose "
+                "another port with --port, or any free one with --port 0"
+            ) from error
+        raise FairshareError(f"cannot listen on {host}, port {port}: {error.strerror}") from error
+
+
+def loopback_address(host: str) -> str:
+    """The address that a name of this machine means.
+
+    >>> loopback_address("localhost"), loopback_address("[::1]")
+    ('127.0.0.1', '::1')
+    """
+    name = "127.0.0.1" if host == "localhost" else host.strip("[]")
+    try:
+        if ipaddress.ip_address(name).is_loopback:
+            return name
+    except ValueError:
+        pass
+    raise ConfigurationError(
+        [
+            f"host {host!r}: the server has no authentication of users yet, so it listens on this "
+            "machine only: use 127.0.0.1 and, from elsewhere, a tunnel (ssh -L)"
+        ]
+    )
+
+
+def _listen(family: socket.AddressFamily, address: str, port: int) -> socket.socket:
+    # The protocol is named because asyncio switches Nagle's algorithm off only where it is. With
+    # it, every answer would wait 40 ms for the client to acknowledge its header.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        # After a crash the port is free at once; two listeners are still impossible.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((address, port))
+        listener.listen(BACKLOG)
+        listener.setblocking(False)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+def url_of(listener: socket.socket) -> str:
+    """Where a socket listens: `http://127.0.0.1:8088`."""
+    address, port = listener.getsockname()[:2]
+    return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
+
+
+def port_of(url: str | None) -> int | None:
+    """The port in a URL that was written down; None if there is none."""
+    try:
+        return urlsplit(url or "").port
+    except ValueError:
+        return None
+
+
+async def serve(server: LiveServer, ready: Callable[[str], None]) -> None:
+    """Bind, start the server, call `ready` with the URL when it answers, and serve until its end.
+
+    Raises FairshareError, also when the service failed.
+    """
+    settings = server.settings
+    try:
+        # Drivers that were left running know the last address of this state.
+        preferred = port_of(server.directory.url())
+        with contextlib.closing(bind(settings.host, settings.port, preferred)) as listener:
+            await server.start(url_of(listener))
+            with _stop_on_signals(server):
+                await _serve_until_stopped(server, listener, ready)
+    finally:
+        await server.close()
+    if server.service.failure is not None:
+        raise FairshareError(
+            f"the server had to stop: {server.service.failure}; containers run on, and the next "
+            f"server takes them over ({server.directory.log} says more)"
+        ) from server.service.failure
+
+
+async def _serve_until_stopped(
+    server: LiveServer, listener: socket.socket, ready: Callable[[str], None]
+) -> None:
+    web = _Web(
+        uvicorn.Config(
+            build_app(server),
+            http="h11",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=GRACE_S,
+        )
+    )
+    serving = asyncio.create_task(web.serve(sockets=[listener]))
+    ends = [
+        asyncio.create_task(event.wait()) for event in (server.stop_requested, server.service.ended)
+    ]
+    accepting = asyncio.create_task(web.accepting.wait())
+    await asyncio.wait({accepting, serving, *ends}, return_when=asyncio.FIRST_COMPLETED)
+    if accepting.done():
+        ready(server.url)
+    await asyncio.wait({serving, *ends}, return_when=asyncio.FIRST_COMPLETED)
+    for task in (accepting, *ends):
+        task.cancel()
+    try:
+        # The pages go last: as long as they answer, this server is not gone.
+        await server.end()
+    finally:
+        web.should_exit = True
+        await serving
+
+
+@contextlib.contextmanager
+def _stop_on_signals(server: LiveServer) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+    numbers = (signal.SIGINT, signal.SIGTERM)
+
+    def stop() -> None:
+        server.request_stop()
+        release()
+
+    def release() -> None:
+        for number in numbers:
+            loop.remove_signal_handler(number)
+
+    for number in numbers:
+        loop.add_signal_handler(number, stop)
+    try:
+        yield
+    finally:
+        release()

@@ -1,0 +1,139 @@
+"""Owns how a request is read: its body within a size, its parameters, the names in its path.
+
+What is wrong with it becomes an InputError with a stable code; `faults.py` knows the statuses.
+"""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+import msgspec
+from starlette.requests import Request
+
+from fairshare.errors import InputError
+from fairshare.live.server import LiveServer
+from fairshare.model.applications import Application
+from fairshare.model.identifiers import (
+    ContainerId,
+    application_name,
+    application_of,
+    container_name,
+    parse_application,
+    parse_container,
+)
+from fairshare.schedulers.protocol import State
+
+MAX_BODY_BYTES = 8 * 1024 * 1024
+
+Body = TypeVar("Body", bound=msgspec.Struct)
+
+
+def server_of(request: Request) -> LiveServer:
+    """The server behind the application that a request came to."""
+    server = request.app.state.server
+    assert isinstance(server, LiveServer)
+    return server
+
+
+async def read_body(request: Request, form: type[Body]) -> Body:
+    """The body as a structure; an empty body is read as `{}`.
+
+    Raises InputError: `too-large`, or `bad-request` with the place of what is wrong.
+    """
+    content = bytearray()
+    async for chunk in request.stream():
+        content += chunk
+        if len(content) > MAX_BODY_BYTES:
+            raise InputError(
+                "too-large",
+                f"the body is larger than {MAX_BODY_BYTES} bytes; put large data into a file, "
+                "or submit several applications",
+            )
+    try:
+        return msgspec.json.decode(bytes(content) or b"{}", type=form)
+    except msgspec.ValidationError as error:
+        raise InputError("bad-request", f"the body is not what is expected here: {error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError("bad-request", f"the body is not JSON: {error}") from None
+
+
+def read_parameters(request: Request, *names: str) -> dict[str, str]:
+    """The parameters behind `?`; a name that is not expected, or comes twice, is refused."""
+    found: dict[str, str] = {}
+    for name, value in request.query_params.multi_items():
+        if name not in names:
+            known = ", ".join(names) or "none"
+            raise InputError("bad-request", f"there is no parameter '{name}' here, only: {known}")
+        if name in found:
+            raise InputError("bad-request", f"the parameter '{name}' is given twice")
+        found[name] = value
+    return found
+
+
+def whole_number(
+    parameters: Mapping[str, str], name: str, default: int, most: int, least: int = 0
+) -> int:
+    """A parameter that is a whole number within bounds."""
+    text = parameters.get(name)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdigit() and len(text) <= 19):
+        raise InputError("bad-request", f"{name}={text}: a whole number is needed")
+    number = int(text)
+    if not least <= number <= most:
+        raise InputError("bad-request", f"{name}={text}: must be {least} to {most}")
+    return number
+
+
+def seconds(parameters: Mapping[str, str], name: str, default: float, most: float) -> float:
+    """A parameter that is a time from 0 to `most` seconds."""
+    text = parameters.get(name)
+    if text is None:
+        return default
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0.0 <= number <= most:
+        raise InputError("bad-request", f"{name}={text}: must be 0 to {most:g} seconds")
+    return number
+
+
+def read_application(request: Request) -> Application:
+    """The application that the path names, by its whole name or its number.
+
+    Raises InputError (`unknown-application`).
+    """
+    text = request.path_params["application"]
+    state: State = server_of(request).service.state
+    number = parse_application(text)
+    found = state.applications.get(number) if number is not None else None
+    if found is None or text not in (str(found.id), application_name(state.epoch_ms, found.id)):
+        raise InputError(
+            "unknown-application",
+            f"there is no application '{text}' here; GET /api/v1/applications lists them all",
+        )
+    return found
+
+
+def read_container(request: Request) -> ContainerId:
+    """The container that the path names; it need not be known any more than its application is.
+
+    Raises InputError (`unknown-container`).
+    """
+    return container_of(request.path_params["container"], server_of(request).service.state)
+
+
+def container_of(text: str, state: State) -> ContainerId:
+    """The identifier of a container of this cluster; raises InputError (`unknown-container`)."""
+    container = parse_container(text)
+    if (
+        container is None
+        or container_name(state.epoch_ms, container) != text
+        or application_of(container) not in state.applications
+    ):
+        raise InputError(
+            "unknown-container",
+            f"there is no container '{text}' here; "
+            "GET /api/v1/applications/ID/containers lists those of an application",
+        )
+    return container

@@ -1,0 +1,172 @@
+"""Owns the translation of bodies into what the resource manager takes, and the checks on the way.
+
+All problems of a body are collected and reported together, each with its place. Knows neither the
+state of the cluster nor its limits: whether a queue is there is the scheduler's to say.
+"""
+
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from fairshare.errors import InputError
+from fairshare.manager.groups import check_groups
+from fairshare.model.inputs import SubmitApplication
+from fairshare.model.resources import MEMORY, VCORES, Resource, ResourceTypes
+from fairshare.model.work import Command, ContainerRequest, TaskGroup
+from fairshare.schedulers.protocol import Refusal
+from fairshare.web.bodies import (
+    MAX_TASKS,
+    CommandBody,
+    ContainerRequestBody,
+    Resources,
+    SubmissionBody,
+    TaskGroupBody,
+)
+
+DEFAULT_AMOUNTS = {MEMORY: 1024, VCORES: 1}
+"""What a container gets of the types that its request does not name; nothing of all others."""
+
+
+class Translation:
+    """Translates the parts of one body; `finish` raises InputError if any of them was wrong.
+
+    Until then a wrong part is replaced by a harmless one.
+    """
+
+    def __init__(self, types: ResourceTypes) -> None:
+        self.types = types
+        self.problems: list[str] = []
+
+    def finish(self) -> None:
+        """Raise InputError (`bad-request`) with all problems, if there are any."""
+        if self.problems:
+            raise InputError("bad-request", "; ".join(self.problems))
+
+    def resources(self, amounts: Resources, place: str) -> Resource:
+        """The vector of named amounts, with `DEFAULT_AMOUNTS` for what is not named."""
+        for name in amounts:
+            if name not in self.types.names:
+                known = ", ".join(self.types.names)
+                self.problems.append(
+                    f"{place}: the cluster has no resource type '{name}'; it has {known}"
+                )
+        wanted = DEFAULT_AMOUNTS | amounts
+        return tuple(wanted.get(name, 0) for name in self.types.names)
+
+    def command(self, body: CommandBody, place: str) -> Command:
+        """One of a vector of arguments, a shell line and a callable."""
+        given = [name for name in ("arguments", "command", "callable") if getattr(body, name)]
+        if len(given) != 1:
+            told = " and ".join(given) or "none of them"
+            self.problems.append(
+                f"{place}: give one of arguments, command and callable, not {told}"
+            )
+        arguments = body.arguments
+        if body.command:
+            arguments = ("/bin/sh", "-c", body.command)
+        if arguments and not arguments[0]:
+            self.problems.append(f"{place}.arguments[0]: names no program")
+        if any("\0" in argument for argument in arguments):
+            self.problems.append(f"{place}: an argument holds a NUL character")
+        for name, value in body.environment.items():
+            if not name or "=" in name or "\0" in name + value:
+                self.problems.append(
+                    f"{place}.environment: {name!r} cannot be set: a name is not empty and has no "
+                    "'=', and neither name nor value has a NUL character"
+                )
+        directory = body.directory
+        if directory is not None and (not directory.startswith("/") or "\0" in directory):
+            self.problems.append(f"{place}.directory: {directory!r} is not an absolute path")
+        return Command(arguments, body.environment, directory, body.callable)
+
+    def groups(
+        self, bodies: Sequence[TaskGroupBody], place: str, earlier: Sequence[TaskGroup] = ()
+    ) -> tuple[TaskGroup, ...]:
+        """Groups of tasks that come behind `earlier` ones of the same application."""
+        if sum(body.count for body in bodies) > MAX_TASKS:
+            self.problems.append(
+                f"{place}: more than {MAX_TASKS} tasks; submit several applications"
+            )
+        groups = self._groups(bodies, place)
+        try:
+            check_groups(groups, earlier)
+        except Refusal as refusal:
+            self.problems.append(f"{place}: {refusal.reason}")
+        return groups
+
+    def _groups(self, bodies: Sequence[TaskGroupBody], place: str) -> tuple[TaskGroup, ...]:
+        return tuple(
+            TaskGroup(
+                name=body.name,
+                count=body.count,
+                resource=self.resources(body.resources, f"{place}[{number}].resources"),
+                command=self.command(body, f"{place}[{number}]"),
+                priority=body.priority,
+                hosts=body.hosts,
+                racks=body.racks,
+                relax=body.relax,
+                max_attempts=body.max_attempts,
+                time_limit_ms=body.time_limit_ms,
+                after=body.after,
+                slow_start=body.slow_start,
+            )
+            for number, body in enumerate(bodies)
+        )
+
+    def requests(self, bodies: Sequence[ContainerRequestBody]) -> tuple[ContainerRequest, ...]:
+        """A driver's wishes."""
+        return tuple(
+            ContainerRequest(
+                count=body.count,
+                resource=self.resources(body.resources, f"requests[{number}].resources"),
+                priority=body.priority,
+                hosts=body.hosts,
+                racks=body.racks,
+                relax=body.relax,
+                request=body.request,
+            )
+            for number, body in enumerate(bodies)
+        )
+
+
+def submission_of(
+    body: SubmissionBody, types: ResourceTypes, user: str, groups: tuple[str, ...]
+) -> SubmitApplication:
+    """The application that a body describes, for a user of these groups; raises InputError."""
+    translation = Translation(types)
+    if bool(body.tasks) == (body.driver is not None):
+        translation.problems.append("give either tasks or driver")
+    if body.master is not None and body.driver is None:
+        translation.problems.append("master: only an application with a driver has one")
+    tasks = translation.groups(body.tasks, "tasks")
+    driver = master = None
+    if body.driver is not None:
+        driver = translation.command(body.driver, "driver")
+        amounts = body.master.resources if body.master else {}
+        master = translation.resources(amounts, "master.resources")
+    translation.finish()
+    first = driver or tasks[0].command
+    return SubmitApplication(
+        user=user,
+        queue=body.queue,
+        name=body.name or name_of(first),
+        groups=groups,
+        priority=body.priority,
+        tags=body.tags,
+        tasks=tasks,
+        master=master,
+        driver=driver,
+    )
+
+
+def name_of(command: Command) -> str:
+    """What an application without a name is called: its program.
+
+    >>> name_of(Command(("/usr/bin/sort", "-u"))), name_of(Command(("/bin/sh", "-c", "make all")))
+    ('sort', 'make')
+    """
+    if command.callable:
+        return "callable"
+    arguments = command.arguments
+    if arguments[:2] == ("/bin/sh", "-c") and len(arguments) == 3:
+        arguments = tuple(arguments[2].split()) or arguments
+    return PurePosixPath(arguments[0]).name or arguments[0]

@@ -1,0 +1,56 @@
+"""The example that is demonstrated: plain Hadoop files, without a word that has no effect."""
+
+from pathlib import Path
+
+import pytest
+
+from fairshare.config.directory import read_directory
+from fairshare.config.fifo import read_fifo
+from fairshare.demonstration.entitlement import entitlements, read_entitlements
+from fairshare.demonstration.errors import DemonstrationFailed
+from fairshare.demonstration.server import configuration_directory
+from fairshare.demonstration.teams import CONTAINER, TEAMS
+
+
+def test_the_example_has_no_problems_with_either_scheduler() -> None:
+    configuration = read_directory(configuration_directory())
+    assert configuration.scheduler == "fair"
+    assert configuration.problems == ()
+    _, problems = read_fifo(configuration.site)
+    assert problems == ()
+
+
+def test_the_example_offers_room_for_twelve_containers_of_the_demonstration() -> None:
+    engine = read_directory(configuration_directory()).shell.engine
+    assert engine.memory_mb == 12 * CONTAINER["memory-mb"]
+    assert engine.vcores == 12 * CONTAINER["vcores"]
+
+
+def test_the_example_promises_a_half_a_third_and_a_sixth() -> None:
+    owed = read_entitlements(configuration_directory(), TEAMS, 3072)
+    assert owed == pytest.approx({"production": 1 / 2, "research": 1 / 3, "adhoc": 1 / 6})
+
+
+def test_a_minimum_above_the_weight_is_owed() -> None:
+    settings = read_directory(configuration_directory()).fair
+    assert settings is not None
+    owed = entitlements(settings, TEAMS, 1536)  # production has a minimum of 1024 MB
+    assert owed["production"] == pytest.approx(2 / 3)
+    assert sum(owed.values()) == pytest.approx(1.0, abs=0.01)
+
+
+def test_a_team_without_a_queue_is_named() -> None:
+    settings = read_directory(configuration_directory()).fair
+    assert settings is not None
+    with pytest.raises(DemonstrationFailed, match="no queue nobody"):
+        entitlements(settings, ["nobody"], 3072)
+
+
+def test_a_configuration_without_shares_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "yarn-site.xml").write_text(
+        "<configuration><property><name>yarn.resourcemanager.scheduler.class</name><value>"
+        "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fifo.FifoScheduler"
+        "</value></property></configuration>"
+    )
+    with pytest.raises(DemonstrationFailed, match="not for the Fair Scheduler"):
+        read_entitlements(tmp_path, TEAMS, 3072)

@@ -1,0 +1,67 @@
+"""The figures of a run, from records of containers."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairshare.demonstration import measurement
+from fairshare.demonstration.measurement import ApplicationSpan, ContainerSpan, Interval
+
+EDGES = st.lists(st.integers(0, 30), max_size=8).map(sorted)
+
+
+def intervals(edges: list[int]) -> list[Interval]:
+    pairs = zip(edges[::2], edges[1::2], strict=False)
+    return [(a, b) for a, b in pairs if a < b]
+
+
+@given(EDGES, EDGES)
+def test_an_instant_is_common_when_it_lies_in_both(first: list[int], second: list[int]) -> None:
+    one, two = intervals(first), intervals(second)
+
+    def inside(instant: int, spans: list[Interval]) -> bool:
+        return any(a <= instant < b for a, b in spans)
+
+    found = measurement.common(one, two)
+    for instant in range(31):
+        assert inside(instant, found) == (inside(instant, one) and inside(instant, two))
+
+
+def span(submitted_ms: int, finished_ms: int, *containers: tuple[int, int]) -> ApplicationSpan:
+    made = tuple(ContainerSpan(a, b, 256) for a, b in containers)
+    return ApplicationSpan(submitted_ms, finished_ms, made)
+
+
+def test_a_team_is_busy_while_one_of_its_applications_is_not_over() -> None:
+    spans = [span(50, 60), span(0, 10), span(5, 20), span(20, 30)]
+    assert measurement.busy_time(spans) == [(0, 30), (50, 60)]
+
+
+def test_figures_count_what_each_team_had_while_all_three_wanted_something() -> None:
+    # A cluster of two containers. All three are active from 40 to 60 and from 80 to 100.
+    teams = {
+        "research": [span(0, 100, (0, 100))],
+        "production": [span(20, 110, (20, 30), (50, 110))],
+        "adhoc": [span(40, 60, (45, 60)), span(80, 100, (90, 100))],
+    }
+    claims = {"research": 0.5, "production": 0.25, "adhoc": 0.25}
+    figures = measurement.figures_of("fair", teams, 512, claims, claims)
+    assert (figures.total_ms, figures.contended_ms) == (110, 40)
+    assert figures.teams["research"].got == pytest.approx(0.5)
+    assert figures.teams["production"].got == pytest.approx((10 + 20) / 80)
+    assert figures.teams["adhoc"].got == pytest.approx((15 + 10) / 80)
+    assert figures.busy == pytest.approx((100 + 10 + 60 + 15 + 10) / 220)
+    assert figures.teams["production"].begun_ms == 0
+    assert figures.teams["production"].finished_ms == 90
+    assert figures.teams["adhoc"].owed == 0.25
+
+
+def test_queries_are_measured_until_their_first_container_and_until_the_answer() -> None:
+    queries = [span(0, 50, (5, 50), (9, 20)), span(10, 20, (11, 20)), span(20, 100, (90, 100))]
+    figures = measurement.query_figures(queries)
+    assert (figures.begun_median_ms, figures.begun_longest_ms) == (5, 70)
+    assert (figures.answered_median_ms, figures.answered_longest_ms) == (50, 80)
+
+
+def test_nobody_has_a_part_of_no_time() -> None:
+    assert measurement.part_used([span(0, 10, (0, 10))], [], 512) == 0.0

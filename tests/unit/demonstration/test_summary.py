@@ -1,0 +1,104 @@
+"""The words at the end."""
+
+from collections.abc import Callable
+
+import msgspec
+from rich.console import RenderableType
+
+from fairshare.demonstration.archive import Run
+from fairshare.demonstration.measurement import Figures, QueryFigures, TeamFigures
+from fairshare.demonstration.plan import WHOLE, Plan
+from fairshare.demonstration.summary import summary
+from fairshare.demonstration.verification import Check
+
+Render = Callable[[RenderableType], str]
+
+PLAN = Plan(WHOLE, 2, 127, 600_000, 80, 6, 60_000_000, 4_000, 5_000_000)
+FAIR = Figures(
+    scheduler="fair",
+    total_ms=42_400,
+    contended_ms=21_100,
+    busy=0.974,
+    teams={
+        "research": TeamFigures(1.0, 1 / 3, 0.374, 0, 39_600),
+        "production": TeamFigures(1.0, 0.5, 0.505, 76, 29_900),
+        "adhoc": TeamFigures(0.15, 1 / 6, 0.121, 395, 25_400),
+    },
+    queries=QueryFigures(20, 100, 800, 1_100, 1_800),
+)
+FIFO = msgspec.structs.replace(
+    FAIR, scheduler="fifo", queries=QueryFigures(20, 19_800, 29_900, 20_900, 30_800)
+)
+CHECKS = (Check(True, "research: all is well"), Check(True, "adhoc: all is well"))
+FREQUENT = (("code", ["self", "if"]), ("comment", []))
+
+
+def text_of(render: Render, figures: Figures, other: Run | None = None, **more: bool) -> str:
+    return render(summary(figures, CHECKS, PLAN, 12, other, FREQUENT, **more))
+
+
+def test_a_newcomer_reads_who_had_what_and_who_waited(render: Render) -> None:
+    text = text_of(render, FAIR)
+    assert "a machine of 12 containers of 256 MB, on 2 processors, for 42.4 s" in flat(text)
+    production = next(row for row in text.splitlines() if row.startswith("production"))
+    assert production.split() == ["production", "100%", "50%", "50%", "0.08", "s", "29.9", "s"]
+    assert "half of them began within 0.10 s and were answered within 1.1 s" in flat(text)
+    assert "in code: self, if." in flat(text)
+    assert "make demo SCHEDULER=fifo" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_nothing_is_compared_that_was_not_measured(render: Render) -> None:
+    text = text_of(render, FIFO)
+    assert "both schedulers" not in text
+    assert "times as long" not in text
+    assert "The same work with the Fair Scheduler, and both compared" in flat(text)
+    assert "what fair-scheduler.xml would promise" in flat(text)
+
+
+def test_both_runs_stand_side_by_side_and_the_other_with_its_date(render: Render) -> None:
+    for figures, other in ((FIFO, FAIR), (FAIR, FIFO)):
+        text = text_of(render, figures, Run(0.0, other))
+        rows = [row.split() for row in text.splitlines()]
+        assert [
+            "half",
+            "of",
+            "the",
+            "queries",
+            "answered",
+            "within",
+            "1.1",
+            "s",
+            "20.9",
+            "s",
+        ] in rows
+        assert f"{other.scheduler}, 19" in text  # 1970, or 1969 in the west
+        assert f"{figures.scheduler}, now" in text
+        assert "19 times as long" in flat(text)
+
+
+def test_no_advantage_is_claimed_where_there_was_none(render: Render) -> None:
+    text = text_of(render, msgspec.structs.replace(FIFO, queries=FAIR.queries), Run(0.0, FAIR))
+    assert "times as long" not in text
+    assert "did not wait longer with FIFO" in flat(text)
+
+
+def test_the_slowest_query_tells_where_half_of_them_met_nobody(render: Render) -> None:
+    queries = QueryFigures(20, 10, 7_600, 1_100, 8_300)
+    text = text_of(render, msgspec.structs.replace(FIFO, queries=queries), Run(0.0, FAIR))
+    assert "the slowest query took 5 times as long" in flat(text)
+
+
+def test_a_check_that_failed_is_seen(render: Render) -> None:
+    checks = (*CHECKS, Check(False, "production: 3 words are missing"))
+    text = render(summary(FAIR, checks, PLAN, 12, None, FREQUENT))
+    assert "✗ production: 3 words are missing" in text
+    assert text.count("✓") == 2
+    plain = render(summary(FAIR, checks, PLAN, 12, None, FREQUENT, ascii_only=True))
+    assert "BAD production" in plain
+    assert plain.isascii()
+
+
+def flat(text: str) -> str:
+    """The text without its line breaks."""
+    return " ".join(text.split())

@@ -1,0 +1,162 @@
+"""Launch and exit files, the state directory, and what is told of a failure."""
+
+import errno
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from fairshare.engines.local import directories
+from fairshare.engines.local.directories import read_json, write_atomically
+from fairshare.engines.local.launch import GroupPlan, Launch
+from fairshare.engines.local.outcome import (
+    TAIL_BYTES,
+    Outcome,
+    ending_of,
+    exit_code_of,
+    tail,
+    with_tail,
+)
+from fairshare.engines.local.state import StateDirectory, remove_tree
+
+
+def test_an_order_comes_back_as_it_was_written(tmp_path):
+    launch = Launch(
+        container=7,
+        container_name="container_1_0001_01_000007",
+        arguments=("run", "ü", "\udcff"),
+        environment={"A": "b\n"},
+        directory="/somewhere",
+        memory_mb=100,
+        memory_limit="cgroup-v1",
+        groups=(GroupPlan("/g", (("memory.max", "1", True), ("x", "y", False))), GroupPlan("/h")),
+        kill_group="/h",
+        time_limit_ms=5,
+    )
+    path = tmp_path / "launch.json"
+    path.write_bytes(launch.encode())
+    value = read_json(path)
+    assert value is not None
+    assert Launch.decode(value) == launch
+
+
+def test_an_outcome_comes_back_as_it_was_written(tmp_path):
+    outcome = Outcome(7, -104, "killed: used 312 MB, limit 256 MB", 312, 40, 99)
+    write_atomically(tmp_path / "exit.json", outcome.encode())
+    value = read_json(tmp_path / "exit.json")
+    assert value is not None
+    assert Outcome.decode(value) == outcome
+
+
+def test_a_file_that_cannot_be_written_leaves_the_old_one_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "exit.json"
+    write_atomically(path, b'{"old": 1}')
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(directories.os, "write", full)
+    with pytest.raises(OSError, match="No space"):
+        write_atomically(path, b"new")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["exit.json"]
+    assert path.read_bytes() == b'{"old": 1}'
+
+
+@pytest.mark.parametrize("content", [b"", b"[1]", b'{"half": ', b"\xff\xfe"])
+def test_a_file_that_cannot_be_understood_counts_as_none(tmp_path, content):
+    (tmp_path / "pid.json").write_bytes(content)
+    assert read_json(tmp_path / "pid.json") is None
+    assert read_json(tmp_path / "absent.json") is None
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/etc", "a\0"])
+def test_a_name_that_leads_elsewhere_is_refused(tmp_path, name):
+    state = StateDirectory(tmp_path)
+    with pytest.raises(ValueError, match="cannot name a directory"):
+        state.application(name)
+    with pytest.raises(ValueError, match="cannot name a directory"):
+        state.container("application_1_0001", name)
+
+
+def test_each_state_directory_has_groups_of_its_own(tmp_path):
+    first, second = StateDirectory(tmp_path / "a"), StateDirectory(tmp_path / "b")
+    assert first.group_name != second.group_name
+    assert first.group_name == StateDirectory(tmp_path / "a").group_name
+    assert first.group_name.startswith("fairshare-")
+
+
+def test_a_stray_file_among_the_applications_is_passed_over(tmp_path):
+    state = StateDirectory(tmp_path)
+    state.create()
+    (state.containers / "note").write_text("x")
+    state.container("application_1_0001", "container_a").write_launch(b"{}", b"call")
+    assert [found.path.name for found in state.all_containers()] == ["container_a"]
+    assert state.names("application_1_0001") == ["container_a"]
+    assert state.names("application_1_0002") == []
+
+
+def test_a_tree_is_deleted_and_what_a_link_in_it_points_to_is_not(tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir(mode=0o500)
+    inside = tmp_path / "inside" / "a"
+    inside.mkdir(parents=True)
+    (inside / "link").symlink_to(outside)
+    inside.chmod(0)
+    remove_tree(tmp_path / "inside")
+    remove_tree(tmp_path / "inside")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["outside"]
+    assert outside.stat().st_mode & 0o777 == 0o500
+
+
+def test_a_wait_status_becomes_an_exit_code_and_words():
+    assert (exit_code_of(0), ending_of(0)) == (0, "")
+    assert (exit_code_of(3 << 8), ending_of(3 << 8)) == (3, "exit code 3")
+    assert exit_code_of(signal.SIGKILL) == 137
+    assert ending_of(signal.SIGKILL) == "ended by signal 9 (SIGKILL)"
+    assert ending_of(40) == "ended by signal 40"
+
+
+def test_the_tail_of_a_log_is_bounded_in_lines_and_in_bytes(tmp_path):
+    log = tmp_path / "stderr.log"
+    log.write_text("".join(f"line {number}\n" for number in range(1000)))
+    assert tail(log).splitlines() == [f"line {number}" for number in range(980, 1000)]
+    log.write_text("x" * 100_000)
+    assert tail(log) == "x" * TAIL_BYTES
+    log.write_bytes(b"first\n" + b"\xff" * TAIL_BYTES + b"\nlast\n")
+    assert tail(log) == "last"
+    assert with_tail("exit code 1", log) == "exit code 1\nlast lines of stderr:\nlast"
+    log.write_text("\n\n")
+    assert with_tail("exit code 1", log) == "exit code 1"
+    assert tail(tmp_path / "absent") == ""
+
+
+def test_a_supervisor_imports_little():
+    """Each supervisor is a copy of the zygote: what that imports costs memory for each of them."""
+    import subprocess
+
+    source = Path(directories.__file__).parents[3]
+    program = (
+        "import sys; before = set(sys.modules); sys.path.insert(0, sys.argv[1]);"
+        "import fairshare.engines.local.zygote;"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", program, str(source)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    imported = done.stdout.split()
+    ours = {name for name in imported if name.startswith("fairshare")}
+    room = "fairshare.engines.local"
+    light = ("directories", "execution", "groups", "launch", "memory", "outcome", "processes",
+             "supervisor", "zygote")  # fmt: skip
+    assert ours == {
+        "fairshare", "fairshare.errors", "fairshare.engines", room,
+        *(f"{room}.{name}" for name in light),
+    }  # fmt: skip
+    heavy = {"asyncio", "dataclasses", "hashlib", "inspect", "logging", "msgspec", "shutil",
+             "subprocess", "tempfile", "traceback"}  # fmt: skip
+    assert not heavy & set(imported)

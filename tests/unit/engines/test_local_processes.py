@@ -1,0 +1,195 @@
+"""What /proc tells of processes, and what is concluded from it about containers."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fairshare.engines.local import adoption, processes
+from fairshare.engines.local.directories import ContainerDirectory
+from fairshare.engines.local.launch import Launch
+from fairshare.engines.local.nursery import Answer
+from fairshare.engines.local.outcome import Outcome
+from fairshare.engines.local.reports import Reports
+from fairshare.engines.local.state import StateDirectory
+from fairshare.engines.local.watcher import Watcher
+from fairshare.model.identifiers import container_id, container_name
+from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
+
+
+@pytest.fixture
+def family() -> Iterator[tuple[int, int, int]]:
+    """A process, its child, and the child of a thread of that one."""
+    program = """
+import subprocess, threading, sys
+def grow():
+    child = subprocess.Popen(["sleep", "1000"])
+    print(child.pid, flush=True)
+    child.wait()
+threading.Thread(target=grow).start()
+"""
+    parent = f"""
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", {program!r}])
+print(child.pid, flush=True)
+child.wait()
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        numbers = sorted(int(process.stdout.readline()) for _ in range(2))
+        yield process.pid, numbers[0], numbers[1]
+        processes.send([numbers[1], numbers[0], process.pid], signal.SIGKILL)
+
+
+def test_all_descendants_are_found_in_either_way(family, monkeypatch):
+    parent, child, grandchild = family
+    assert processes.descendants(parent) == [child, grandchild]
+    monkeypatch.setattr(processes, "_HAS_CHILDREN", False)
+    assert processes.descendants(parent) == [child, grandchild]
+
+
+def test_a_start_time_tells_two_users_of_one_number_apart(family):
+    parent, child, _ = family
+    assert processes.start_time(parent) is not None
+    assert processes.start_time(child) >= processes.start_time(parent)
+    assert processes.start_time(2**22 + 1) is None
+
+
+def test_shared_pages_are_divided_among_those_who_share_them(family):
+    pids = [os.getpid()]
+    assert 0 < processes.proportional_bytes(pids) <= processes.resident_bytes(pids)
+    assert processes.resident_bytes([2**22 + 1]) == 0
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> ContainerDirectory:
+    state = StateDirectory(tmp_path)
+    state.create()
+    container = container_id(1, 1, 1)
+    result = state.container("application_1_0001", container_name(1, container))
+    launch = Launch(container, result.path.name, ("true",), {}, "/", 1, "watch")
+    result.write_launch(launch.encode(), b"")
+    return result
+
+
+def pid_file(directory: ContainerDirectory, pid: int, **changes: object) -> None:
+    record = {
+        "supervisor": pid,
+        "supervisor_start": processes.start_time(pid),
+        "boot": processes.boot_id(),
+        **changes,
+    }
+    directory.pid.write_text(json.dumps(record))
+
+
+def test_a_container_that_nobody_began_is_recognised(directory):
+    assert adoption.fate(directory) == adoption.Never()
+
+
+def test_a_live_supervisor_is_recognised(directory):
+    pid_file(directory, os.getpid())
+    fate = adoption.fate(directory)
+    assert isinstance(fate, adoption.Alive)
+    os.close(fate.pidfd)
+
+
+def test_another_process_with_the_supervisors_number_is_not_mistaken_for_it(directory):
+    pid_file(directory, os.getpid(), supervisor_start=1)
+    fate = adoption.fate(directory)
+    assert isinstance(fate, adoption.Orphaned)
+    assert "without an exit status" in fate.reason
+
+
+def test_a_restart_of_the_machine_is_recognised(directory):
+    pid_file(directory, os.getpid(), boot="another")
+    assert adoption.fate(directory) == adoption.Orphaned("the machine was restarted while it ran")
+
+
+def test_what_ended_is_recognised_by_its_file(directory):
+    outcome = Outcome(container_id(1, 1, 1), 3, "exit code 3")
+    pid_file(directory, os.getpid())
+    directory.exit.write_bytes(outcome.encode())
+    assert adoption.fate(directory) == adoption.Finished(outcome)
+
+
+def test_what_has_lost_its_supervisor_is_ended_by_its_mark(directory):
+    marked = {**os.environ, "FAIRSHARE_CONTAINER_DIRECTORY": str(directory.path)}
+    with subprocess.Popen(["sleep", "1000"], env=marked) as process:
+        outcome = adoption.conclude(directory, 7, "of a test")
+        assert process.wait(10) == -signal.SIGKILL
+    assert (outcome.exit_code, outcome.diagnostics) == (-100, "aborted: of a test")
+    assert adoption.fate(directory) == adoption.Finished(outcome)
+
+
+class SilentNursery:
+    """Answers that a supervisor was forked, but its pidfd could not be had."""
+
+    def __init__(self) -> None:
+        self.channel, self._other = socket.socketpair()
+        self.blocked = False
+        self.unanswered: dict[str, None] = {}
+        self._answers: list[Answer] = []
+
+    def answer(self, path: str) -> None:
+        self._answers.append(Answer("forked", path))
+        self._other.send(b"x")
+
+    def order(self, path: str) -> None:
+        raise AssertionError("nothing is to be ordered")
+
+    def flush(self) -> None:
+        pass
+
+    def receive(self) -> tuple[list[Answer], bool]:
+        self.channel.recv(1)
+        answers, self._answers = self._answers, []
+        return answers, True
+
+    def close(self) -> None:
+        self.channel.close()
+        self._other.close()
+
+
+def test_a_supervisor_whose_pidfd_could_not_be_had_is_found_by_its_files(directory, tmp_path):
+    from fairshare.engines.local import watcher as module
+
+    told: list[Input] = []
+    changed = threading.Condition()
+
+    def report(message: Input) -> None:
+        with changed:
+            told.append(message)
+            changed.notify_all()
+
+    nursery = SilentNursery()
+    watcher = Watcher(StateDirectory(tmp_path), None, nursery, Reports(report), frozenset())  # type: ignore[arg-type]
+    container = container_id(1, 1, 1)
+    watcher._watch(module._Watched(container, directory))
+    thread = threading.Thread(target=watcher.run)
+    with subprocess.Popen(["sleep", "1000"]) as supervisor:
+        thread.start()
+        nursery.answer(str(directory.path))
+        pid_file(directory, supervisor.pid)
+        deadline = time.monotonic() + 20
+        while watcher._without_pidfd or watcher._watched[str(directory.path)].pidfd is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        directory.exit.write_bytes(Outcome(container, 4, "exit code 4").encode())
+        supervisor.kill()
+    with changed:
+        assert changed.wait_for(lambda: len(told) == 2, 20)
+    watcher.post(watcher.end)
+    thread.join()
+    watcher.release()
+    nursery.close()
+    assert told == [ContainerStarted(container), ContainerExited(container, 4, "exit code 4")]

@@ -1,0 +1,153 @@
+"""What only the SQLite journal does: formats, damage, full disks, several openers."""
+
+import os
+import sqlite3
+
+import pytest
+
+from fairshare.errors import JournalError
+from fairshare.journal.sqlite import FORMAT, JOURNAL_FILE, SqliteJournal
+
+
+def write(directory, records):
+    journal = SqliteJournal(directory)
+    for record in records:
+        journal.append(record)
+    journal.commit()
+    journal.close()
+
+
+def change(directory, *statements):
+    connection = sqlite3.connect(directory / JOURNAL_FILE)
+    for statement in statements:
+        connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+def test_records_outlive_the_journal_that_wrote_them(tmp_path, records):
+    write(tmp_path, records)
+    journal = SqliteJournal(tmp_path)
+    assert list(journal.records()) == records
+    journal.close()
+
+
+def test_commits_wait_for_the_disk(tmp_path, records):
+    journal = SqliteJournal(tmp_path)
+    connection = journal._connected()
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
+    assert connection.execute("PRAGMA user_version").fetchone() == (FORMAT,)
+    journal.close()
+
+
+def test_a_second_writer_is_refused_and_told_who_holds_the_directory(tmp_path):
+    journal = SqliteJournal(tmp_path, address="http://127.0.0.1:1")
+    with pytest.raises(
+        JournalError, match=f"in use by process {os.getpid()} at http://127.0.0.1:1"
+    ):
+        SqliteJournal(tmp_path)
+    journal.announce("http://127.0.0.1:2")
+    with pytest.raises(JournalError, match=r"at http://127\.0\.0\.1:2; stop that server first"):
+        SqliteJournal(tmp_path)
+    journal.close()
+    SqliteJournal(tmp_path).close()
+
+
+def test_a_reader_sees_the_journal_of_a_running_server(tmp_path, records):
+    writer = SqliteJournal(tmp_path)
+    writer.append(records[0])
+    writer.commit()
+    reader = SqliteJournal(tmp_path, read_only=True)
+    assert list(reader.records()) == records[:1]
+    reader.append(records[1])
+    with pytest.raises(JournalError, match="readonly"):
+        reader.commit()
+    reader.close()
+    writer.close()
+
+
+def test_there_is_nothing_to_read_where_nothing_was_written(tmp_path):
+    with pytest.raises(JournalError, match="does not exist"):
+        SqliteJournal(tmp_path, read_only=True)
+    (tmp_path / JOURNAL_FILE).touch()
+    with pytest.raises(JournalError, match="is empty"):
+        SqliteJournal(tmp_path, read_only=True)
+
+
+def test_a_newer_format_is_refused(tmp_path, records):
+    write(tmp_path, records)
+    change(tmp_path, f"PRAGMA user_version = {FORMAT + 1}")
+    with pytest.raises(JournalError, match=f"has format {FORMAT + 1}.*use the version that wrote"):
+        SqliteJournal(tmp_path)
+    with pytest.raises(JournalError, match="has format"):
+        SqliteJournal(tmp_path, read_only=True)
+
+
+def test_a_refused_journal_lets_go_of_the_lock(tmp_path, records):
+    (tmp_path / JOURNAL_FILE).write_bytes(b"no database at all, but long enough to look at" * 50)
+    for _ in range(2):
+        with pytest.raises(JournalError, match="this is no journal: move the file away"):
+            SqliteJournal(tmp_path)
+
+
+def test_a_database_of_another_program_is_refused(tmp_path):
+    change(tmp_path, "CREATE TABLE recipes (name)")
+    with pytest.raises(JournalError, match="SQLite file of another program"):
+        SqliteJournal(tmp_path)
+
+
+def test_a_gap_in_the_records_is_an_error(tmp_path, records):
+    write(tmp_path, records)
+    change(tmp_path, "DELETE FROM records WHERE sequence = 2")
+    journal = SqliteJournal(tmp_path)
+    with pytest.raises(JournalError, match="record 2 is missing, 3 follows"):
+        list(journal.records())
+    journal.close()
+
+
+def test_a_damaged_record_is_named(tmp_path, records):
+    write(tmp_path, records)
+    change(tmp_path, "UPDATE records SET body = x'93' WHERE sequence = 3")
+    journal = SqliteJournal(tmp_path)
+    with pytest.raises(JournalError, match="record 3 cannot be read"):
+        list(journal.records())
+    journal.close()
+
+
+def test_a_full_disk_is_told_and_nothing_recorded_is_lost(tmp_path, records):
+    journal = SqliteJournal(tmp_path)
+    journal.append(records[0])
+    journal.commit()
+    pages = journal._connected().execute("PRAGMA page_count").fetchone()[0]
+    journal._connected().execute(f"PRAGMA max_page_count = {pages}")
+    large = records[0].input.__class__(b"x" * 100_000, 1)
+    for sequence in (2, 3):
+        journal.append(records[0].__class__(sequence, 1, large, ()))
+    with pytest.raises(JournalError, match=r"cannot write .*; the disk is full: make room"):
+        journal.commit()
+    assert list(journal.records()) == records[:1]
+    journal.close()
+
+
+def test_two_records_of_one_number_are_refused(tmp_path, records):
+    journal = SqliteJournal(tmp_path)
+    journal.append(records[0])
+    journal.append(records[0])
+    with pytest.raises(JournalError, match="cannot write"):
+        journal.commit()
+    assert list(journal.records()) == []
+    journal.close()
+
+
+def test_a_closed_journal_says_so(tmp_path, records):
+    journal = SqliteJournal(tmp_path)
+    journal.close()
+    journal.append(records[0])
+    with pytest.raises(JournalError, match="is closed"):
+        journal.commit()
+
+
+def test_a_directory_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(JournalError, match="must exist and be writable"):
+        SqliteJournal(tmp_path / "nowhere")

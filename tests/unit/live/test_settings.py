@@ -1,0 +1,73 @@
+"""What a server is told: the configuration directory, and what stands before it."""
+
+from pathlib import Path
+
+import msgspec
+
+from fairshare.live.settings import Overrides, read_settings
+from fairshare.schedulers.fair.settings import FairSettings
+from fairshare.schedulers.fifo.settings import FifoSettings
+
+SCHEDULERS = "org.apache.hadoop.yarn.server.resourcemanager.scheduler"
+
+
+def directory_of(tmp_path: Path, scheduler: str, **properties: str) -> Path:
+    properties["yarn.resourcemanager.scheduler.class"] = f"{SCHEDULERS}.{scheduler}"
+    rows = "".join(
+        f"<property><name>{name}</name><value>{value}</value></property>"
+        for name, value in properties.items()
+    )
+    (tmp_path / "yarn-site.xml").write_text(f"<configuration>{rows}</configuration>")
+    (tmp_path / "fair-scheduler.xml").write_text('<allocations><queue name="a"/></allocations>')
+    return tmp_path
+
+
+def test_without_overrides_the_configuration_counts(tmp_path):
+    directory = directory_of(tmp_path, "fair.FairScheduler")
+    (directory / "fairshare.toml").write_text(
+        '[server]\nport = 8123\nstate_directory = "state"\n'
+        "[engine]\nnodes = 3\nmemory_mb = 2048\nvcores = 2\n"
+    )
+    settings = read_settings(directory, Overrides())
+    assert (settings.scheduler, settings.host, settings.port) == ("fair", "127.0.0.1", 8123)
+    assert settings.state_directory == directory / "state"
+    assert (settings.nodes, settings.memory_mb, settings.vcores) == (3, 2048, 2)
+    assert settings.stop_containers
+    fair = msgspec.json.decode(settings.scheduler_settings, type=FairSettings)
+    assert list(fair.allocations.queues) == ["root.a"]
+
+
+def test_every_override_stands_before_the_configuration(tmp_path):
+    overrides = Overrides(
+        host="localhost",
+        port=0,
+        state_directory=tmp_path / "elsewhere",
+        nodes=2,
+        memory_mb=512,
+        vcores=1,
+        keep_containers=True,
+    )
+    settings = read_settings(directory_of(tmp_path, "fair.FairScheduler"), overrides)
+    assert (settings.host, settings.port) == ("localhost", 0)
+    assert settings.state_directory == tmp_path / "elsewhere"
+    assert (settings.nodes, settings.memory_mb, settings.vcores) == (2, 512, 1)
+    assert not settings.stop_containers
+
+
+def test_fifo_can_take_the_place_of_the_fair_scheduler(tmp_path):
+    directory = directory_of(
+        tmp_path, "fair.FairScheduler", **{"yarn.scheduler.minimum-allocation-mb": "256"}
+    )
+    settings = read_settings(directory, Overrides(scheduler="fifo"))
+    assert settings.scheduler == "fifo"
+    fifo = msgspec.json.decode(settings.scheduler_settings, type=FifoSettings)
+    assert fifo.minimum_allocation == (256, 1)
+    assert len(set(settings.warnings)) == len(settings.warnings)
+
+
+def test_the_fair_scheduler_can_take_the_place_of_fifo_with_its_own_file(tmp_path):
+    directory = directory_of(tmp_path, "fifo.FifoScheduler")
+    settings = read_settings(directory, Overrides(scheduler="fair"))
+    assert settings.scheduler == "fair"
+    fair = msgspec.json.decode(settings.scheduler_settings, type=FairSettings)
+    assert list(fair.allocations.queues) == ["root.a"]

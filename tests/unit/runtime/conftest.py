@@ -1,0 +1,105 @@
+"""A runtime over the Fair Scheduler, with an engine that only remembers its orders."""
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from fairshare.engines.protocol import LaunchOrder, NodeOffer
+from fairshare.errors import EngineError
+from fairshare.journal.memory import MemoryJournal
+from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.inputs import Input, LoadConfiguration, NodeJoined, SubmitApplication
+from fairshare.model.resources import ResourceTypes
+from fairshare.model.work import TaskGroup
+from fairshare.runtime.runtime import Runtime
+from fairshare.schedulers.fair.settings import FairSettings
+from fairshare.schedulers.registry import SCHEDULERS
+
+EPOCH_MS = 1_700_000_000_000
+
+
+class RecordingEngine:
+    """Does what it is told by writing it down. `refuse` makes launches fail."""
+
+    def __init__(self, journal: MemoryJournal | None = None) -> None:
+        self.launched: list[LaunchOrder] = []
+        self.stopped: list[int] = []
+        self.refuse = ""
+        self.offers: tuple[NodeOffer, ...] = ()
+        self.alive: frozenset[int] = frozenset()
+        self.journal = journal
+        self.uncommitted: list[int] = []
+
+    def nodes(self) -> tuple[NodeOffer, ...]:
+        return self.offers
+
+    def start(self, report: Callable[[Input], None]) -> None:
+        self.report = report
+
+    def launch(self, order: LaunchOrder) -> None:
+        if self.journal is not None:
+            kept = {
+                event.container
+                for record in self.journal.records()
+                for event in record.events
+                if type(event).__name__ == "ContainerLaunched"
+            }
+            if order.container not in kept:
+                self.uncommitted.append(order.container)
+        if self.refuse:
+            raise EngineError(self.refuse)
+        self.launched.append(order)
+
+    def stop(self, container: int) -> None:
+        self.stopped.append(container)
+
+    def running(self) -> frozenset[int]:
+        return self.alive
+
+    def close(self, *, stop_containers: bool) -> None:
+        self.closed = stop_containers
+
+
+class Bench:
+    """Everything that a test of the runtime looks at."""
+
+    def __init__(self, settings: FairSettings | None = None, **options) -> None:
+        self.settings = settings or FairSettings()
+        self.journal = MemoryJournal()
+        self.engine = RecordingEngine(self.journal)
+        self.manager = ResourceManager(SCHEDULERS["fair"](ResourceTypes()))
+        self.state = self.manager.state
+        self.runtime = Runtime(self.manager, self.journal, self.engine, **options)
+        self.load = LoadConfiguration(msgspec.json.encode(self.settings), EPOCH_MS)
+        self.runtime.feed(0, [self.load])
+
+    def join(self, *names: str, memory_mb: int = 4096, vcores: int = 4, now_ms: int = 0) -> None:
+        self.runtime.feed(now_ms, [NodeJoined(name, (memory_mb, vcores)) for name in names])
+
+    @property
+    def records(self):
+        return list(self.journal.records())
+
+
+def tasks(count: int = 1, memory_mb: int = 1024, user: str = "ann", **group) -> SubmitApplication:
+    """An application with one group of tasks."""
+    group.setdefault("name", "t")
+    return SubmitApplication(
+        user=user, tasks=(TaskGroup(count=count, resource=(memory_mb, 1), **group),)
+    )
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+@pytest.fixture
+def make_bench() -> type[Bench]:
+    return Bench
+
+
+@pytest.fixture
+def submit() -> Callable[..., SubmitApplication]:
+    return tasks

@@ -1,0 +1,189 @@
+"""Nodes are asked when it could matter: nothing that could be granted is left lying."""
+
+import random
+
+import pytest
+
+from fairshare.model.events import ContainerAllocated, OffersCounted
+from fairshare.model.inputs import (
+    ContainerExited,
+    KillApplication,
+    NodeBeat,
+    NodeJoined,
+    NodeLost,
+    NodeResized,
+    SubmitApplication,
+)
+from fairshare.model.work import ContainerRequest, TaskGroup
+from fairshare.schedulers.fair.settings import (
+    AllocationSettings,
+    Amount,
+    FairSettings,
+    QueueSettings,
+)
+
+QUEUES = {
+    "root.small": QueueSettings("root.small", max_share=Amount(absolute=(6144, 1_000))),
+    "root.large": QueueSettings("root.large", weight=3.0),
+    "root.few": QueueSettings("root.few", max_running_applications=1),
+}
+SETTINGS = FairSettings(allocations=AllocationSettings(queues=QUEUES, from_file=True))
+
+
+def beats(bench, since=0):
+    return [r.input.node for r in bench.records[since:] if isinstance(r.input, NodeBeat)]
+
+
+def test_nodes_are_asked_in_the_order_of_joining_one_container_each(bench, submit):
+    bench.join("zeta", "alpha", "mid")
+    bench.runtime.turn(1, [submit(5)])
+    assert beats(bench) == ["zeta", "alpha", "mid", "zeta", "alpha"]
+
+
+def test_only_the_node_with_room_is_asked_when_a_container_ends(bench, submit, monkeypatch):
+    bench.join("n1", "n2", "n3")
+    bench.runtime.turn(1, [submit(40)])
+    asked = []
+    handle = bench.manager.handle
+
+    def listen(now_ms, given):
+        if isinstance(given, NodeBeat):
+            asked.append(given.node)
+        return handle(now_ms, given)
+
+    monkeypatch.setattr(bench.manager, "handle", listen)
+    on_n2 = next(o.container for o in bench.engine.launched if o.node == "n2")
+    bench.runtime.turn(2, [ContainerExited(on_n2, 0)])
+    assert asked == ["n2"]
+
+
+def test_nobody_is_asked_when_nobody_wants_anything(bench, submit, monkeypatch):
+    bench.join("n1", "n2")
+    bench.runtime.turn(1, [submit(1)])
+    handle = bench.manager.handle
+    asked = []
+    monkeypatch.setattr(
+        bench.manager, "handle", lambda at, given: asked.append(type(given)) or handle(at, given)
+    )
+    bench.runtime.turn(2, [ContainerExited(bench.engine.launched[0].container, 0)])
+    assert NodeBeat not in asked
+
+
+def test_one_of_many_equal_nodes_stands_for_all(make_bench, monkeypatch):
+    bench = make_bench(SETTINGS)
+    bench.join(*(f"n{number}" for number in range(50)))
+    tasks = (TaskGroup("t", 100, (1024, 1)),)
+    handle = bench.manager.handle
+    asked = []
+    monkeypatch.setattr(
+        bench.manager, "handle", lambda at, given: asked.append(type(given)) or handle(at, given)
+    )
+    bench.runtime.turn(1, [SubmitApplication("ann", "root.small", tasks=tasks)])
+    assert len(bench.engine.launched) == 6  # the queue's maximum
+    assert asked.count(NodeBeat) < 12
+
+
+def test_offers_are_counted_once_in_an_interval_while_somebody_waits(make_bench):
+    bench = make_bench(FairSettings(locality_threshold_node=1.0, locality_threshold_rack=1.0))
+    bench.join(*(f"n{number}" for number in range(10)))
+    near = (TaskGroup("t", 1, (1024, 1), hosts=("far-away",), racks=("/far",)),)
+    bench.runtime.turn(0, [SubmitApplication("ann", tasks=near)])
+    granted_ms = None
+    now_ms = 0
+    while granted_ms is None:
+        deadline_ms = bench.runtime.next_deadline_ms()
+        assert deadline_ms == now_ms + 1_000
+        now_ms = deadline_ms
+        bench.runtime.settle(now_ms)
+        if bench.engine.launched:
+            granted_ms = now_ms
+    # 10 offers make it accept a rack, and 10 more anything; ten nodes beat once a second.
+    assert granted_ms == 1_000
+    offers = [e for r in bench.records for e in r.events if isinstance(e, OffersCounted)]
+    assert 18 <= len(offers) <= 20
+
+
+def test_what_waits_for_a_near_node_gets_it_at_once_when_it_has_room(make_bench, submit):
+    bench = make_bench(FairSettings(locality_threshold_node=1.0, locality_threshold_rack=1.0))
+    bench.join("n1", "n2", memory_mb=1024)
+    bench.runtime.turn(0, [submit(2)])
+    near = (TaskGroup("t", 1, (1024, 1), hosts=("n2",)),)
+    bench.runtime.turn(1, [SubmitApplication("bob", tasks=near)])
+    on = {order.node: order.container for order in bench.engine.launched}
+    bench.runtime.turn(10, [ContainerExited(on["n2"], 0)])
+    assert (bench.engine.launched[-1].user, bench.engine.launched[-1].node) == ("bob", "n2")
+
+
+def test_a_reserved_node_is_given_to_its_owner_when_it_has_room(make_bench, submit):
+    bench = make_bench(FairSettings(maximum_allocation=(4096, 4)))
+    bench.join("n1")
+    bench.runtime.turn(0, [submit(8, user="ann")])
+    bench.runtime.turn(1, [submit(1, memory_mb=4096, user="bob")])
+    for number, order in enumerate(bench.engine.launched[:4]):
+        bench.runtime.turn(10 + number, [ContainerExited(order.container, 0)])
+    assert bench.engine.launched[-1].user == "bob"
+
+
+def random_input(chance: random.Random, bench):
+    """Something that may happen to a cluster."""
+    nodes = list(bench.state.nodes)
+    running = [c for a in bench.state.applications.values() for c in a.launched]
+    match chance.randrange(12):
+        case 0:
+            size = (chance.choice([2048, 4096, 8192]), chance.choice([2, 4, 8]))
+            return NodeJoined(f"n{chance.randrange(1000)}", size, f"/r{chance.randrange(2)}")
+        case 1 if len(nodes) > 3 and chance.random() < 0.3:
+            return NodeLost(chance.choice(nodes))
+        case 2 if nodes and chance.random() < 0.3:
+            return NodeResized(chance.choice(nodes), (chance.choice([1024, 4096, 6144]), 4))
+        case 3 if bench.state.applications and chance.random() < 0.3:
+            return KillApplication(chance.choice(list(bench.state.applications)))
+        case 4 | 5:
+            size = (chance.choice([512, 1024, 1536, 3072, 4096]), chance.choice([1, 1, 2]))
+            hosts = tuple(chance.sample(nodes, 2)) if chance.random() < 0.2 and nodes[1:] else ()
+            group = TaskGroup("t", chance.randrange(1, 12), size, hosts=hosts)
+            queue = chance.choice(["root.small", "root.large", "root.few"])
+            return SubmitApplication("ann", queue, tasks=(group,))
+        case 6:
+            request = ContainerRequest(2, (1024, 1), hosts=tuple(nodes[:1]), relax=False)
+            return SubmitApplication("bob", "root.large", requests=(request,))
+        case _ if running:
+            return ContainerExited(chance.choice(running), chance.choice([0, 0, 0, 1, -100]))
+    return NodeJoined("n0", (4096, 4))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_node_would_take_anything_more_after_settling(make_bench, seed):
+    """The same after a restart: half of the way the runtime is made anew from its journal."""
+    chance = random.Random(seed)
+    multiple = chance.random() < 0.5
+    settings = FairSettings(
+        assign_multiple=multiple,
+        maximum_allocation=(4096, 4),
+        increment_allocation=(512, 1),
+        minimum_allocation=(512, 1),
+        allocations=SETTINGS.allocations,
+    )
+    bench = make_bench(settings)
+    bench.join("n0", "n1", "n2", "n3")
+    now_ms = 0
+    for step in range(60):
+        now_ms += chance.choice([0, 10, 500, 5_000])
+        bench.runtime.turn(now_ms, [random_input(chance, bench) for _ in range(3)])
+        if step == 30:
+            bench.runtime.recover_again = None
+        left = granted_by_asking_all(bench, now_ms)
+        assert left == [], f"step {step}"
+        bench.state.check()
+
+
+def granted_by_asking_all(bench, now_ms):
+    """Ask every node once; what is granted then was left lying. Reservations may be made."""
+    found = []
+    for node in list(bench.state.nodes):
+        events = bench.manager.handle(now_ms, NodeBeat(node))
+        if events:
+            # The runtime learns what happened behind its back, so that both stay in step.
+            bench.runtime._beats.note(events)
+        found += [event for event in events if isinstance(event, ContainerAllocated)]
+    return found

@@ -1,0 +1,127 @@
+"""A server with its pages in one loop, called without a socket; the engine only records."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import msgspec
+import pytest
+
+from fairshare.engines.local.directories import ContainerDirectory
+from fairshare.engines.protocol import LaunchOrder, NodeOffer
+from fairshare.live.server import LiveServer
+from fairshare.live.settings import LiveSettings
+from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
+from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
+from fairshare.web.app import build_app
+
+
+class RecordingEngine:
+    """Starts nothing; a test says what becomes of each container."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.orders: dict[int, LaunchOrder] = {}
+        self.stopped: list[int] = []
+        self.report: Callable[[Input], None]
+
+    def nodes(self) -> tuple[NodeOffer, ...]:
+        offer = {"memory-mb": 4096, "vcores": 4}
+        return (NodeOffer("n1", "/r1", offer, {"memory-limit": "watch"}),)
+
+    def start(self, report: Callable[[Input], None]) -> None:
+        self.report = report
+
+    def launch(self, order: LaunchOrder) -> None:
+        self.orders[order.container] = order
+        self.report(ContainerStarted(order.container))
+
+    def stop(self, container: int) -> None:
+        self.stopped.append(container)
+
+    def end(self, container: int, exit_code: int = 0, diagnostics: str = "") -> None:
+        self.report(ContainerExited(container, exit_code, diagnostics))
+
+    def running(self) -> frozenset[int]:
+        return frozenset()
+
+    def files(self, application_name: str, container_name: str) -> ContainerDirectory:
+        return ContainerDirectory(self.path / application_name / container_name)
+
+    def prune(self, application_name: str) -> None:
+        raise AssertionError("nothing is old enough")
+
+    def close(self, *, stop_containers: bool) -> None:
+        self.closed = stop_containers
+
+
+class Page:
+    """A client of one server, and the server itself for what a test has to wait for."""
+
+    def __init__(
+        self, server: LiveServer, engine: RecordingEngine, http: httpx.AsyncClient
+    ) -> None:
+        self.server = server
+        self.engine = engine
+        self.http = http
+        self.get = http.get
+        self.post = http.post
+
+    async def submit(self, **body: object) -> str:
+        """Submit an application; its name."""
+        answer = await self.post("/applications", json=body)
+        assert answer.status_code == 201, answer.text
+        name: str = answer.json()["id"]
+        return name
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Wait until something holds."""
+        version = -1
+        async with asyncio.timeout(5):
+            while not condition():
+                version = await self.server.service.changed(version, 5)
+
+    async def launched(self, count: int = 1) -> list[int]:
+        """The containers that were ordered, once there are so many."""
+        await self.until(lambda: len(self.engine.orders) >= count)
+        return list(self.engine.orders)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+async def page(tmp_path: Path, anyio_backend: str):
+    fair = FairSettings(
+        minimum_allocation=(128, 1),
+        increment_allocation=(128, 1),
+        allocations=AllocationSettings(
+            queues={name: QueueSettings(name) for name in ("root.a", "root.b")}, from_file=True
+        ),
+    )
+    settings = LiveSettings(
+        scheduler="fair",
+        types=fair.types,
+        scheduler_settings=msgspec.json.encode(fair),
+        heartbeat_interval_ms=1_000,
+        host="127.0.0.1",
+        port=0,
+        state_directory=tmp_path / "state",
+        nodes=1,
+        memory_mb=None,
+        vcores=None,
+        stop_containers=True,
+        warnings=(),
+    )
+    engine = RecordingEngine(tmp_path / "containers")
+    server = LiveServer(settings, lambda settings, path: engine)
+    await server.start("http://127.0.0.1:1")
+    transport = httpx.ASGITransport(build_app(server), raise_app_exceptions=False)
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://127.0.0.1:1/api/v1"
+    ) as client:
+        yield Page(server, engine, client)
+    await server.close()
