@@ -4,7 +4,6 @@ Knows what `fairshare serve` is told and how it is reached; asks it nothing abou
 """
 
 import contextlib
-import ctypes
 import os
 import signal
 import subprocess
@@ -29,6 +28,13 @@ _PACE_S = 0.05
 _LOG_BYTES = 2_000
 _PR_SET_PDEATHSIG = 1
 
+_END_WITH_PARENT = f"""\
+import ctypes, os, sys
+ctypes.CDLL(None).prctl({_PR_SET_PDEATHSIG}, {signal.SIGTERM:d}, 0, 0, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+"""Becomes the program that is named behind it, which is told to end should we be killed."""
+
 
 def configuration_directory() -> Path:
     """The example that is demonstrated; raises DemonstrationFailed where it is not."""
@@ -49,6 +55,7 @@ class Server:
         self._state = folder / "state"
         self._log = folder / "server.log"
         self._command = (
+            *(sys.executable, "-I", "-S", "-c", _END_WITH_PARENT),
             *(sys.executable, "-m", "fairshare", "serve"),
             *("--conf", str(configuration), "--scheduler", scheduler),
             *("--state", str(self._state), "--port", "0"),
@@ -66,7 +73,6 @@ class Server:
                 stderr=log,
                 # Ctrl-C is for us: we end the server in good order.
                 start_new_session=True,
-                preexec_fn=_end_with_parent,  # safe: this program has one thread
             )
         deadline_s = time.monotonic() + _START_S
         while time.monotonic() < deadline_s:
@@ -141,8 +147,3 @@ def confined(processors: Sequence[int]) -> Iterator[None]:
         yield
     finally:
         os.sched_setaffinity(0, before)
-
-
-def _end_with_parent() -> None:
-    """In the server's process: it is told to end (SIGTERM) should we be killed."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)

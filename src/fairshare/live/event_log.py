@@ -4,8 +4,10 @@ STATE/server.log gets everything from INFO on, in files of bounded size; stderr 
 whoever started the server. The core logs nothing: every line about the cluster is an event.
 """
 
+import contextlib
 import logging
 import logging.handlers
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -62,21 +64,47 @@ class LineFormatter(logging.Formatter):
         return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
 
 
+class LogFile(logging.handlers.RotatingFileHandler):
+    """The file. A disk that is full does not end the server for the sake of its log: that lines are
+    missing is told on stderr, once for each time that writing begins to fail."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, maxBytes=MAX_LOG_BYTES, backupCount=KEPT_LOGS, encoding="utf-8")
+        self._failing = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line."""
+        failed_before, self._failing = self._failing, False
+        super().emit(record)
+        if self._failing and not failed_before:
+            sys.stderr.write(f"cannot write the log {self.baseFilename}: lines are missing\n")
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own name
+        """Remember it; a defect of a caller is shown as ever."""
+        if isinstance(sys.exc_info()[1], OSError):
+            self._failing = True
+        else:
+            super().handleError(record)
+
+    def close(self) -> None:
+        """Close the file; what it could not take is lost."""
+        with contextlib.suppress(OSError):
+            super().close()
+
+
 def open_log(path: Path) -> list[logging.Handler]:
     """Let the loggers of the server and of its web server write; returns what to close later.
 
     Raises FairshareError if the file cannot be written.
     """
     try:
-        file: logging.Handler = logging.handlers.RotatingFileHandler(
-            path, maxBytes=MAX_LOG_BYTES, backupCount=KEPT_LOGS, encoding="utf-8"
-        )
+        file = LogFile(path)
     except OSError as error:
         raise FairshareError(f"cannot write the log {path}: {error.strerror}") from error
     file.setLevel(logging.INFO)
     terminal = logging.StreamHandler()
     terminal.setLevel(logging.WARNING)
-    handlers = [file, terminal]
+    handlers: list[logging.Handler] = [file, terminal]
     for handler in handlers:
         handler.setFormatter(LineFormatter())
     for name in ("fairshare", "uvicorn"):

@@ -15,7 +15,7 @@ import logging
 from collections import deque
 from collections.abc import Iterable
 
-from fairshare.errors import InputError
+from fairshare.errors import FairshareError, InputError
 from fairshare.live.history import ContainerHistory
 from fairshare.live.views import Views
 from fairshare.model.events import Event, RequestRefused
@@ -160,7 +160,8 @@ class Service:
             # The state in memory may be ahead of the journal, or contradict itself: going on would
             # make it worse. The containers live on, and the next server takes them over.
             self.failure = error
-            _log.critical("the server must stop", exc_info=error)
+            told = None if isinstance(error, FairshareError) else error
+            _log.critical("the server must stop: %s", error, exc_info=told)
         finally:
             self._refuse_the_rest()
             self.ended.set()

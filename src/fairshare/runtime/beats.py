@@ -153,7 +153,7 @@ class Beats:
             self._thorough_ms = now_ms + self._interval_ms
             candidates.reconsider_reservations()
         everywhere = thorough or self._grew or not candidates.wishes.waiting
-        vain = 0
+        vain, ever_changed = 0, False
         while vain < _ROUNDS_IN_VAIN:
             candidates.refresh()
             if candidates.none:
@@ -161,9 +161,10 @@ class Beats:
             changed, granted = self._round(candidates.to_ask(everywhere=everywhere), beat)
             if not changed:
                 break
+            ever_changed = True
             vain = 0 if granted else vain + 1
         waiting = bool(candidates.wishes.waiting and self._fruitless)
-        unsure = happened and not thorough and bool(candidates.rooms.reserved)
+        unsure = bool(candidates.rooms.reserved) and (ever_changed or (happened and not thorough))
         self._owed = waiting or unsure or vain > 0
         self._fruitless.clear()
         candidates.touched.clear()

@@ -41,9 +41,13 @@ def test_the_programs_find_all_documents_of_the_plan(tmp_path: Path, library: Pa
     assert plan.documents == len(prepared.documents) == 20
     splits = json.loads((tmp_path / "first" / "exchange" / "splits.json").read_text())
     assert len(splits) == plan.maps
-    assert sum(splits, []) == [document.path for document in prepared.documents]
+    assert [path for split in splits for path in split] == [
+        document.path for document in prepared.documents
+    ]
     halves = json.loads((tmp_path / "first" / "queries.json").read_text())
-    assert sum(halves, []) == [document.path for document in prepared.searched]
+    assert [path for half in halves for path in half] == [
+        document.path for document in prepared.searched
+    ]
     assert len(halves) == 2
 
 

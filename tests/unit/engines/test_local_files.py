@@ -12,6 +12,8 @@ from fairshare.engines.local import directories
 from fairshare.engines.local.directories import read_json, write_atomically
 from fairshare.engines.local.launch import GroupPlan, Launch
 from fairshare.engines.local.outcome import (
+    ABORTED,
+    MEMORY_EXCEEDED,
     TAIL_BYTES,
     Outcome,
     ending_of,
@@ -20,6 +22,7 @@ from fairshare.engines.local.outcome import (
     with_tail,
 )
 from fairshare.engines.local.state import StateDirectory, remove_tree
+from fairshare.model.events import ExitCode
 
 
 def test_an_order_comes_back_as_it_was_written(tmp_path):
@@ -116,6 +119,12 @@ def test_a_wait_status_becomes_an_exit_code_and_words():
     assert exit_code_of(signal.SIGKILL) == 137
     assert ending_of(signal.SIGKILL) == "ended by signal 9 (SIGKILL)"
     assert ending_of(40) == "ended by signal 40"
+
+
+def test_the_codes_of_supervisors_are_the_managers():
+    """Supervisors do not import the model, so its codes stand twice."""
+    assert ExitCode.ABORTED == ABORTED
+    assert ExitCode.KILLED_EXCEEDING_MEMORY == MEMORY_EXCEEDED
 
 
 def test_the_tail_of_a_log_is_bounded_in_lines_and_in_bytes(tmp_path):

@@ -105,11 +105,6 @@ def test_the_others_are_stopped_when_one_exit_ends_the_application(bench, submit
 def test_a_container_that_is_killed_in_the_same_batch_is_not_launched(bench, submit):
     bench.join("n1")
     bench.runtime.feed(0, [submit(1)])
-    launched = []
-
-    def kill_after_launch(record):
-        launched.append(record.sequence)
-
     bench.runtime._settle(1)  # granted, but not committed yet
     bench.runtime._take(1, [KillApplication(1)])
     bench.runtime._finish()

@@ -49,40 +49,27 @@ def test_a_recovered_state_shows_what_the_first_one_shows(history):
     manager.state.check()
 
 
-def test_a_recovered_runtime_goes_on_with_the_next_number(history, make_bench, submit):
-    bench = make_bench()
-    bench.journal = MemoryJournal(history.records)
-    bench.runtime.journal = bench.journal
-    bench.manager = new_manager()
-    from fairshare.runtime.runtime import Runtime
-
-    runtime = Runtime(bench.manager, bench.journal, bench.engine)
-    runtime.recover()
-    runtime.turn(2, [submit(1)])
-    records = list(bench.journal.records())
+def test_a_recovered_runtime_goes_on_with_the_next_number(history, submit):
+    history.restart()
+    history.runtime.turn(2, [submit(1)])
+    records = history.records
     assert [record.sequence for record in records] == list(range(1, len(records) + 1))
     assert records[-1].now_ms == 4  # not before the last record
-    assert max(bench.manager.state.applications) == 3
+    assert max(history.state.applications) == 3
 
 
-def test_recovery_gives_no_orders(history, make_bench):
-    from fairshare.runtime.runtime import Runtime
-
-    bench = make_bench()
-    runtime = Runtime(new_manager(), MemoryJournal(history.records), bench.engine)
-    runtime.recover()
-    assert (bench.engine.launched, bench.engine.stopped) == ([], [])
-    assert list(runtime.journal.records()) == history.records
+def test_recovery_records_nothing_and_gives_no_orders(history):
+    before = (history.records, list(history.engine.launched), list(history.engine.stopped))
+    history.restart()
+    assert (history.records, history.engine.launched, history.engine.stopped) == before
 
 
 def test_a_recovered_runtime_decides_what_the_first_one_decides(history, make_bench):
-    from fairshare.runtime.runtime import Runtime
-
     other = make_bench()
-    runtime = Runtime(new_manager(), MemoryJournal(history.records), other.engine)
-    runtime.recover()
+    other.journal = MemoryJournal(history.records)
+    other.restart()
     news = [ContainerExited(order.container, 0) for order in history.engine.launched]
-    assert runtime.turn(9, news) == history.runtime.turn(9, news)
+    assert other.runtime.turn(9, news) == history.runtime.turn(9, news)
 
 
 def test_a_journal_of_another_scheduler_is_refused(history):

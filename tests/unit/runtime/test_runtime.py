@@ -81,19 +81,19 @@ def test_nothing_is_ordered_when_the_commit_fails(bench, submit, monkeypatch):
 
 def test_observers_see_each_record_before_its_orders(make_bench, submit):
     seen = []
-    bench = make_bench(
-        observers=[lambda record: seen.append((record.sequence, len(bench.engine.launched)))]
-        if False
-        else ()
-    )
-    bench.runtime._observers = (
-        lambda record: seen.append((record.sequence, len(bench.engine.launched))),
-    )
+    bench = make_bench(observers=[lambda record: seen.append(record.sequence)])
+    orders_before = []
+    launch = bench.engine.launch
+
+    def note_then_launch(order):
+        orders_before.append(len(seen))
+        launch(order)
+
+    bench.engine.launch = note_then_launch
     bench.join("n1")
     bench.runtime.turn(1, [submit(1)])
-    assert [sequence for sequence, _ in seen] == [record.sequence for record in bench.records][1:]
-    assert [launched for _, launched in seen] == [0] * len(seen)
-    assert len(bench.engine.launched) == 1
+    assert seen == [record.sequence for record in bench.records]
+    assert orders_before == [len(bench.records)]
 
 
 def test_settling_updates_shares_before_nodes_beat(bench, submit):

@@ -46,11 +46,11 @@ async def test_nodes_say_which_limits_are_in_force(page):
 
 
 async def test_a_node_kept_free_says_for_whom(page):
-    await page.submit(tasks=[{"command": "x", "resources": {"memory-mb": 3000}}], queue="a")
-    await page.launched()
-    waiting = await page.submit(
-        tasks=[{"command": "x", "resources": {"memory-mb": 2000}}], queue="b"
-    )
+    small, large = {"memory-mb": 1500}, {"memory-mb": 3000}
+    await page.submit(tasks=[{"command": "x", "count": 2, "resources": small}], queue="a")
+    first, _ = await page.launched(2)
+    waiting = await page.submit(tasks=[{"command": "x", "resources": large}], queue="b")
+    page.engine.end(first)
     node = page.server.service.state.nodes["n1"]
     await page.until(lambda: node.reservation is not None)
     (shown,) = (await page.get("/nodes")).json()["nodes"]

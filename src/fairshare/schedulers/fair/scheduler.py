@@ -108,7 +108,9 @@ class FairScheduler:
         try:
             name = place(rules, request, self)
         except Misplaced as refusal:
-            raise Refusal("rejected-by-placement", str(refusal)) from refusal
+            raise Refusal(
+                "rejected-by-placement", f"{refusal}. {self._queues_to_name()}"
+            ) from refusal
         user, groups = submission.user, submission.groups
         if settings.acl_enabled and not may_submit(settings.allocations, name, user, groups):
             raise Refusal(
@@ -126,6 +128,15 @@ class FairScheduler:
             )
         self._check_zero(leaf, masters)
         return name, 0
+
+    def _queues_to_name(self) -> str:
+        """Advice for who was not placed: which queues the file has."""
+        queues = self._state.queues.values()
+        names = sorted(queue.name for queue in queues if queue.leaf and not queue.dynamic)
+        if not names:
+            return "The allocation file names no queue"
+        more = f", and {len(names) - 8} more" if len(names) > 8 else ""
+        return f"Name a queue; the allocation file has {', '.join(names[:8])}{more}"
 
     def _place_recovering(self, step: Step, name: str) -> str:
         leaf = tree.get_or_create(self._state, step, name, leaf=True)

@@ -13,10 +13,12 @@ from fairshare.model.events import (
     AttemptStarted,
     BlacklistChanged,
     ConfigurationLoaded,
+    ContainerAllocated,
     ContainerCompleted,
     ContainerMarked,
     ContainerReserved,
     ExitCode,
+    Locality,
     NodeAdded,
     NodeRemoved,
     NodeTotalChanged,
@@ -186,6 +188,21 @@ class FairState(ClusterState[FairQueue, FairApplication]):
 
     # Containers.
 
+    def _container_allocated(self, now_ms: int, event: ContainerAllocated) -> None:
+        if event.locality != Locality.OFF_SWITCH or event.reserved:
+            self._special_allocated(now_ms, event)
+        else:
+            ClusterState._container_allocated(self, now_ms, event)
+
+    def _special_allocated(self, now_ms: int, event: ContainerAllocated) -> None:
+        """A container whose size or number need not be the next that was asked for."""
+        application = self.applications[event.application]
+        next_container = application.next_container
+        ClusterState._container_allocated(self, now_ms, event)
+        if event.reserved:  # it has had its number since the reservation
+            application.next_container = next_container
+        self.changed[application.id] = None
+
     def _master_allocated(self, application: FairApplication, resource: Resource) -> None:
         leaf = application.leaf
         assert leaf is not None
@@ -197,6 +214,12 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         """As for every scheduler, and the orders on the path follow at once."""
         leaf = application.leaf
         assert leaf is not None
+        count = len(application.containers)
+        if count > application.most_containers:
+            application.most_containers = count
+        count = len(node.containers)
+        if count > self.most_on_node[node.name]:
+            self.most_on_node[node.name] = count
         if len(resource) != 2:
             super()._use(application, node, resource)
             self._usage_changed(application, leaf)

@@ -1,0 +1,57 @@
+"""The server's log: one line each, and never a reason to stop."""
+
+import logging
+
+import pytest
+
+from fairshare.errors import FairshareError
+from fairshare.live.event_log import LogFile, close_log, open_log
+
+
+@pytest.fixture
+def log(tmp_path):
+    handlers = open_log(tmp_path / "server.log")
+    yield tmp_path / "server.log"
+    close_log(handlers)
+
+
+def test_what_a_tenant_writes_cannot_begin_a_line_of_its_own(log):
+    logging.getLogger("fairshare.events").info("%s", "name\n2026 INFO forged\x1b[2J")
+    (line,) = log.read_text().splitlines()
+    assert line.endswith(r"INFO fairshare.events: name\n2026 INFO forged\x1b[2J")
+
+
+def test_warnings_are_also_told_on_stderr_and_the_rest_is_not(log, capsys):
+    logging.getLogger("fairshare.server").info("quiet")
+    logging.getLogger("uvicorn.error").warning("loud")
+    assert [line.split()[-1] for line in log.read_text().splitlines()] == ["quiet", "loud"]
+    assert "loud" in capsys.readouterr().err
+
+
+def test_a_log_that_cannot_be_opened_is_told(tmp_path):
+    (tmp_path / "server.log").mkdir()
+    with pytest.raises(FairshareError, match="cannot write the log"):
+        open_log(tmp_path / "server.log")
+
+
+def test_a_full_disk_is_told_once_and_loses_only_lines(tmp_path, capsys):
+    file = LogFile(tmp_path / "server.log")
+    record = logging.makeLogRecord({"msg": "x", "levelno": logging.INFO})
+    stream = file.stream
+
+    class Full:
+        def __getattr__(self, name):
+            raise OSError(28, "No space left on device")
+
+    file.stream = Full()
+    file.emit(record)
+    file.emit(record)
+    assert capsys.readouterr().err.count("lines are missing") == 1
+    file.stream = stream
+    file.emit(record)
+    file.stream = Full()
+    file.emit(record)
+    assert capsys.readouterr().err.count("lines are missing") == 1
+    file.stream = stream
+    file.close()
+    assert (tmp_path / "server.log").read_text() == "x\n"
