@@ -79,7 +79,9 @@ async def submit_application(request: Request) -> Response:
     server = server_of(request)
     user = body.user or own_user()
     # A directory service may take its time to answer.
-    groups = body.groups or await run_in_threadpool(groups_of_user, user)
+    groups = body.groups
+    if not groups:
+        groups = await run_in_threadpool(groups_of_user, user)
     submission = submission_of(body, server.service.state.types, user, groups)
     events = await server.service.ask(submission)
     epoch_ms = server.service.state.epoch_ms

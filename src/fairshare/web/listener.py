@@ -127,11 +127,13 @@ async def serve(server: LiveServer, ready: Callable[[str], None]) -> None:
                 await _serve_until_stopped(server, listener, ready)
     finally:
         await server.close()
-    if server.service.failure is not None:
+    failure = server.service.failure
+    if failure is not None:
+        more = "" if isinstance(failure, FairshareError) else f" {server.directory.log} says more."
         raise FairshareError(
-            f"the server had to stop: {server.service.failure}; containers run on, and the next "
-            f"server takes them over ({server.directory.log} says more)"
-        ) from server.service.failure
+            f"the server had to stop: {failure}.{more} What runs goes on running, and the next "
+            "server takes it over"
+        ) from failure
 
 
 async def _serve_until_stopped(

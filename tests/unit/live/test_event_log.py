@@ -9,7 +9,7 @@ from fairshare.live.event_log import LogFile, close_log, open_log
 
 
 @pytest.fixture
-def log(tmp_path):
+def log(tmp_path, capsys):  # stderr is caught before it is written to
     handlers = open_log(tmp_path / "server.log")
     yield tmp_path / "server.log"
     close_log(handlers)
