@@ -18,7 +18,7 @@ import pytest
 
 from fairshare.model.identifiers import parse_container
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 
 YARN_SITE = """<configuration>
   <property>

@@ -15,6 +15,7 @@ from fairshare.model.queues import ROOT, full_name
 from fairshare.placement.rule import BLANKS
 from fairshare.schedulers.fair.configuration import policy_of
 from fairshare.schedulers.fair.queues import FairQueue
+from fairshare.schedulers.hash_order import in_hash_order, table_size, text_code
 from fairshare.schedulers.protocol import Refusal, Step
 
 if TYPE_CHECKING:
@@ -117,12 +118,15 @@ def _make_way(state: "FairState", step: Step, name: str, *, leaf: bool) -> bool:
 
 
 def follow_configuration(state: "FairState", step: Step, before: frozenset[str]) -> None:
-    """Make the queues that the file names, leaves first; `before` are those it named so far."""
+    """Make the queues that the file names, leaves first; `before` are those it named so far.
+
+    The order among leaves is a hash set's. It shows where a parent's policy forbids a child's:
+    which queues have their new policy by then depends on who was made first (2.5.1).
+    """
     named = state.settings.allocations.queues
     for leaf in (True, False):
-        for name, settings in named.items():
-            if settings.parent == leaf:
-                continue
+        names = [name for name, settings in named.items() if settings.parent != leaf]
+        for name in in_hash_order(names, text_code, table_size(len(names), concurrent=False)):
             if name != ROOT and not name.startswith("root.default."):
                 if not _make_way(state, step, name, leaf=leaf):
                     step.emit(QueueConversionPending(name, leaf, True))

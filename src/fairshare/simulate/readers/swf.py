@@ -18,14 +18,13 @@ from fairshare.simulate.readers.options import ReaderOptions, read_text
 from fairshare.simulate.readers.swf_job import CANCELLED, Header, Job, parse_job
 from fairshare.simulate.workload import Arrival, GroupPlan, Workload
 
-_MOST_PROBLEMS = 1_000
 _LOCAL = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 def read_swf(path: Path, options: ReaderOptions, problems: Problems) -> Workload:
     """Read a log, and the file `<name>.machines` beside it if there is one."""
     file = str(path)
-    header, jobs, wrong = Header(), [], 0
+    header, jobs = Header(), []
     for number, line in enumerate((read_text(path, problems) or "").splitlines(), 1):
         text = line.strip()
         if text.startswith(";"):
@@ -34,11 +33,7 @@ def read_swf(path: Path, options: ReaderOptions, problems: Problems) -> Workload
             try:
                 jobs.append(parse_job(text))
             except ValueError as error:
-                wrong += 1
-                if wrong <= _MOST_PROBLEMS:
-                    problems.error(Place(file, number), "workload", str(error))
-    if wrong > _MOST_PROBLEMS:
-        problems.error(Place(file), "workload", f"and {wrong - _MOST_PROBLEMS} more lines")
+                problems.error(Place(file, number), "workload", str(error))
     if not jobs and not problems.all:
         problems.error(Place(file), "workload", "has no job")
     notes: list[str] = []
@@ -47,12 +42,14 @@ def read_swf(path: Path, options: ReaderOptions, problems: Problems) -> Workload
     if not nodes and header.nodes:
         nodes = _nodes_of_header(header, options)
         notes.append(
-            f"{len(nodes)} nodes as the header says, with {options.memory_per_processor_mb} MB for"
-            " each processor, which it does not say"
+            f"The header says that there are {len(nodes)} nodes; each has"
+            f" {options.memory_per_processor_mb} MB for each processor, which it does not say."
         )
     left_out: Counter[str] = Counter()
     arrivals = _arrivals(jobs, header, options, left_out)
-    notes += [f"{count} jobs left out: {why}" for why, count in sorted(left_out.items())]
+    notes += [
+        f"Jobs left out because they {why}: {count}." for why, count in sorted(left_out.items())
+    ]
     return Workload(nodes, arrivals, tuple(notes))
 
 
@@ -63,11 +60,11 @@ def _arrivals(
     arrivals = []
     for job in sorted(jobs, key=lambda job: (job.submit_s, job.number)):
         if job.processors <= 0:
-            left_out["no processors"] += 1
+            left_out["have no processors"] += 1
         elif job.run_s < 0:
-            left_out["no run time"] += 1
+            left_out["have no run time"] += 1
         elif job.run_s == 0 and job.status == CANCELLED:
-            left_out["cancelled before they began"] += 1
+            left_out["were cancelled before they began"] += 1
         else:
             groups = _groups(job, options)
             user = f"user{job.user}" if job.user >= 0 else "unknown"

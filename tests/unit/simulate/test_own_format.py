@@ -1,0 +1,233 @@
+"""Our own workloads, in YAML and as JSON lines."""
+
+import gzip
+import json
+
+import pytest
+
+from fairshare.errors import ConfigurationError
+from fairshare.model.inputs import NodeJoined, SubmitApplication
+from fairshare.model.resources import ResourceTypes
+from fairshare.model.work import TaskGroup
+from fairshare.simulate.readers import read_workload
+from fairshare.simulate.readers.options import ReaderOptions
+from fairshare.simulate.workload import GroupPlan
+
+WHOLE = """
+nodes:
+  - {name: big, resources: {memory-mb: 8192, vcores: 8}, rack: /r1}
+  - {name: small, count: 2, resources: {memory-mb: 1024}}
+applications:
+  - at: 1m30s
+    user: ann
+    queue: root.a
+    name: nightly
+    priority: 3
+    tags: [x, y]
+    user_groups: staff
+    groups:
+      - name: map
+        resources: {memory-mb: 1024, vcores: 1}
+        duration: [10s, 20s]
+        priority: 2
+        hosts: [big]
+        racks: [/r1]
+        relax: false
+        max_attempts: 2
+        time_limit: 1m
+        fail_attempts: [0, 1]
+      - {name: reduce, count: 3, resources: {vcores: 1}, duration: 500ms, after: map,
+         slow_start: 0.5, fail_attempts: 1}
+  - {at: 0, user: bob, groups: [{resources: {memory-mb: 1}, duration: 1s}]}
+"""
+
+
+def read(tmp_path, text, name="w.yaml", **options):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_workload(path, ReaderOptions(**options))
+
+
+def problems(tmp_path, text, name="w.yaml"):
+    with pytest.raises(ConfigurationError) as caught:
+        read(tmp_path, text, name)
+    return [str(problem).replace(str(tmp_path) + "/", "") for problem in caught.value.problems]
+
+
+def test_everything_that_a_workload_can_say(tmp_path):
+    workload = read(tmp_path, WHOLE)
+    assert workload.nodes == (
+        NodeJoined("big", (8192, 8), "/r1"),
+        NodeJoined("small-1", (1024, 0)),
+        NodeJoined("small-2", (1024, 0)),
+    )
+    first, second = workload.arrivals
+    assert (first.at_ms, first.submission.user, first.submission.queue) == (0, "bob", "default")
+    assert first.submission.tasks == (TaskGroup("tasks", 1, (1, 0)),)
+    assert first.plans == {"tasks": GroupPlan(1_000)}
+    assert second.at_ms == 90_000
+    assert second.submission == SubmitApplication(
+        user="ann",
+        queue="root.a",
+        name="nightly",
+        groups=("staff",),
+        priority=3,
+        tags=("x", "y"),
+        tasks=(
+            TaskGroup(
+                "map",
+                2,
+                (1024, 1),
+                priority=2,
+                hosts=("big",),
+                racks=("/r1",),
+                relax=False,
+                max_attempts=2,
+                time_limit_ms=60_000,
+            ),
+            TaskGroup("reduce", 3, (0, 1), after=("map",), slow_start=0.5),
+        ),
+    )
+    assert second.plans == {
+        "map": GroupPlan((10_000, 20_000), (0, 1)),
+        "reduce": GroupPlan(500, 1),
+    }
+    assert workload.tasks == 6
+
+
+def test_an_application_can_come_again_and_again(tmp_path):
+    text = """
+applications:
+  - {at: 1s, user: u, repeat: 3, every: 10s, groups: [{resources: {}, duration: 1s}]}
+"""
+    assert [one.at_ms for one in read(tmp_path, text).arrivals] == [1_000, 11_000, 21_000]
+
+
+def test_what_comes_at_one_instant_stays_in_the_order_of_the_file(tmp_path):
+    group = "groups: [{resources: {}, duration: 1s}]"
+    text = "applications:\n" + "".join(
+        f"  - {{at: {at}s, user: {user}, {group}}}\n" for at, user in ((2, "c"), (1, "b"), (1, "a"))
+    )
+    assert [one.submission.user for one in read(tmp_path, text).arrivals] == ["b", "a", "c"]
+
+
+def test_the_site_s_own_types_can_be_asked_for(tmp_path):
+    types = ResourceTypes(("memory-mb", "vcores", "yarn.io/gpu"), ("Mi", "", ""))
+    text = "applications: [{at: 0, user: u, groups: [{resources: {yarn.io/gpu: 2}, duration: 1s}]}]"
+    workload = read(tmp_path, text, types=types)
+    assert workload.arrivals[0].submission.tasks[0].resource == (0, 0, 2)
+
+
+def test_json_is_read_as_yaml_is(tmp_path):
+    text = json.dumps(
+        {
+            "applications": [
+                {"at": "0", "user": "u", "groups": [{"resources": {}, "duration": "1s"}]}
+            ]
+        }
+    )
+    assert read(tmp_path, text, "w.json") == read(tmp_path, text, "w.yaml")
+
+
+LINES = b"""\
+{"node": {"name": "n", "resources": {"memory-mb": 1}}}
+
+{"application": {"at": "5s", "user": "u", "groups": [{"resources": {}, "duration": ["1s"]}]}}
+"""
+
+
+def test_json_lines_hold_one_node_or_application_each(tmp_path):
+    workload = read(tmp_path, LINES, "w.jsonl")
+    assert workload.nodes == (NodeJoined("n", (1, 0)),)
+    assert workload.arrivals[0].at_ms == 5_000
+
+
+def test_packed_files_are_unpacked(tmp_path):
+    assert read(tmp_path, gzip.compress(LINES), "w.jsonl.gz") == read(tmp_path, LINES, "w.jsonl")
+    assert problems(tmp_path, LINES, "w.jsonl.gz")[0].startswith("w.jsonl.gz: error: is not what")
+
+
+def test_every_problem_is_told_with_its_line(tmp_path):
+    text = """\
+nodes:
+  - {name: n, resources: {memory-mb: -1}}
+  - {name: n, resources: {disks: 1}, colour: red}
+applications:
+  - at: 30
+    user: 7
+    groups:
+      - {resources: {}, duration: [1s, 2s], count: 3}
+      - {resources: {}, duration: soon, after: 1, slow_start: 2, max_attempts: 0}
+  - user: u
+    repeat: 2
+    groups: []
+"""
+    assert problems(tmp_path, text) == [
+        "w.yaml:2: error: resources: -1 must be at least 0 and at most 9007199254740992 [workload]",
+        "w.yaml:3: error: resources: there is no resource type disks (there are memory-mb, vcores)"
+        " [workload]",
+        "w.yaml:3: error: a node has no field colour (it has name, count, resources, rack)"
+        " [workload]",
+        "w.yaml:3: error: there are two nodes n [workload]",
+        "w.yaml:5: error: at: 30 has no unit: write 30s, or ms, m, h, d [workload]",
+        "w.yaml:5: error: two groups of tasks have the same name [workload]",
+        "w.yaml:6: error: user: 7 is not a text (write it in quotes if it looks like one)"
+        " [workload]",
+        "w.yaml:8: error: duration has 2 values for 3 tasks [workload]",
+        "w.yaml:9: error: duration: 'soon' is not a duration: write 30s, 250ms, 1h30m or 2d"
+        " [workload]",
+        "w.yaml:9: error: max_attempts: 0 must be at least 1 and at most 9007199254740992"
+        " [workload]",
+        "w.yaml:9: error: after: 1 is not a text (write it in quotes if it looks like one)"
+        " [workload]",
+        "w.yaml:9: error: slow_start: 2 is not a number from 0.0 to 1.0 [workload]",
+        "w.yaml:10: error: an application needs the field at [workload]",
+        "w.yaml:10: error: repeat needs the field every: how long it is from one to the next"
+        " [workload]",
+        "w.yaml:10: error: an application needs at least one group of tasks [workload]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "w.yaml: error: the file is empty"),
+        ("applications: [1\nb: 2", "w.yaml:2:2: error: "),
+        ("a: 1\na: 2\n", "w.yaml:2:1: error: a stands here twice"),
+        ("? [1]\n: 2\n", "w.yaml:1:3: error: a key must be a word"),
+        ("- 1\n", "w.yaml:1: error: a workload must be a mapping"),
+        ("applications: &a [*a]", "w.yaml:1:15: error: a value contains itself"),
+        ("applications: {at: 1s}", "w.yaml:1: error: applications: must be a list"),
+        ("applications: []\njobs: []\n", "w.yaml:2: error: a workload has no field jobs"),
+        (b"applications: []\n\xff\n", "w.yaml:2: error: is not UTF-8 text"),
+    ],
+)
+def test_what_cannot_be_read_is_told(tmp_path, text, told):
+    assert any(problem.startswith(told) for problem in problems(tmp_path, text)), told
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (b"{", "w.jsonl:1:2: error: Expecting property name"),
+        (b"[1]", "w.jsonl:1: error: a line must be"),
+        (b'{"node": {}, "application": {}}', "w.jsonl:1: error: a line must be"),
+        (b'{"job": {}}', "w.jsonl:1: error: a line must be"),
+        (b'{"node": {"name": "a", "name": "b"}}', "w.jsonl:1: error: name stands here twice"),
+        (b'{"node": 7}', "w.jsonl:1: error: a node must be a mapping"),
+        (b"[" * 100_000, "w.jsonl:1: error: is nested too deeply"),
+    ],
+)
+def test_a_bad_line_is_told(tmp_path, line, told):
+    assert any(problem.startswith(told) for problem in problems(tmp_path, line, "w.jsonl"))
+
+
+def test_an_unknown_suffix_is_refused(tmp_path):
+    (told,) = problems(tmp_path, "", "w.txt")
+    assert "the name must end in one of .yaml, .yml, .json, .jsonl, .swf" in told
+    assert problems(tmp_path, "", "noname")
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(ConfigurationError, match="cannot be read: No such file"):
+        read_workload(tmp_path / "w.yaml", ReaderOptions())

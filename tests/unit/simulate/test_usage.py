@@ -1,0 +1,58 @@
+"""Who used how much, in intervals that double."""
+
+from fairshare.simulate.usage import FIRST_INTERVAL_MS, MOST_INTERVALS, Usage
+
+TOTAL = (100, 10)
+
+
+def test_amounts_are_multiplied_with_their_time():
+    usage = Usage((0, 0))
+    usage.change(100, "a", (4, 1))
+    usage.change(600, "a", (4, 1))
+    usage.change(900, "a", (-8, -2))
+    usage.advance(1_000, {"a": (50, 5)}, TOTAL)
+    (interval,) = usage.intervals
+    assert (interval.at_ms, interval.length_ms, interval.total) == (0, 1_000, TOTAL)
+    assert interval.used == {"a": (4 * 500 + 8 * 300, 500 + 2 * 300)}
+    assert interval.shares == {"a": (50_000, 5_000)}
+
+
+def test_what_goes_on_is_counted_in_each_interval():
+    usage = Usage((0, 0))
+    usage.change(500, "a", (2, 0))
+    usage.advance(2_500, {}, TOTAL)
+    usage.finish(TOTAL)
+    assert [(one.length_ms, one.used.get("a", 0)) for one in usage.intervals] == [
+        (1_000, (1_000, 0)),
+        (1_000, (2_000, 0)),
+        (500, (1_000, 0)),
+    ]
+
+
+def test_a_share_counts_from_one_look_to_the_next():
+    usage = Usage((0, 0))
+    usage.advance(400, {"a": (10, 0)}, TOTAL)
+    assert usage.look_ms == 650
+    usage.advance(1_000, {"a": (20, 0), "b": (0, 0)}, TOTAL)
+    assert usage.intervals[0].shares == {"a": (400 * 10 + 600 * 20, 0)}
+
+
+def test_intervals_double_when_there_are_too_many():
+    usage = Usage((0, 0))
+    usage.change(0, "a", (3, 0))
+    end_ms = 1_000 * FIRST_INTERVAL_MS
+    usage.advance(end_ms, {"a": (7, 0)}, TOTAL)
+    usage.finish(TOTAL)
+    intervals = usage.intervals
+    assert MOST_INTERVALS / 2 <= len(intervals) < MOST_INTERVALS
+    assert sum(one.length_ms for one in intervals) == end_ms
+    assert sum(one.used["a"][0] for one in intervals) == 3 * end_ms
+    assert sum(one.shares["a"][0] for one in intervals) == 7 * end_ms
+    assert [one.at_ms for one in intervals[:2]] == [0, intervals[0].length_ms]
+
+
+def test_finishing_where_an_interval_has_just_ended_adds_none():
+    usage = Usage((0, 0))
+    usage.advance(1_000, {}, TOTAL)
+    usage.finish(TOTAL)
+    assert len(usage.intervals) == 1
