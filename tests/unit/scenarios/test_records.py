@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 from fairshare.scenarios.document import read_scenario
 from fairshare.scenarios.records import record, record_text
@@ -69,6 +70,17 @@ def test_a_fulfilled_reservation_is_no_longer_told_as_one():
     steps = written("end", more)["steps"]
     (allocated,) = steps[6]["events"]
     assert (allocated["event"], allocated["app"], allocated["reserved"]) == ("allocated", "b", True)
+
+
+def test_containers_chosen_for_preemption_are_told_once_and_again_when_they_are_killed():
+    path = Path(__file__).parents[2] / "scenarios" / "own" / "victims-are-marked-then-killed.yaml"
+    steps = written("end", path.read_text(encoding="utf-8"))["steps"]
+    events = [event for step in steps for event in step.get("events", ())]
+    marked = [event for event in events if event["event"] == "marked"]
+    killed = [event for event in events if event["event"] == "completed"]
+    assert [set(event) for event in marked] == [{"event", "app", "container"}] * 4
+    assert [event["exit"] for event in killed] == [-102] * 4
+    assert [event["container"] for event in killed] == [event["container"] for event in marked]
 
 
 def test_states_are_written_after_all_steps_or_checks_or_none():

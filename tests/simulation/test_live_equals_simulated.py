@@ -1,0 +1,71 @@
+"""A server that is told what a simulation was told decides the same, and can be restarted."""
+
+from fairshare.journal.sqlite import SqliteJournal
+from fairshare.model.events import ContainerLaunched
+from fairshare.runtime.recovery import replay
+from fairshare.runtime.runtime import Runtime
+
+
+class RecordingEngine:
+    """Remembers what it was ordered to do."""
+
+    def __init__(self):
+        self.launched = []
+        self.stopped = []
+
+    def nodes(self):
+        return ()
+
+    def start(self, report):
+        self.report = report
+
+    def launch(self, order):
+        self.launched.append(order.container)
+
+    def stop(self, container):
+        self.stopped.append(container)
+
+    def running(self):
+        return frozenset()
+
+    def close(self, *, stop_containers):
+        self.closed = True
+
+
+def test_a_server_with_another_journal_and_engine_decides_the_same(
+    simulation, manager, make_manager, shown, tmp_path
+):
+    records = list(simulation.runtime.journal.records())
+    assert len(records) > 500
+    engine = RecordingEngine()
+    journal = SqliteJournal(tmp_path)
+    runtime = Runtime(manager, journal, engine)
+    for record in records:
+        ((_, events),) = runtime.feed(record.now_ms, [record.input])
+        assert events == record.events
+    assert list(journal.records()) == records
+    assert shown(manager) == shown(simulation.manager)
+    launched = [e.container for r in records for e in r.events if isinstance(e, ContainerLaunched)]
+    assert engine.launched == launched
+    journal.close()
+
+    again = SqliteJournal(tmp_path)
+    restarted = make_manager()
+    position = Runtime(restarted, again, RecordingEngine()).recover()
+    again.close()
+    assert position.sequence == len(records)
+    assert shown(restarted) == shown(manager)
+    restarted.state.check()
+
+
+def test_a_replay_finds_no_difference(simulation, manager):
+    assert replay(simulation.runtime.journal.records(), manager) is None
+
+
+def test_everything_came_to_its_end(simulation, settings_name):
+    report = simulation.run()
+    ended = report.applications_by_state["FINISHED"] + report.applications_by_state["FAILED"]
+    assert ended == 20
+    assert report.applications_by_state["FAILED"] == 1  # the one whose last tasks always fail
+    if "preemption" in settings_name:
+        assert report.containers.preempted > 0
