@@ -11,6 +11,10 @@ from fairshare.model.nodes import Reservation
 from fairshare.model.resources import Resource
 from fairshare.model.tasks import TaskBoard
 
+NO_PLACES: dict[str, None] = {}
+"""The blacklist of whoever refuses nothing: one object for all, replaced and never changed, since
+looking into a dictionary of its own for each application costs more than anything beside it."""
+
 
 class Application:
     """One application. What stands below `attempt` belongs to the current attempt.
@@ -87,7 +91,7 @@ class Application:
         self.next_container = 1
         self.used: Resource = (0,) * types
         self.reservations: dict[str, Reservation] = {}  # by node
-        self.blacklist: dict[str, None] = {}
+        self.blacklist = NO_PLACES
         self.master: ContainerId | None = None
 
     @property

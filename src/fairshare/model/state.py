@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Generic
 
+from fairshare.model.applications import NO_PLACES
 from fairshare.model.events import (
     ApplicationAdmitted,
     ApplicationEnded,
@@ -142,9 +143,11 @@ class ClusterState(ABC, Generic[QueueType, ApplicationType]):
         application.containers_allocated += 1
         application.next_container = (container & NUMBER_MASK) + 1
         asks = application.asks
-        asks.granted(
-            asks.keys[event.priority, event.request], event.locality, event.node, node.rack
-        )
+        order = (event.priority, event.request)
+        key = asks.wanting[0]  # nearly always; the table of keys is farther away
+        if key.order != order:
+            key = asks.keys[order]
+        asks.granted(key, event.locality, event.node, node.rack)
         if event.master:
             application.master = container
             self._master_allocated(application, event.resource)
@@ -332,11 +335,11 @@ class ClusterState(ABC, Generic[QueueType, ApplicationType]):
                 application.tasks.groups[request.request - GROUP_REQUESTS].started = True
 
     def _blacklist_changed(self, now_ms: int, event: BlacklistChanged) -> None:
-        blacklist = self.applications[event.application].blacklist
+        application = self.applications[event.application]
+        blacklist = dict.fromkeys((*application.blacklist, *event.add))
         for place in event.remove:
             blacklist.pop(place, None)
-        for place in event.add:
-            blacklist[place] = None
+        application.blacklist = blacklist or NO_PLACES
 
     def _offers_counted(self, now_ms: int, event: OffersCounted) -> None:
         key = self.applications[event.application].asks.keys[(event.priority, event.request)]

@@ -32,7 +32,7 @@ class FairApplication(Application):
         "last_at_fair_share_ms",
         "leaf",
         "master_charged",
-        "master_running",
+        "needs_master",
         "min_share",
         "min_starvation",
         "most_containers",
@@ -70,7 +70,7 @@ class FairApplication(Application):
         self.fair_share = nothing
         self.asking = False
         self.counted_sizes: tuple[Resource, ...] = ()
-        self.master_running = False
+        self.needs_master = self.submission.master is not None
         self.master_charged: Resource | None = None
         self.fair_starvation = nothing
         self.min_starvation = nothing
@@ -89,4 +89,4 @@ class FairApplication(Application):
     @property
     def charged(self) -> bool:
         """Whether it must pass the limit on masters before its first container."""
-        return self.managed and not self.master_running
+        return self.needs_master

@@ -166,7 +166,8 @@ class Heartbeat:
                 assert queue.parent is not None
                 queue = queue.parent
             elif queue.leaf:
-                granted = None if self._refused_by(child) else self._offer(child)
+                refused = child.blacklist and self._refused_by(child)
+                granted = None if refused else self._offer(child)
                 if granted is not None:
                     return granted
                 self._put_aside(child)
@@ -193,16 +194,12 @@ class Heartbeat:
 
     def _refused_by(self, application: FairApplication) -> bool:
         blacklist = application.blacklist
-        return bool(blacklist) and (self.node.name in blacklist or self.node.rack in blacklist)
+        return self.node.name in blacklist or self.node.rack in blacklist
 
     def _offer(self, application: FairApplication) -> Resource | None:
         """Offer the node to one application; what it took or reserved, or None (9.6)."""
         node = self.node
-        if (
-            application.submission.master is not None
-            and not application.master_running
-            and not master_fits(application, self._free)
-        ):
+        if application.needs_master and not master_fits(application, self._free):
             return None
         if not self._counting:
             key = application.asks.wanting[0]
@@ -312,7 +309,7 @@ class Heartbeat:
                 priority,
                 request,
                 locality,
-                application.submission.master is not None and application.master is None,
+                application.needs_master,
                 fulfilling,
                 step.now_ms,
             )

@@ -43,10 +43,12 @@ def policy_of(allocations: AllocationSettings, name: str) -> Policy:
 
 
 def configure(state: "FairState", queue: FairQueue, *, policy: bool = True) -> None:
-    """Let a queue take over what the configuration says of it; its policy only if `policy`."""
+    """Let a queue take over what the configuration says of it; its policy only if `policy`.
+
+    What its parent's maxChildResources says of it comes after that: `limit_by_parent`.
+    """
     allocations = state.settings.allocations
     own = allocations.queues.get(queue.name)
-    parent = queue.parent
     _take_limits(state, queue, own)
     _take_preemption(queue, own or QueueSettings(queue.name), allocations)
     if policy:
@@ -54,6 +56,20 @@ def configure(state: "FairState", queue: FairQueue, *, policy: bool = True) -> N
     queue.order.key, queue.order.whole_numbers = queue.policy.key(state.total)
     queue.shares_stale = True
     queue.sizes_stale = True
+    _bound(state, queue)
+
+
+def limit_by_parent(state: "FairState", queue: FairQueue) -> None:
+    """Let a queue that no file names take the maximum that its parent has for such children."""
+    parent = queue.parent
+    made_on_demand = queue.name not in state.settings.allocations.queues
+    if made_on_demand and parent is not None and parent.max_child_amount is not None:
+        queue.max_amount = parent.max_child_amount
+    _bound(state, queue)  # also since what is above may have its bounds now
+
+
+def _bound(state: "FairState", queue: FairQueue) -> None:
+    parent = queue.parent
     unbounded = state.types.unbounded
     queue.resolve_maximum(state.total, unbounded)
     own_bound = (queue,) if queue.max_share != unbounded else ()
@@ -69,8 +85,6 @@ def _take_limits(state: "FairState", queue: FairQueue, own: QueueSettings | None
     queue.max_child_amount = _in_32_bits(settings.max_child_share)
     queue.max_amount = _in_32_bits(settings.max_share or allocations.queue_max_share_default)
     parent = queue.parent
-    if own is None and parent is not None and parent.max_child_amount is not None:
-        queue.max_amount = parent.max_child_amount
     queue.max_running = (
         allocations.queue_max_applications_default
         if settings.max_running_applications is None

@@ -77,6 +77,7 @@ class FairScheduler:
         step.emit(ConfigurationLoaded(settings, epoch_ms))
         step.emit(QueuesConfigured(tree.policies_to_change(state)))
         tree.follow_configuration(state, step, before)
+        step.emit(QueuesConfigured(()))  # again, now that all queues are there
         self._admit(step, limits.candidates_after_reload(state), None)
 
     def tidy(self, step: Step) -> None:

@@ -87,6 +87,7 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         parent = self.queues.get(parent_name(name))
         queue = FairQueue(name, leaf, dynamic, parent, len(self.none))
         configuration.configure(self, queue)
+        configuration.limit_by_parent(self, queue)
         if parent is not None:
             parent.children[name] = queue
             parent.shares_stale = True
@@ -121,9 +122,11 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         for queue in self.queues.values():
             configuration.configure(self, queue, policy=queue.name in event.policies)
             self.stale_demand[queue.name] = None
-        for queue in self.queues.values():
-            orders.reorder(queue, self.total)
         self.shares_stale = self.steady_stale = True
+        sharing.settle_steady_shares(self)  # as in Hadoop, before parents limit their children
+        for queue in self.queues.values():
+            configuration.limit_by_parent(self, queue)
+            orders.reorder(queue, self.total)
 
     def _queue_conversion_pending(self, now_ms: int, event: QueueConversionPending) -> None:
         if event.pending:
@@ -206,7 +209,7 @@ class FairState(ClusterState[FairQueue, FairApplication]):
     def _master_allocated(self, application: FairApplication, resource: Resource) -> None:
         leaf = application.leaf
         assert leaf is not None
-        application.master_running = True
+        application.needs_master = False
         application.master_charged = resource
         leaf.master_used = add(leaf.master_used, resource)
 
@@ -327,7 +330,7 @@ class FairState(ClusterState[FairQueue, FairApplication]):
                 self.user_running[application.user] = left
             else:
                 del self.user_running[application.user]
-            if application.master_running and application.master_charged is not None:
+            if application.master_charged is not None:
                 leaf.master_used = subtract(leaf.master_used, application.master_charged)
         else:
             del leaf.waiting[application.id]
@@ -353,8 +356,13 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         place = self.user_waiting.get(application.user)
         keep = was_waiting and not event.runnable and place is not None
         before = dict(place) if keep and place is not None else None
+        source = application.leaf
+        assert source is not None
         self._leave(application)
         super()._application_moved(now_ms, event)
+        for queue in source.path:
+            if queue.parent is not None and queue.entry is not None:
+                queue.parent.order.moved(queue)
         leaf = self.queues[event.queue]
         application.leaf = leaf
         application.asking = False
