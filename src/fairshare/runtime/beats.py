@@ -30,7 +30,6 @@ from fairshare.model.events import (
     ContainerAllocated,
     ContainerCompleted,
     ContainerLaunched,
-    ContainerMarked,
     ContainerReserved,
     ContainerRunning,
     Event,
@@ -42,7 +41,6 @@ from fairshare.model.events import (
     RequestRefused,
     ReservationDropped,
     SharesUpdated,
-    StarvationServed,
 )
 from fairshare.model.identifiers import ContainerId
 from fairshare.runtime.candidates import Candidates
@@ -54,15 +52,7 @@ Beat = Callable[[str], Sequence[Event]]
 _ROUNDS_IN_VAIN = 8
 """So many rounds in a row may change something and grant nothing; the rest waits an interval."""
 
-_QUIET = frozenset(
-    (
-        ContainerLaunched,
-        ContainerMarked,
-        ContainerRunning,
-        RequestRefused,
-        StarvationServed,
-    )
-)
+_QUIET = frozenset((ContainerLaunched, ContainerRunning, RequestRefused))
 """Events after which nothing can be granted that could not be granted before."""
 
 

@@ -3,7 +3,7 @@
 Kept in step with the state by looking again at the nodes and applications that events name.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.resources import fits
@@ -98,12 +98,15 @@ class Candidates:
         room.
         """
         heap: Heap = []
-        alike = not self.wishes.picky
         useful = self._useful_groups()
-        for group in useful:
-            self._enter(heap, group, alike=alike, everywhere=everywhere)
-        heap += [(number, None) for number in self._touched_left_overs(useful)]
-        heap += [(number, None) for number in self._apart()]
+        if useful:
+            alike = not self.wishes.picky
+            for group in useful:
+                self._enter(heap, group, alike=alike, everywhere=everywhere)
+        if self.touched and self.wishes.sizes:
+            self._enter_left_overs(heap, useful)
+        if self._reserved_due or self.rooms.promised:
+            heap += [(number, None) for number in self._apart()]
         return heap
 
     def _enter(self, heap: Heap, group: Group, *, alike: bool, everywhere: bool) -> None:
@@ -123,7 +126,8 @@ class Candidates:
             self._useful_version = self.wishes.version
             self._useful = {group: None for group in groups if fit(group[0])}
         else:
-            for group in [group for group in self._useful if group not in groups]:
+            gone = [group for group in self._useful if group not in groups] if self._useful else ()
+            for group in gone:
                 del self._useful[group]
             for group in self.rooms.fresh:
                 if group in groups and fit(group[0]):
@@ -131,15 +135,15 @@ class Candidates:
         self.rooms.fresh.clear()
         return self._useful
 
-    def _touched_left_overs(self, useful: Iterable[Group]) -> Iterator[int]:
-        if not self.wishes.sizes:
-            return
+    def _enter_left_overs(self, heap: Heap, useful: dict[Group, None]) -> None:
         for name in self.touched:
             number = self.rooms.numbers.get(name)
             if number is not None:
                 group = self.rooms.group_of(number)
-                if group is not None and group not in useful and min(group[0][:2]) > 0:
-                    yield number
+                if group is not None and group not in useful:
+                    memory, vcores = group[0][:2]
+                    if memory > 0 and vcores > 0:
+                        heap.append((number, None))
 
     def _apart(self) -> Iterator[int]:
         """What still fits and is not granted is held back by a limit, and stays due."""

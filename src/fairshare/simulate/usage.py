@@ -11,7 +11,7 @@ from fairshare.model.resources import Resource, add, scale
 
 FIRST_INTERVAL_MS = 1_000
 MOST_INTERVALS = 128
-LOOKS = 4
+LOOKS = 2
 """So often in an interval the fair shares are looked at; in between they count as unchanged."""
 
 

@@ -124,6 +124,54 @@ def test_a_reserved_node_is_given_to_its_owner_when_it_has_room(make_bench, subm
     assert bench.engine.launched[-1].user == "bob"
 
 
+def test_a_node_with_some_room_left_is_reserved_though_nothing_fits(make_bench, submit):
+    bench = make_bench(FairSettings(maximum_allocation=(4096, 4)))
+    bench.join("n1")
+    bench.runtime.turn(0, [submit(4, user="ann")])
+    bench.runtime.turn(1, [submit(1, memory_mb=4096, user="bob")])
+    assert bench.state.nodes["n1"].reservation is None  # no room: it would be worth nothing
+    bench.runtime.turn(2, [ContainerExited(bench.engine.launched[0].container, 0)])
+    assert bench.state.nodes["n1"].reservation is not None
+    bench.runtime.turn(3, [submit(1, user="carl")])
+    assert [order.user for order in bench.engine.launched] == ["ann"] * 4
+
+
+def test_a_reservation_that_is_done_with_gives_way_at_once(make_bench, submit):
+    bench = make_bench(FairSettings(maximum_allocation=(4096, 4)))
+    bench.join("n1")
+    bench.runtime.turn(0, [submit(4, user="ann")])
+    bench.runtime.turn(1, [submit(1, memory_mb=4096, user="bob")])
+    first, second = (order.container for order in bench.engine.launched[:2])
+    bench.runtime.turn(2, [ContainerExited(first, 0)])
+    bench.runtime.turn(3, [submit(2, user="carl")])
+    assert bench.state.nodes["n1"].reservation is not None
+    # In one instant n1 is asked in vain, and then its owner gets a container elsewhere.
+    bench.runtime.turn(4, [ContainerExited(second, 0), NodeJoined("n2", (4096, 4))])
+    placed = [(order.user, order.node) for order in bench.engine.launched[4:]]
+    assert placed == [("bob", "n2"), ("carl", "n1"), ("carl", "n1")]
+
+
+def test_what_happens_elsewhere_is_no_offer_to_who_waits(make_bench, submit):
+    settings = FairSettings(locality_threshold_node=1.0, locality_threshold_rack=1.0)
+    bench = make_bench(settings)
+    bench.join(*(f"n{number}" for number in range(10)))
+    bench.runtime.turn(0, [submit(4, user="bob")])
+    near = (TaskGroup("t", 1, (1024, 1), racks=("/far",)),)
+    bench.runtime.turn(0, [SubmitApplication("ann", tasks=near)])
+    for number, order in enumerate(bench.engine.launched[:3]):
+        bench.runtime.turn(100 + number, [ContainerExited(order.container, 0)])
+    offers = [
+        event
+        for record in bench.records
+        for event in record.events
+        if isinstance(event, OffersCounted) and event.application == 2
+    ]
+    # Ten nodes were offered, then three times the one that had a container less. After 22 offers
+    # it would have taken any node.
+    assert len(offers) == 13
+    assert {order.user for order in bench.engine.launched} == {"bob"}
+
+
 def random_input(chance: random.Random, bench):
     """Something that may happen to a cluster."""
     nodes = list(bench.state.nodes)

@@ -72,6 +72,16 @@ def test_a_recovered_runtime_decides_what_the_first_one_decides(history, make_be
     assert other.runtime.turn(9, news) == history.runtime.turn(9, news)
 
 
+def test_a_recovered_runtime_tidies_up_what_was_left_empty(bench, submit):
+    bench.join("n1")
+    bench.runtime.turn(1, [submit(1)])
+    bench.runtime.turn(2, [ContainerExited(bench.engine.launched[0].container, 0)])
+    bench.restart()
+    assert "root.ann" in bench.state.queues
+    bench.runtime.settle(60_000)
+    assert "root.ann" not in bench.state.queues
+
+
 def test_a_journal_of_another_scheduler_is_refused(history):
     with pytest.raises(JournalError, match="belongs to another scheduler"):
         recover(history.records, new_manager("fifo").state)

@@ -1,6 +1,7 @@
 """Logs in the Standard Workload Format."""
 
 import gzip
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,8 @@ from fairshare.simulate.readers import read_workload
 from fairshare.simulate.readers.options import ReaderOptions
 from fairshare.simulate.readers.swf_job import Header, parse_job
 from fairshare.simulate.workload import GroupPlan
+
+TRACES = Path(__file__).parents[4] / "shared" / "data" / "traces"
 
 HEADER = """\
 ; Version: 2.2
@@ -152,3 +155,21 @@ def test_a_header_is_only_followed_where_it_says_something():
     for line in ("; MaxNodes: many", "; Partition: 13 -1", "; Queues: Queue nb 1 is", ";"):
         header.read(line)
     assert header == Header()
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes", "jobs", "left_out"),
+    [
+        ("hpc2n-2002/hpc2n.swf", 120, 3_145, 25),
+        ("metacentrum-wagap-2013/wagap-2013.swf", 68, 17_898, 2),
+        ("oar-gofree-2011/gofree_sample.swf", 29, 1_319, 129),
+    ],
+)
+def test_real_logs_are_read_to_the_last_line(name, nodes, jobs, left_out):
+    path = TRACES / name
+    if not path.exists():
+        pytest.skip(f"there is no {path}")
+    workload = read_workload(path, ReaderOptions(queue_from="queue"))
+    assert (len(workload.nodes), len(workload.arrivals)) == (nodes, jobs)
+    assert workload.notes[-1].endswith(f": {left_out}.")
+    assert all(one.at_ms >= 0 for one in workload.arrivals)

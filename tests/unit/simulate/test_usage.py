@@ -32,7 +32,7 @@ def test_what_goes_on_is_counted_in_each_interval():
 def test_a_share_counts_from_one_look_to_the_next():
     usage = Usage((0, 0))
     usage.advance(400, {"a": (10, 0)}, TOTAL)
-    assert usage.look_ms == 650
+    assert usage.look_ms == 900
     usage.advance(1_000, {"a": (20, 0), "b": (0, 0)}, TOTAL)
     assert usage.intervals[0].shares == {"a": (400 * 10 + 600 * 20, 0)}
 
