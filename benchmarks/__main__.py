@@ -15,6 +15,7 @@ import msgspec
 from benchmarks.grid import Point, grid, growth, trees
 from benchmarks.workload import Sample, run_sample
 
+
 def measure(point: Point, policy: str, samples: int, seconds: float) -> Sample:
     """The median of some samples, by the rate of the churn phase."""
     found = []

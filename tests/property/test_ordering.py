@@ -25,10 +25,8 @@ def pair(sibling: Sibling) -> Entry:
     return (float(sibling.value), sibling.rank)
 
 
-changes = st.lists(
-    st.tuples(st.sampled_from(["move", "leave", "forget", "append", "renumber"]), st.integers(0, 30), st.integers(-5, 5)),
-    max_size=200,
-)
+kinds = st.sampled_from(["move", "leave", "forget", "append", "renumber"])
+changes = st.lists(st.tuples(kinds, st.integers(0, 30), st.integers(-5, 5)), max_size=200)
 
 
 @given(st.booleans(), changes)

@@ -1,4 +1,4 @@
-"""The Fair Scheduler's single functions against the facts that Hadoop gave (../shared/facts/fair)."""
+"""The Fair Scheduler's single functions against facts of real Hadoop (../shared/facts/fair)."""
 
 from collections.abc import Mapping
 from pathlib import Path

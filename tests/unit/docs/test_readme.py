@@ -1,4 +1,4 @@
-"""What the README shows is run: its scenario passes, and the files and verbs that it names exist."""
+"""What the README shows is run: its scenario passes, files and verbs that it names exist."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The Fair Scheduler's promises in small: shares follow weights, limits hold, everybody is served."""
+"""The Fair Scheduler in small: shares follow weights, limits hold, everybody is served."""
 
 import msgspec
 import pytest
