@@ -19,7 +19,7 @@ endif
 NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint format bench lock clean
+.PHONY: help setup demo test quick facts lint format bench lock clean
 
 help: ## list these doors
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -50,6 +50,10 @@ test: $(STAMP) ## run the whole suite (less than ten minutes)
 quick: $(STAMP) ## run the tests that start no server (less than a minute)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup \
 	  $(wildcard tests/tidy tests/unit tests/property tests/scenarios)
+
+facts: $(STAMP) ## run a folder of facts: make facts DIR=... (KINDS=a,b runs only these kinds)
+	@$(if $(DIR),,echo "Name a folder of facts: make facts DIR=../shared/facts" >&2; exit 2)
+	@$(BIN)/python -m tests.facts "$(DIR)" $(if $(KINDS),--kinds "$(KINDS)")
 
 lint: $(STAMP) ## check style, types and the layers
 	$(BIN)/ruff check .

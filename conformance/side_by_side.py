@@ -3,9 +3,11 @@
 import json
 import traceback
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from conformance.comparison import Verdict, compare
+from conformance.differences import without_known
 from conformance.oracle import Document, Oracle
 from conformance.shrinking import Judge
 from fairshare.errors import FairshareError
@@ -14,12 +16,13 @@ from fairshare.scenarios.records import record
 
 
 class Run(NamedTuple):
-    """One scenario, what both sides made of it, and what differs."""
+    """One scenario, what both sides made of it, what differs knowingly, and what otherwise."""
 
     name: str
     document: Document
     oracle: dict[str, Any]
     ours: dict[str, Any]
+    known: list[str]
     verdict: Verdict
 
 
@@ -28,13 +31,16 @@ def run(oracle: Oracle, documents: Mapping[str, Document], *, amounts: bool = Fa
 
     Raises ConfigurationError for a document that is no scenario.
     """
-    runs = []
-    with oracle.recording(documents) as records:
+    with ThreadPoolExecutor(max_workers=1) as aside:
+        waiting = aside.submit(oracle.record, documents)
         ours = {name: record_ours(document) for name, document in documents.items()}
-        for name, theirs in records:
-            if "unsupported" not in theirs:
-                verdict = compare(theirs, ours[name], amounts=amounts)
-                runs.append(Run(name, documents[name], theirs, ours[name], verdict))
+        records = waiting.result()
+    runs = []
+    for name, document in documents.items():
+        if "unsupported" not in records[name]:
+            left, right, known = without_known(document, records[name], ours[name])
+            verdict = compare(left, right, amounts=amounts)
+            runs.append(Run(name, document, records[name], ours[name], known, verdict))
     return runs
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -50,7 +51,7 @@ def command(
     nodes: int | None,
     memory_mb: int | None,
     vcores: int | None,
-    scheduler: str | None,
+    scheduler: Literal["fair", "fifo"] | None,
     keep_containers: bool,
 ) -> None:
     """Run the scheduler on this machine.

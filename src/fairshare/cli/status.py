@@ -15,6 +15,7 @@ from fairshare.cli.cells import (
     dominant_fraction,
     duration_text,
     memory_text,
+    plain,
 )
 from fairshare.cli.options import json_option, with_client
 from fairshare.cli.tables import (
@@ -27,7 +28,15 @@ from fairshare.cli.tables import (
     state_text,
     table,
 )
-from fairshare.client import Application, Client, Cluster, Container, GroupProgress
+from fairshare.client import (
+    Application,
+    Client,
+    Cluster,
+    Configuration,
+    Container,
+    GroupProgress,
+    Refused,
+)
 from fairshare.client.connection import segment
 
 GROUP_COLUMNS = (
@@ -39,6 +48,8 @@ GROUP_COLUMNS = (
     Column("Waiting", right=True, whole=True),
     Column("Failed", right=True, whole=True),
 )
+
+HTTP_NOT_FOUND = 404
 
 CONTAINER_COLUMNS = (
     Column("Container", whole=True),
@@ -67,7 +78,8 @@ def command(client: Client, application: str | None, as_json: bool) -> None:
     console = open_console()
     cluster = client.cluster()
     if application is None:
-        print_all(console, cluster_facts(console, client.url, cluster))
+        line = configuration_line(configuration_of(client), cluster.now_ms)
+        print_all(console, cluster_facts(console, client.url, cluster, line))
         return
     found = client.application(application)
     print_all(
@@ -80,8 +92,29 @@ def command(client: Client, application: str | None, as_json: bool) -> None:
     )
 
 
-def cluster_facts(console: Console, url: str, cluster: Cluster) -> Table:
-    """What the cluster is and how busy."""
+def configuration_of(client: Client) -> Configuration:
+    """What is in force; a server that does not tell it yet has nothing to complain of."""
+    try:
+        return client.configuration()
+    except Refused as error:
+        if error.status != HTTP_NOT_FOUND:
+            raise
+        return Configuration()
+
+
+def configuration_line(configuration: Configuration, now_ms: int) -> str:
+    """One line if the file on disk is not what is in force; else empty."""
+    error = configuration.error
+    if error is not None:
+        for_time = duration_text(max(0, now_ms - error.since_ms))
+        return f"not in force for {for_time}, the last good one is: {error.message}"
+    if configuration.changed:
+        return f"{configuration.file} has changed, and is not in force yet"
+    return ""
+
+
+def cluster_facts(console: Console, url: str, cluster: Cluster, configuration: str = "") -> Table:
+    """What the cluster is and how busy; `configuration` says what is wrong with its files."""
     use = dominant_fraction(cluster.used, cluster.total)
     counts = ", ".join(f"{n} {state.lower()}" for state, n in cluster.applications.items() if n)
     pending = cluster.pending
@@ -105,6 +138,8 @@ def cluster_facts(console: Console, url: str, cluster: Cluster) -> Table:
         ("Containers", str(cluster.containers)),
         ("Applications", counts or "none"),
     ]
+    if configuration:
+        pairs.append(("Configuration", Text(plain(configuration), style="yellow")))
     return facts(pairs)
 
 

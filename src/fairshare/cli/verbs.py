@@ -34,6 +34,7 @@ VERBS = {
     "move": ("fairshare.cli.move", "Put an application into another queue."),
     "stop-container": ("fairshare.cli.stop_container", "End containers; their tasks run again."),
     "top": ("fairshare.cli.top", "Watch queues, applications and nodes."),
+    "admin": ("fairshare.cli.admin", "Administer a running server."),
     "shutdown": ("fairshare.cli.shutdown", "End the server."),
     "simulate": ("fairshare.cli.simulate", "Run a workload under a configuration, in no time."),
     "record": ("fairshare.cli.record", "Record what scenarios do, to compare two schedulers."),

@@ -12,6 +12,7 @@ master. What they raise stands in `fairshare.client.errors`.
 from fairshare.client.answers import (
     Application,
     Cluster,
+    Configuration,
     Container,
     GroupProgress,
     Node,
@@ -43,6 +44,7 @@ __all__ = [
     "ApplicationFailed",
     "Client",
     "Cluster",
+    "Configuration",
     "Container",
     "ContainerRequest",
     "Driver",

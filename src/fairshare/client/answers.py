@@ -180,6 +180,49 @@ class Node(msgspec.Struct, frozen=True):
     attributes: dict[str, str] = {}
 
 
+class Problem(msgspec.Struct, frozen=True):
+    """One thing to say about a configuration file. `severity` is error, warning or trap."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+    rule: str = ""
+    severity: str = "error"
+    message: str = ""
+
+    def __str__(self) -> str:
+        place = ":".join([self.file, *(str(n) for n in (self.line, self.column) if n)])
+        return f"{place}: {self.severity}: {self.message} [{self.rule}]"
+
+
+class ConfigurationFailure(msgspec.Struct, frozen=True):
+    """Why the files are not in force, and since when."""
+
+    message: str
+    since_ms: int = 0
+    problems: tuple[Problem, ...] = ()
+
+
+class Configuration(msgspec.Struct, frozen=True):
+    """The configuration in force. `changed`: the allocation file on disk is another one."""
+
+    file: str | None = None
+    loaded_ms: int = 0
+    version: int = 0
+    changed: bool = False
+    problems: tuple[Problem, ...] = ()
+    error: ConfigurationFailure | None = None
+
+
+class Refreshed(msgspec.Struct, frozen=True):
+    """What a refresh loaded; `needs_restart` names what it could not change."""
+
+    loaded_ms: int = 0
+    version: int = 0
+    needs_restart: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
 def understood(answer: Any, form: type[Answer]) -> Answer:
     """A decoded answer as what it should be; raises AnswerNotUnderstood and says where it is not.
 

@@ -17,9 +17,11 @@ from fairshare.client import callables, logs, waiting
 from fairshare.client.answers import (
     Application,
     Cluster,
+    Configuration,
     Container,
     Node,
     Queue,
+    Refreshed,
     Task,
     listed,
     understood,
@@ -69,6 +71,14 @@ class Client:
     def cluster(self) -> Cluster:
         """The cluster as a whole."""
         return understood(self.connection.get("/cluster"), Cluster)
+
+    def configuration(self) -> Configuration:
+        """The configuration in force, and whether the files say something else."""
+        return understood(self.connection.get("/configuration"), Configuration)
+
+    def refresh_queues(self) -> Refreshed:
+        """Let the server read its configuration again. Raises Refused with all problems."""
+        return understood(self.connection.post("/admin/refresh-queues", _actor()), Refreshed)
 
     def queues(self) -> tuple[Queue, ...]:
         """All queues, the root first."""
@@ -123,19 +133,19 @@ class Client:
     def kill(self, application: str | int, diagnostics: str | None = None) -> None:
         """End an application; `diagnostics` tells its user why."""
         body = {} if diagnostics is None else {"diagnostics": diagnostics}
-        self.connection.post(_path(application, "kill"), body)
+        self.connection.post(_path(application, "kill"), {**body, **_actor()})
 
     def move(self, application: str | int, queue: str) -> None:
         """Put an application into another queue; its containers go on."""
-        self.connection.post(_path(application, "move"), {"queue": queue})
+        self.connection.post(_path(application, "move"), {"queue": queue, **_actor()})
 
     def set_priority(self, application: str | int, priority: int) -> None:
         """Change an application's priority."""
-        self.connection.post(_path(application, "priority"), {"priority": priority})
+        self.connection.post(_path(application, "priority"), {"priority": priority, **_actor()})
 
     def stop_container(self, container: str) -> None:
         """End one container as if it had failed: its task runs again."""
-        self.connection.post(f"/containers/{segment(container)}/stop", {})
+        self.connection.post(f"/containers/{segment(container)}/stop", _actor())
 
     def shutdown(self, *, stop_containers: bool | None = None) -> None:
         """End the server. Containers that live on are found again by the next server of its state.
@@ -143,7 +153,7 @@ class Client:
         With None they live or end as the server was told when it was started.
         """
         body = {} if stop_containers is None else {"stop_containers": stop_containers}
-        self.connection.post("/shutdown", body)
+        self.connection.post("/shutdown", {**body, **_actor()})
 
     def log(self, container: str, stream: str = "stdout") -> bytes:
         """All that a container has printed so far."""
@@ -255,6 +265,12 @@ class Client:
     def _results(self, application: str, count: int) -> list[Any]:
         containers = {task.index: task.container for task in self.tasks(application)}
         return [self.result(containers[index] or "") for index in range(count)]
+
+
+def _actor() -> dict[str, str]:
+    """Who wants it, for a server that asks whether he may."""
+    user = own_user()
+    return {} if user is None else {"user": user}
 
 
 def _path(application: str | int, call: str = "") -> str:

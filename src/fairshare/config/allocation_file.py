@@ -6,12 +6,13 @@ Knows neither where the file is nor when it is read again.
 from collections.abc import Callable, Collection
 from typing import Any, Final
 
-from fairshare.config.element_values import BAD_FILE, BUILT_IN_POLICIES, ElementValues
+from fairshare.config.element_values import BAD_FILE, ElementValues
 from fairshare.config.placement_policy import read_placement_policy
 from fairshare.config.problems import Problem, Problems
 from fairshare.config.queue_elements import ROOT, read_queues
 from fairshare.config.xml import Element, parse
 from fairshare.model.resources import UNBOUNDED, ResourceTypes
+from fairshare.schedulers.fair.policies import POLICIES, Policy
 from fairshare.schedulers.fair.settings import AllocationSettings, QueueSettings
 
 _EVERYBODY: Final = "*"
@@ -61,12 +62,13 @@ def read_allocation_file(
     document: str | bytes,
     file: str,
     types: ResourceTypes,
-    policies: Collection[str] = BUILT_IN_POLICIES,
+    policies: Collection[str] | None = None,
 ) -> tuple[AllocationSettings, tuple[Problem, ...]]:
     """The settings of an allocation file, and what there is to say about it (no errors).
 
     `file` is the name for problems; `policies` are the names of scheduling policies, in lower
-    case. Raises ConfigurationError with all problems when the file is bad (5.5).
+    case; None: all that there are. Raises ConfigurationError with all problems when the file is
+    bad (5.5).
     """
     problems = Problems()
     settings = collect_allocation_file(document, file, ElementValues(types, problems, policies))
@@ -159,17 +161,25 @@ def _check_policies(
 ) -> None:
     """Report queues that their parent's policy forbids (spec/fair.md 8.5): they are not made."""
 
-    def policy_of(name: str) -> str:
+    def policy_of(name: str) -> Policy | None:
         queue = settings.queues.get(name)
-        return (queue and queue.policy) or settings.default_policy
+        return POLICIES.get((queue and queue.policy) or settings.default_policy)
 
     for name, queue in settings.queues.items():
         policy, message = policy_of(name), ""
-        parent = name.rpartition(".")[0]
-        if policy == "fifo" and (queue.parent or name == ROOT):
-            message = f"{name} is a parent queue, and the policy fifo is for leaf queues only"
-        elif parent and policy == "drf" and policy_of(parent) == "fair":
-            message = f"{name} has the policy drf, and its parent {parent} the policy fair"
+        above = name.rpartition(".")[0]
+        parent = policy_of(above) if above else None
+        if policy is None:
+            continue
+        if policy.leaf_only and (queue.parent or name == ROOT):
+            message = (
+                f"{name} is a parent queue, and the policy {policy.name} is for leaf queues only"
+            )
+        elif parent is not None and not parent.leaf_only and not parent.allows_child(policy):
+            message = (
+                f"{name} has the policy {policy.name},"
+                f" and its parent {above} the policy {parent.name}"
+            )
         if message:
             values.problems.trap(
                 elements[name].place,

@@ -12,15 +12,16 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from fairshare.config import shell
-from fairshare.config.element_values import BUILT_IN_POLICIES
 from fairshare.config.fair import ALLOCATION_FILE, DEFAULT_ALLOCATION_FILE, collect_fair
 from fairshare.config.fifo import collect_fifo
 from fairshare.config.manager import read_manager
+from fairshare.config.node_manager import NodeManagerSettings, read_node_manager
 from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.scheduler_choice import SchedulerName, choose_scheduler
 from fairshare.config.shell import ShellSettings
 from fairshare.config.site import Site
 from fairshare.config.site_files import read_site
+from fairshare.config.user_groups import GroupSettings, read_user_groups
 from fairshare.model.resources import ResourceTypes
 from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.schedulers.fifo.settings import FifoSettings
@@ -50,25 +51,44 @@ class Configuration(msgspec.Struct, frozen=True):
     heartbeat_interval_ms: int = 1_000
     master_max_attempts: int = 2
     problems: tuple[Problem, ...] = ()
+    directory: Path = Path()
+    node_manager: NodeManagerSettings = NodeManagerSettings()
+    groups: GroupSettings = GroupSettings()
+    acl_enabled: bool = False
 
 
 def read_directory(
     path: str | Path,
-    policies: Collection[str] = BUILT_IN_POLICIES,
+    policies: Collection[str] | None = None,
     scheduler: Literal["fair", "fifo"] | None = None,
 ) -> Configuration:
     """Read a configuration directory; raises ConfigurationError with all problems of all files.
 
     Properties come from core-site.xml, yarn-site.xml, mapred-site.xml and resource-types.xml, as
     far as they exist, a later one before an earlier one. `policies` are the names of scheduling
-    policies that the allocation file may use, in lower case. `scheduler` is chosen whatever the
-    properties say; None: they choose.
+    policies that the allocation file may use, in lower case; None: all that there are. `scheduler`
+    is chosen whatever the properties say; None: they choose.
     """
-    directory = Path(path)
     problems = Problems()
+    configuration = collect_directory(Path(path), problems, policies, scheduler)
+    problems.raise_errors()
+    assert configuration is not None, "without one there is an error, which has been raised"
+    return msgspec.structs.replace(configuration, problems=problems.all)
+
+
+def collect_directory(
+    directory: Path,
+    problems: Problems,
+    policies: Collection[str] | None = None,
+    scheduler: Literal["fair", "fifo"] | None = None,
+) -> Configuration | None:
+    """As `read_directory`, but errors are only added to the problems; None: no scheduler is chosen.
+
+    What an error stands for has its default in the result, whose own `problems` are empty.
+    """
     if not directory.is_dir():
         problems.error(Place(str(directory)), "directory", "there is no such directory")
-        problems.raise_errors()
+        return None
     documents = []
     for name in SITE_FILES:
         document = _read(directory / name, problems)
@@ -76,9 +96,8 @@ def read_directory(
             documents.append((str(directory / name), document))
     site = read_site(documents, problems, os.environ)
     toml = directory / shell.FILE
-    shell_settings = shell.read_shell(
-        _read(toml, problems), str(toml), problems, _web_port(site, problems)
-    )
+    toml_document = _read(toml, problems)
+    shell_settings = shell.read_shell(toml_document, str(toml), problems, _web_port(site, problems))
     chosen = scheduler or choose_scheduler(
         site,
         str(directory),
@@ -87,6 +106,12 @@ def read_directory(
         problems,
     )
     manager = read_manager(site, problems)
+    shell.check_resources(shell_settings, manager.types, toml_document, str(toml), problems)
+    node_manager = read_node_manager(site, problems)
+    users = shell_settings.users
+    groups = read_user_groups(
+        site, problems, chosen=bool(users.groups_file or users.groups_command)
+    )
     fair, fifo, allocation_path = None, None, None
     if chosen == "fair":
         allocation_path, document = _allocation_file(directory, site, problems)
@@ -94,19 +119,22 @@ def read_directory(
         fair = collect_fair(site, document, name, problems, policies)
     elif chosen == "fifo":
         fifo = collect_fifo(site, problems)
-    problems.raise_errors()
-    assert chosen is not None, "without a scheduler there is an error, which has been raised"
+    if chosen is None:
+        return None
     return Configuration(
         scheduler=chosen,
         types=manager.types,
         site=site,
-        shell=_absolute_state(shell_settings, directory),
+        shell=_absolute_paths(shell_settings, directory),
         fair=fair,
         fifo=fifo,
         allocation_path=allocation_path,
         heartbeat_interval_ms=manager.heartbeat_interval_ms,
         master_max_attempts=manager.master_max_attempts,
-        problems=problems.all,
+        directory=directory,
+        node_manager=node_manager,
+        groups=groups,
+        acl_enabled=manager.acl_enabled,
     )
 
 
@@ -186,11 +214,17 @@ def _web_port(site: Site, problems: Problems) -> int | None:
     return int(digits)
 
 
-def _absolute_state(settings: ShellSettings, directory: Path) -> ShellSettings:
-    """A relative state directory counts from the configuration directory."""
-    written = settings.server.state_directory
-    if written is None:
-        return settings
-    state = str(directory.absolute() / Path(written).expanduser())
-    server = msgspec.structs.replace(settings.server, state_directory=state)
-    return msgspec.structs.replace(settings, server=server)
+def _absolute_paths(settings: ShellSettings, directory: Path) -> ShellSettings:
+    """Relative paths in fairshare.toml count from the configuration directory."""
+
+    def absolute(written: str | None) -> str | None:
+        if written is None:
+            return None
+        return str(directory.absolute() / Path(written).expanduser())
+
+    server, users = settings.server, settings.users
+    return msgspec.structs.replace(
+        settings,
+        server=msgspec.structs.replace(server, state_directory=absolute(server.state_directory)),
+        users=msgspec.structs.replace(users, groups_file=absolute(users.groups_file)),
+    )

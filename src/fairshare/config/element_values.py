@@ -8,13 +8,12 @@ from difflib import get_close_matches
 from typing import Final, TypeVar
 
 from fairshare.config import literals
+from fairshare.config.installed_policies import available_policies, class_names
 from fairshare.config.problems import Problems
 from fairshare.config.resource_text import forbids_further_types, read_resources
 from fairshare.config.xml import Element
 from fairshare.model.resources import ResourceTypes
 from fairshare.schedulers.fair.settings import NEVER_MS, Amount
-
-BUILT_IN_POLICIES: Final = frozenset({"fair", "fifo", "drf"})
 
 BAD_FILE: Final = "refuses the whole file"
 
@@ -41,17 +40,20 @@ _T = TypeVar("_T")
 
 
 class ElementValues:
-    """Reads elements' texts; `types` and `policies` (lower case) are what names may refer to."""
+    """Reads elements' texts; `types` and `policies` (lower case) are what names may refer to.
+
+    Without `policies`, all that there are may be named, those of installed packages too.
+    """
 
     def __init__(
         self,
         types: ResourceTypes,
         problems: Problems,
-        policies: Collection[str] = BUILT_IN_POLICIES,
+        policies: Collection[str] | None = None,
     ) -> None:
         self.types = types
         self.problems = problems
-        self.policies = policies
+        self.policies = available_policies() if policies is None else policies
 
     def integer(self, element: Element) -> int | None:
         """A whole number of 32 bits."""
@@ -138,7 +140,7 @@ class ElementValues:
         text = self.word(element)
         if text is None:
             return None
-        policy = _JAVA_POLICIES.get(text, text.lower())
+        policy = _JAVA_POLICIES.get(text) or class_names().get(text) or text.lower()
         if policy in self.policies:
             return policy
         known = ", ".join(sorted(self.policies))

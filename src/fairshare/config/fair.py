@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from fairshare.config.allocation_file import collect_allocation_file
-from fairshare.config.element_values import BUILT_IN_POLICIES, ElementValues
+from fairshare.config.element_values import ElementValues
 from fairshare.config.manager import ManagerSettings, read_manager
 from fairshare.config.problems import Problem, Problems
 from fairshare.config.resource_types import (
@@ -26,6 +26,8 @@ PREFIX: Final = "yarn.scheduler.fair."
 ALLOCATION_FILE: Final = PREFIX + "allocation.file"
 DEFAULT_ALLOCATION_FILE: Final = "fair-scheduler.xml"
 
+ADMINISTRATORS: Final = "yarn.admin.acl"
+
 _PORT_IN_NODE_NAME: Final = "yarn.scheduler.include-port-in-node-name"
 _CONVERSION_ONLY: Final = (PREFIX + "migration.mode", PREFIX + "no-terminal-rule.check")
 
@@ -34,12 +36,13 @@ def read_fair(
     site: Site,
     allocation_text: str | bytes | None,
     allocation_name: str = DEFAULT_ALLOCATION_FILE,
-    policies: Collection[str] = BUILT_IN_POLICIES,
+    policies: Collection[str] | None = None,
 ) -> tuple[FairSettings, tuple[Problem, ...]]:
     """The settings, and the warnings and traps found on the way.
 
     `allocation_text` is None when there is no allocation file. `policies` are the names of all
-    scheduling policies, in lower case. Raises ConfigurationError with all problems of all files.
+    scheduling policies, in lower case; None: all that there are. Raises ConfigurationError with all
+    problems of all files.
     """
     problems = Problems()
     settings = collect_fair(site, allocation_text, allocation_name, problems, policies)
@@ -52,7 +55,7 @@ def collect_fair(
     allocation_text: str | bytes | None,
     allocation_name: str,
     problems: Problems,
-    policies: Collection[str] = BUILT_IN_POLICIES,
+    policies: Collection[str] | None = None,
 ) -> FairSettings:
     """As `read_fair`, but errors are only added to the problems."""
     manager = read_manager(site, problems)
@@ -113,6 +116,7 @@ def _settings(
             "yarn.scheduler.reservation-threshold.increment-multiple", 2.0, problems
         ),
         acl_enabled=manager.acl_enabled,
+        administrators=_administrators(site, problems),
         heartbeat_interval_ms=manager.heartbeat_interval_ms,
         master_max_attempts=manager.master_max_attempts,
     )
@@ -138,6 +142,12 @@ def _update_interval_ms(site: Site, problems: Problems) -> int:
         "takes 500 and warns",
     )
     return 500
+
+
+def _administrators(site: Site, problems: Problems) -> str:
+    """Everybody, if nothing is said: that is Hadoop's default."""
+    written = site.text(ADMINISTRATORS, problems)
+    return "*" if written is None else written
 
 
 def _check_increment(site: Site, increment: Resource, problems: Problems) -> None:

@@ -10,8 +10,11 @@ from typing import Any, Final, Literal
 import msgspec
 
 from fairshare.config.problems import Place, Problems
+from fairshare.config.toml_places import place_of
+from fairshare.model.resources import MEMORY, VCORES, ResourceTypes
 
 FILE: Final = "fairshare.toml"
+RESOURCES: Final = "engine.resources"
 
 
 class ServerSettings(msgspec.Struct, frozen=True):
@@ -23,12 +26,36 @@ class ServerSettings(msgspec.Struct, frozen=True):
 
 
 class EngineSettings(msgspec.Struct, frozen=True):
-    """What runs containers. Sizes are those of one node; None: what this machine has."""
+    """What runs containers. Sizes are those of one node; None: what this machine has.
+
+    `resources` are the amounts of further types that one node offers.
+    """
 
     kind: Literal["local"] = "local"
     nodes: int = 1
     memory_mb: int | None = None
     vcores: int | None = None
+    resources: dict[str, int] = {}
+
+
+class WatchSettings(msgspec.Struct, frozen=True):
+    """How the allocation file is looked after while the server runs; the defaults are Hadoop's.
+
+    A change is taken over when the file has been left alone for `settle_ms`.
+    """
+
+    check_interval_ms: int = 10_000
+    settle_ms: int = 5_000
+
+
+class UserSettings(msgspec.Struct, frozen=True):
+    """Where the groups of users come from; at most one is set, else the operating system says.
+
+    In `groups_command` the word `{user}` stands for the user.
+    """
+
+    groups_file: str | None = None
+    groups_command: tuple[str, ...] | None = None
 
 
 class ShellSettings(msgspec.Struct, frozen=True):
@@ -36,23 +63,43 @@ class ShellSettings(msgspec.Struct, frozen=True):
 
     server: ServerSettings = ServerSettings()
     engine: EngineSettings = EngineSettings()
+    configuration: WatchSettings = WatchSettings()
+    users: UserSettings = UserSettings()
 
 
-# Section, key: type and the smallest and largest value of a number.
-_KEYS: Final[dict[str, dict[str, tuple[type, int, int]]]] = {
-    "server": {"host": (str, 0, 0), "port": (int, 0, 65535), "state_directory": (str, 0, 0)},
+class _Key(msgspec.Struct, frozen=True):
+    """The type of a value, and the smallest and largest if it is a number."""
+
+    kind: type = str
+    least: int = 0
+    most: int = 0
+
+
+_DAY_MS: Final = 86_400_000
+_TEXT: Final = _Key()
+_KEYS: Final[dict[str, dict[str, _Key]]] = {
+    "server": {"host": _TEXT, "port": _Key(int, 0, 65535), "state_directory": _TEXT},
     "engine": {
-        "kind": (str, 0, 0),
-        "nodes": (int, 1, 10_000),
-        "memory_mb": (int, 1, 2**40),
-        "vcores": (int, 1, 2**31 - 1),
+        "kind": _TEXT,
+        "nodes": _Key(int, 1, 10_000),
+        "memory_mb": _Key(int, 1, 2**40),
+        "vcores": _Key(int, 1, 2**31 - 1),
+        "resources": _Key(dict, 0, 2**53),
     },
+    "configuration": {
+        "check_interval_ms": _Key(int, 10, _DAY_MS),
+        "settle_ms": _Key(int, 0, _DAY_MS),
+    },
+    "users": {"groups_file": _TEXT, "groups_command": _Key(list)},
 }
 _KINDS: Final = ("local",)
-_WORDS: Final = {str: "a text", int: "a whole number"}
-
-_SECTION = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(?:#.*)?")
-_KEY = re.compile(r"""\s*["']?([A-Za-z0-9_-]+)["']?\s*(?:\.|=)""")
+_WORDS: Final = {
+    str: "a text",
+    int: "a whole number",
+    list: "a list of texts",
+    dict: "a table of amounts",
+}
+_USER_WORD: Final = "{user}"
 
 
 def read_shell(
@@ -62,11 +109,63 @@ def read_shell(
 
     `default_port` is the port that counts when the file names none.
     """
-    tables: dict[str, Any] = {}
+    text, tables = _parse(document or b"", file, problems)
+    values: dict[str, dict[str, Any]] = {section: {} for section in _KEYS}
+    for section, table in tables.items():
+        keys = _KEYS.get(section)
+        if keys is None or not isinstance(table, dict):
+            known = ", ".join(f"[{name}]" for name in _KEYS)
+            place = place_of(text, file, section)
+            problems.error(place, "toml-key", f"{section!r} is unknown: there are {known}")
+            continue
+        for key, value in table.items():
+            message = _wrong(section, key, value)
+            if message:
+                problems.error(place_of(text, file, section, key), "toml-key", message)
+            elif isinstance(value, dict):
+                values[section][key] = _amounts(value, keys[key], text, file, problems)
+            else:
+                values[section][key] = tuple(value) if isinstance(value, list) else value
+    if len(values["users"]) > 1:
+        problems.error(
+            place_of(text, file, "users"),
+            "toml-key",
+            "groups come from groups_file or from groups_command: write one of both",
+        )
+    if default_port is not None:
+        values["server"].setdefault("port", default_port)
+    return ShellSettings(
+        ServerSettings(**values["server"]),
+        EngineSettings(**values["engine"]),
+        WatchSettings(**values["configuration"]),
+        UserSettings(**values["users"]),
+    )
+
+
+def check_resources(
+    settings: ShellSettings,
+    types: ResourceTypes,
+    document: bytes | None,
+    file: str,
+    problems: Problems,
+) -> None:
+    """Report amounts of resource types that the configuration does not have."""
+    for name in settings.engine.resources:
+        if name in types.names:
+            continue
+        further = ", ".join(types.names[2:]) or "no further types"
+        problems.error(
+            place_of((document or b"").decode(errors="replace"), file, RESOURCES, name),
+            "resource-type",
+            f"there is no resource type {name!r}: yarn.resource-types names {further}",
+        )
+
+
+def _parse(document: bytes, file: str, problems: Problems) -> tuple[str, dict[str, Any]]:
     text = ""
     try:
-        text = (document or b"").decode()
-        tables = tomllib.loads(text)
+        text = document.decode()
+        return text, tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
         # Without a place the message says "at end of document".
@@ -75,24 +174,26 @@ def read_shell(
         problems.error(Place(file, line, column), "toml", f"not well-formed TOML: {error}")
     except UnicodeDecodeError as error:
         problems.error(Place(file), "toml", f"the file is not UTF-8: {error}")
-    values: dict[str, dict[str, Any]] = {section: {} for section in _KEYS}
-    for section, table in tables.items():
-        keys = _KEYS.get(section)
-        if keys is None or not isinstance(table, dict):
-            known = ", ".join(f"[{name}]" for name in _KEYS)
-            place = Place(file, _line(text, section, None))
-            problems.error(place, "toml-key", f"{section!r} is unknown: there are {known}")
-            continue
-        for key, value in table.items():
-            place = Place(file, _line(text, section, key))
-            message = _wrong(section, key, value)
-            if message:
-                problems.error(place, "toml-key", message)
-            else:
-                values[section][key] = value
-    if default_port is not None:
-        values["server"].setdefault("port", default_port)
-    return ShellSettings(ServerSettings(**values["server"]), EngineSettings(**values["engine"]))
+    return text, {}
+
+
+def _amounts(
+    table: dict[str, Any], key: _Key, text: str, file: str, problems: Problems
+) -> dict[str, int]:
+    """The amounts of a node, by the names of types; what is wrong is reported and left out."""
+    amounts: dict[str, int] = {}
+    for name, value in table.items():
+        if name in (MEMORY, VCORES):
+            message = f"{name} stands below [engine], as memory_mb or vcores"
+        elif isinstance(value, dict):
+            message = f"{name}: write a name with a period in quotation marks"
+        else:
+            message = _wrong_number(name, value, key)
+        if message:
+            problems.error(place_of(text, file, RESOURCES, name), "toml-key", message)
+        else:
+            amounts[name] = value
+    return amounts
 
 
 def _wrong(section: str, key: str, value: object) -> str:
@@ -100,35 +201,31 @@ def _wrong(section: str, key: str, value: object) -> str:
     keys = _KEYS[section]
     if key not in keys:
         return f"{key!r} is unknown in [{section}]: there are {', '.join(keys)}"
-    kind, smallest, largest = keys[key]
-    # In Python a truth value is a whole number, in a file it is a mistake.
-    if not isinstance(value, kind) or isinstance(value, bool):
-        return f"{key} must be {_WORDS[kind]}, not {value!r}"
-    if isinstance(value, int) and not smallest <= value <= largest:
-        return f"{key} must be {smallest} to {largest}, not {value}"
+    if keys[key].kind is int:
+        return _wrong_number(key, value, keys[key])
+    if not isinstance(value, keys[key].kind):
+        return f"{key} must be {_WORDS[keys[key].kind]}, not {value!r}"
     if isinstance(value, str) and not value.strip():
         return f"{key} must not be empty"
+    if isinstance(value, list):
+        return _wrong_words(key, value)
     if key == "kind" and value not in _KINDS:
         return f"there is no engine {value!r}: there is {', '.join(_KINDS)}"
     return ""
 
 
-def _line(text: str, section: str, key: str | None) -> int:
-    """The line of a key in a section (of the section itself for None); 0 if it is not found."""
-    current, section_line = "", 0
-    for number, line in enumerate(text.splitlines(), 1):
-        header = _SECTION.fullmatch(line)
-        if header:
-            current = header.group(1).strip("\"'")
-            if current == section and not section_line:
-                section_line = number
-            continue
-        found = _KEY.match(line)
-        if not found:
-            continue
-        if current == section and key is not None and found.group(1) == key:
-            return number
-        if not current and found.group(1) == section:
-            # server.port = 1, or server = {port = 1}
-            section_line = section_line or number
-    return section_line
+def _wrong_number(name: str, value: object, key: _Key) -> str:
+    # In Python a truth value is a whole number, in a file it is a mistake.
+    if not isinstance(value, int) or isinstance(value, bool):
+        return f"{name} must be {_WORDS[int]}, not {value!r}"
+    if not key.least <= value <= key.most:
+        return f"{name} must be {key.least} to {key.most}, not {value}"
+    return ""
+
+
+def _wrong_words(key: str, words: list[object]) -> str:
+    if not words or not all(isinstance(word, str) and word for word in words):
+        return f"{key} must be {_WORDS[list]} that are not empty, not {words!r}"
+    if not any(_USER_WORD in str(word) for word in words[1:]):
+        return f"{key} must hold the word {_USER_WORD} behind the command"
+    return ""

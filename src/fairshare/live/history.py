@@ -4,7 +4,7 @@ The state forgets a container when it completes; tenants want to know for longer
 book is rebuilt from the journal at a start, and decides nothing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from fairshare.journal.protocol import Journal
 from fairshare.model.events import (
@@ -171,11 +171,14 @@ class ContainerHistory:
 
 
 class HistoricJournal:
-    """A journal whose records are shown to a history as they are read."""
+    """A journal whose records are shown to a history, and to `observers`, as they are read."""
 
-    def __init__(self, journal: Journal, history: ContainerHistory) -> None:
+    def __init__(
+        self, journal: Journal, history: ContainerHistory, *observers: Callable[[Record], None]
+    ) -> None:
         self._journal = journal
         self._history = history
+        self._observers = observers
 
     def append(self, record: Record) -> None:
         """As the journal does."""
@@ -191,6 +194,8 @@ class HistoricJournal:
             yield record
             for event in record.events:
                 self._history.observe(record.now_ms, event)
+            for observer in self._observers:
+                observer(record)
 
     def close(self) -> None:
         """As the journal does."""

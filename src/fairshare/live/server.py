@@ -7,7 +7,7 @@ the end. Knows neither HTTP nor the command line.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -17,12 +17,14 @@ from fairshare.engines.local.engine import LocalEngine
 from fairshare.engines.protocol import Engine
 from fairshare.errors import ConfigurationError, EngineError
 from fairshare.journal.sqlite import SqliteJournal
+from fairshare.live.configuration import LiveConfiguration, LoadedSettings
 from fairshare.live.event_log import EventLog, close_log, open_log
 from fairshare.live.history import ContainerHistory, HistoricJournal
 from fairshare.live.service import Service
 from fairshare.live.settings import LiveSettings
 from fairshare.live.state_directory import open_state_directory
 from fairshare.live.tokens import DriverTokens
+from fairshare.live.users.groups import user_groups
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.applications import Application
 from fairshare.model.events import ExitCode, Record, RequestRefused
@@ -60,11 +62,17 @@ EngineMaker = Callable[[LiveSettings, Path], FilingEngine]
 def local_engine(settings: LiveSettings, state_directory: Path) -> FilingEngine:
     """The engine that runs containers on this machine. Sizes are told it for all nodes together."""
     memory_mb, vcores, nodes = settings.memory_mb, settings.vcores, settings.nodes
+    node_manager = settings.node_manager
+    further = {name: settings.resources.get(name, 0) * nodes for name in settings.types.names[2:]}
     return LocalEngine(
         state_directory,
         nodes=nodes,
         memory_mb=None if memory_mb is None else memory_mb * nodes,
         vcores=None if vcores is None else vcores * nodes,
+        resources=further,
+        memory_check=node_manager.memory_check,
+        strict_cpu=node_manager.strict_cpu,
+        grace_ms=node_manager.grace_ms,
     )
 
 
@@ -83,6 +91,8 @@ class LiveServer:
         self.stop_requested = asyncio.Event()
         self.url = ""
         self._started = False
+        self.groups = user_groups(settings.configuration)
+        self._watching: asyncio.Task[None] | None = None
         self.directory = open_state_directory(settings.state_directory)
         with contextlib.ExitStack() as opened:
             self._journal = SqliteJournal(self.directory.path)
@@ -97,9 +107,17 @@ class LiveServer:
             self.tokens = DriverTokens(self.directory.secret())
             self.engine = make_engine(settings, self.directory.path)
             self._history = ContainerHistory()
+            self._loaded = LoadedSettings()
             self._runtime = self._recovered_runtime()
             self.service = Service(
                 self._runtime, WallClock(self._runtime.position.now_ms), self._history
+            )
+            self.configuration = LiveConfiguration(
+                settings.configuration,
+                self._loaded,
+                self.service,
+                epoch_ms=self._identity.epoch_ms,
+                loaded_ms=settings.read_ms or self.started_ms,
             )
             self._opened = opened.pop_all()
 
@@ -115,7 +133,9 @@ class LiveServer:
             extra_environment=self._environment,
             beat_interval_ms=self.settings.heartbeat_interval_ms,
         )
-        position = runtime.recover(HistoricJournal(self._journal, self._history))
+        position = runtime.recover(
+            HistoricJournal(self._journal, self._history, self._loaded.observe)
+        )
         if position.sequence:
             _log.info("recovered %d records", position.sequence)
         return runtime
@@ -145,6 +165,7 @@ class LiveServer:
         return told
 
     def _observe(self, record: Record) -> None:
+        self._loaded.observe(record)
         for event in record.events:
             self._history.observe(record.now_ms, event)
         self._event_log.write(record.events)
@@ -164,6 +185,16 @@ class LiveServer:
                 _log.warning("the files of %s stay: %s", name, error)
 
         asyncio.get_running_loop().run_in_executor(None, delete)
+
+    @property
+    def controls_access(self) -> bool:
+        """Whether yarn.acl.enable is true, and so the groups of a caller matter."""
+        configuration = self.settings.configuration
+        return configuration is not None and configuration.acl_enabled
+
+    def may_administer(self, queue: str, user: str, groups: Sequence[str]) -> bool:
+        """Whether a user administers a queue; an empty one is the cluster as a whole."""
+        return self._runtime.manager.scheduler.may_administer(queue, user, groups)
 
     # The start.
 
@@ -189,10 +220,14 @@ class LiveServer:
         self._warn_of_limits()
         self.directory.publish_url(url)
         self.service.start()
+        self._watching = asyncio.create_task(self.configuration.watch(), name="fairshare-watch")
         self._started = True
         _log.info("listening on %s", url)
 
     def _load_configuration(self) -> None:
+        """Feed the settings, unless the journal says that they are in force already."""
+        if self._loaded.settings == self.settings.scheduler_settings:
+            return
         load = LoadConfiguration(self.settings.scheduler_settings, self._identity.epoch_ms)
         for event in self.service.record([load]):
             if isinstance(event, RequestRefused):
@@ -238,6 +273,9 @@ class LiveServer:
         After a failure they are always left: the next server takes them over. Raises EngineError
         if some process cannot be ended. The views can still be looked at. Twice is no error.
         """
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.gather(self._watching, return_exceptions=True)
         await self.service.stop()
         started, self._started = self._started, False
         if started and self.stop_containers and self.service.failure is None:

@@ -4,17 +4,17 @@
 """
 
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
-from fairshare.config.directory import read_directory
-from fairshare.config.fair import ALLOCATION_FILE, DEFAULT_ALLOCATION_FILE, read_fair
-from fairshare.config.fifo import read_fifo
-from fairshare.config.problems import Problem, Problems
-from fairshare.config.site import Site
+from fairshare.config.directory import Configuration, read_directory
+from fairshare.config.node_manager import NodeManagerSettings
+from fairshare.config.problems import Problem
 from fairshare.live.state_directory import DEFAULT_STATE_DIRECTORY
+from fairshare.live.users.identity import own_user
 from fairshare.model.resources import ResourceTypes
-from fairshare.schedulers.fair.settings import FairSettings
+from fairshare.runtime.clock import WallClock
 
 
 class Overrides(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,7 +26,7 @@ class Overrides(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int | None = None
     memory_mb: int | None = None
     vcores: int | None = None
-    scheduler: str | None = None
+    scheduler: Literal["fair", "fifo"] | None = None
     keep_containers: bool = False
 
 
@@ -34,6 +34,8 @@ class LiveSettings(msgspec.Struct, frozen=True, kw_only=True):
     """All that a server must know to start. `scheduler_settings` is JSON of the scheduler's own.
 
     `memory_mb` and `vcores` are those of one node; None: its part of what the machine has.
+    `resources` are the amounts of further types of one node. `configuration` is the directory that
+    all this came from, read at `read_ms`; without one there is nothing to read again.
     """
 
     scheduler: str
@@ -48,6 +50,10 @@ class LiveSettings(msgspec.Struct, frozen=True, kw_only=True):
     vcores: int | None
     stop_containers: bool
     warnings: tuple[Problem, ...]
+    resources: dict[str, int] = {}
+    node_manager: NodeManagerSettings = NodeManagerSettings()
+    configuration: Configuration | None = None
+    read_ms: int = 0
 
 
 def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
@@ -55,24 +61,16 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
 
     Raises ConfigurationError with all problems of all files.
     """
-    configuration = read_directory(directory)
+    read_ms = WallClock().now_ms()
+    configuration = with_own_user(read_directory(directory, scheduler=overrides.scheduler))
     server, engine = configuration.shell.server, configuration.shell.engine
-    scheduler = overrides.scheduler or configuration.scheduler
-    fair, fifo = configuration.fair, configuration.fifo
-    warnings = configuration.problems
-    more: tuple[Problem, ...] = ()
-    if scheduler == "fair" and fair is None:
-        fair, more = _read_fair(configuration.site, directory)
-    elif scheduler == "fifo" and fifo is None:
-        fifo, more = read_fifo(configuration.site)
-    warnings = (*warnings, *(problem for problem in more if problem not in warnings))
-    chosen = fair if scheduler == "fair" else fifo
-    assert chosen is not None, f"no settings for {scheduler}"
+    chosen = configuration.fair if configuration.scheduler == "fair" else configuration.fifo
+    assert chosen is not None, f"no settings for {configuration.scheduler}"
     return LiveSettings(
-        scheduler=scheduler,
-        types=chosen.types,
+        scheduler=configuration.scheduler,
+        types=configuration.types,
         scheduler_settings=msgspec.json.encode(chosen),
-        heartbeat_interval_ms=fair.heartbeat_interval_ms if fair is not None else 1_000,
+        heartbeat_interval_ms=configuration.heartbeat_interval_ms,
         host=overrides.host or server.host,
         port=server.port if overrides.port is None else overrides.port,
         state_directory=(
@@ -82,12 +80,19 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
         memory_mb=overrides.memory_mb or engine.memory_mb,
         vcores=overrides.vcores or engine.vcores,
         stop_containers=not overrides.keep_containers,
-        warnings=warnings,
+        warnings=configuration.problems,
+        resources=engine.resources,
+        node_manager=configuration.node_manager,
+        configuration=configuration,
+        read_ms=read_ms,
     )
 
 
-def _read_fair(site: Site, directory: Path) -> tuple[FairSettings, tuple[Problem, ...]]:
-    """The Fair Scheduler's settings where the configuration itself names another scheduler."""
-    name = site.string(ALLOCATION_FILE, DEFAULT_ALLOCATION_FILE, Problems())
-    path = directory / name.removeprefix("file://")
-    return read_fair(site, path.read_bytes() if path.is_file() else None, str(path))
+def with_own_user(configuration: Configuration) -> Configuration:
+    """As in Hadoop, who runs the server is one of its administrators, whoever else is."""
+    fair = configuration.fair
+    if fair is None or "*" in fair.administrators:
+        return configuration
+    administrators = f"{own_user()},{fair.administrators}"
+    fair = msgspec.structs.replace(fair, administrators=administrators)
+    return msgspec.structs.replace(configuration, fair=fair)

@@ -239,13 +239,41 @@ class ResourceManager:
 
     def _kill(self, step: Step, given: KillApplication) -> None:
         application = self._not_over(given.application)
+        self._check_actor(application, given)
         self._lives.end(step, application, ApplicationState.KILLED, given.diagnostics)
 
     def _move(self, step: Step, given: MoveApplication) -> None:
-        self.scheduler.move(step, self._not_over(given.application), given.queue)
+        application = self._not_over(given.application)
+        self._check_actor(application, given)
+        user, groups = given.user, given.groups
+        if user and not (
+            self.scheduler.may_submit(given.queue, user, groups)
+            or self.scheduler.may_administer(given.queue, user, groups)
+        ):
+            raise Refusal(
+                "access-denied", f"User {user} does not have permission to submit to {given.queue}"
+            )
+        self.scheduler.move(step, application, given.queue)
 
     def _set_priority(self, step: Step, given: SetPriority) -> None:
-        self.scheduler.set_priority(step, self._not_over(given.application), given.priority)
+        application = self._not_over(given.application)
+        self._check_actor(application, given)
+        self.scheduler.set_priority(step, application, given.priority)
+
+    def _check_actor(
+        self, application: Application, given: KillApplication | MoveApplication | SetPriority
+    ) -> None:
+        """The owner may, and who administers the queue; without a name it is the system itself."""
+        user = given.user
+        if not user or user == application.user:
+            return
+        if not self.scheduler.may_administer(application.queue, user, given.groups):
+            raise Refusal(
+                "access-denied",
+                f"User {user} does not have permission to change application {given.application}:"
+                f" only its owner {application.user} may, and who administers queue"
+                f" {application.queue}",
+            )
 
     # Containers, as engines report them.
 

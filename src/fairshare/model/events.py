@@ -304,6 +304,13 @@ class ContainerRunning(_Event, frozen=True):
     container: ContainerId
 
 
+class QueueLimited(_Event, frozen=True):
+    """A heartbeat told a leaf how much it can reach at most as long as the others keep theirs."""
+
+    queue: str
+    limit: Resource
+
+
 class RequestRefused(_Event, frozen=True):
     """A call was refused; nothing else changed."""
 
@@ -345,6 +352,7 @@ Event = (
     | TasksAdded
     | ContainerLaunched
     | ContainerRunning
+    | QueueLimited
     | RequestRefused
 )
 

@@ -142,6 +142,8 @@ class KillApplication(msgspec.Struct, frozen=True, tag=True):
 
     application: ApplicationId
     diagnostics: str = "Application killed by user."
+    user: str = ""  # who wants it; empty: the system itself
+    groups: tuple[str, ...] = ()
 
 
 class MoveApplication(msgspec.Struct, frozen=True, tag=True):
@@ -149,6 +151,8 @@ class MoveApplication(msgspec.Struct, frozen=True, tag=True):
 
     application: ApplicationId
     queue: str
+    user: str = ""  # who wants it; empty: the system itself
+    groups: tuple[str, ...] = ()
 
 
 class SetPriority(msgspec.Struct, frozen=True, tag=True):
@@ -156,6 +160,8 @@ class SetPriority(msgspec.Struct, frozen=True, tag=True):
 
     application: ApplicationId
     priority: int
+    user: str = ""  # who wants it; empty: the system itself
+    groups: tuple[str, ...] = ()
 
 
 class ContainerStarted(msgspec.Struct, frozen=True, tag=True):

@@ -31,6 +31,9 @@ Observer = Callable[[Record], None]
 NOT_STARTED = -1000
 """Hadoop's exit code of a container that has none: it never ran."""
 
+_OWN = frozenset((NodeBeat, PreemptContainers, TidyQueues, UpdateShares))
+"""What the runtime feeds by itself: nobody's change."""
+
 _PASSES = 16
 """So often shares are updated and nodes beat at one instant; what is left then waits a moment."""
 
@@ -65,6 +68,8 @@ class Runtime:
         self._sequence = 0
         self._now_ms = 0
         self._updated_ms = 0
+        self._eventful = True  # since the deadline was found
+        self._deadline_ms: int | None = None
         self._pending: list[Record] = []
         self._steps: list[Step] = []
 
@@ -79,6 +84,8 @@ class Runtime:
         self._sequence = self.position.sequence
         self._now_ms = self._updated_ms = self.position.now_ms
         self._beats = Beats(self.manager.state, self._interval_ms)
+        self._tidying = Tidying(self._now_ms)
+        self._eventful = True
         return self.position
 
     def reconcile(self, now_ms: int) -> list[Step]:
@@ -97,9 +104,10 @@ class Runtime:
     def feed(self, now_ms: int, inputs: Sequence[Input]) -> list[Step]:
         """Decide each input, record what changed, commit once, then give the orders.
 
-        Returns each input with its events, in order; behind them what an engine's refusal of an
-        order brought about. Raises JournalError; then nothing was ordered, and the state in memory
-        is ahead of the journal: the caller must stop.
+        Returns each input with its events, in order; behind them an update of shares that had to
+        come before them, and what an engine's refusal of an order brought about. Raises
+        JournalError; then nothing was ordered, and the state in memory is ahead of the journal: the
+        caller must stop.
         """
         self._take(now_ms, inputs)
         return self._finish()
@@ -117,23 +125,14 @@ class Runtime:
 
     def next_deadline_ms(self) -> int | None:
         """When `settle` must be called at the latest, though nothing happens; None: never."""
-        if self.manager.scheduler.update_due() and self.manager.state.nodes:
-            return self._now_ms + 1
-        times = []
-        if (due_ms := self._beats.next_due_ms(self._now_ms + 1)) is not None:
-            times.append(due_ms)
-        if (deadline_ms := self.manager.scheduler.next_deadline_ms()) is not None:
-            times.append(max(deadline_ms, self._now_ms + 1))
-        if (update_ms := self._next_update_ms()) is not None:
-            times.append(max(update_ms, self._now_ms + 1))
-        if self._tidying.due_ms is not None:
-            times.append(self._tidying.due_ms)
-        return min(times, default=None)
+        return self._find_deadline_ms() if self._eventful else self._deadline_ms
 
     # How.
 
     def _decide(self, given: Input) -> tuple[Event, ...]:
         """One input at the present instant: decide it, and record it if something came of it."""
+        if type(given) is UpdateShares:
+            self._updated_ms = self._now_ms
         events = self.manager.handle(self._now_ms, given)
         if events:
             self._sequence += 1
@@ -145,14 +144,38 @@ class Runtime:
     def _take(self, now_ms: int, inputs: Sequence[Input]) -> None:
         # An instant before the last one counts as the last one: time never goes back.
         self._now_ms = max(now_ms, self._now_ms)
+        before = self._bring_clocks_up_to_date(inputs)
         for given in inputs:
             events = self._decide(given)
             self._steps.append((given, events))
-            self._beats.note(events)
+            self._note(events)
+        self._steps += before  # behind the inputs, whose places callers count on
+
+    def _note(self, events: Sequence[Event]) -> None:
+        if any(self._beats.note(events)):
+            self._eventful = True
             self._tidying.note(self._now_ms, events)
+
+    def _bring_clocks_up_to_date(self, inputs: Sequence[Input]) -> list[Step]:
+        """Let the scheduler see once more, before a change, how things were until now.
+
+        Hadoop looks every 500 ms. We do not while nobody waits; without this, a queue that was at
+        its share for hours would be found starved for hours at the first change.
+        """
+        interval_ms = self.manager.scheduler.clock_interval_ms()
+        if interval_ms is None or self._now_ms - self._updated_ms <= interval_ms:
+            return []
+        if all(type(given) in _OWN for given in inputs):
+            return []
+        given = UpdateShares()
+        events = self._decide(given)
+        self._note(events)
+        return [(given, events)] if events else []
 
     def _settle(self, now_ms: int) -> None:
         now_ms = self._now_ms = max(now_ms, self._now_ms)
+        if not self._eventful and (self._deadline_ms is None or now_ms < self._deadline_ms):
+            return
         scheduler = self.manager.scheduler
         deadline_ms = scheduler.next_deadline_ms()
         if deadline_ms is not None and deadline_ms <= now_ms:
@@ -166,10 +189,25 @@ class Runtime:
             if scheduler.update_due():
                 self._update()
             if not self._beats.due(now_ms):
-                return
+                break
             self._beats.rounds(now_ms, self._beat)
             if not scheduler.update_due():
-                return
+                break
+        self._eventful = False
+        self._deadline_ms = self._find_deadline_ms()
+
+    def _find_deadline_ms(self) -> int | None:
+        soon_ms = self._now_ms + 1
+        if self.manager.scheduler.update_due() and self.manager.state.nodes:
+            return soon_ms
+        times = (
+            self._beats.next_due_ms(soon_ms),
+            self.manager.scheduler.next_deadline_ms(),
+            self._next_update_ms(),
+            self._tidying.due_ms,
+        )
+        earliest_ms = min((time for time in times if time is not None), default=None)
+        return None if earliest_ms is None else max(earliest_ms, soon_ms)
 
     def _next_update_ms(self) -> int | None:
         """When shares must be updated though nothing happens: somebody's patience is running."""
@@ -177,7 +215,6 @@ class Runtime:
         return None if interval_ms is None else self._updated_ms + interval_ms
 
     def _update(self) -> None:
-        self._updated_ms = self._now_ms
         self._provoke(UpdateShares())
 
     def _provoke(self, given: Input) -> tuple[Event, ...]:
@@ -185,8 +222,7 @@ class Runtime:
         events = self._decide(given)
         if events:
             self._steps.append((given, events))
-            self._beats.note(events)
-            self._tidying.note(self._now_ms, events)
+            self._note(events)
         return events
 
     def _beat(self, node: str) -> tuple[Event, ...]:

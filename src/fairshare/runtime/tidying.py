@@ -22,12 +22,12 @@ _CAUSES = frozenset((ApplicationEnded, ApplicationMoved, ApplicationRejected, Co
 class Tidying:
     """`due_ms` is when to tidy up, None while there is no reason to."""
 
-    def __init__(self) -> None:
-        self.due_ms: int | None = None
+    def __init__(self, due_ms: int | None = None) -> None:
+        self.due_ms = due_ms
 
     def note(self, now_ms: int, events: Sequence[Event]) -> None:
         """Take note of what may have left a queue empty."""
-        if self.due_ms is None and any(type(event) in _CAUSES for event in events):
+        if self.due_ms is None and not _CAUSES.isdisjoint(map(type, events)):
             self.due_ms = now_ms + INTERVAL_MS
 
     def done(self, now_ms: int, events: Sequence[Event]) -> None:

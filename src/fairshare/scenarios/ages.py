@@ -8,10 +8,12 @@ from collections.abc import Iterable
 from itertools import count
 
 from fairshare.model.events import (
+    AttemptEnded,
     ContainerAllocated,
     ContainerCompleted,
     ContainerReserved,
     Event,
+    NodeRemoved,
     ReservationDropped,
 )
 from fairshare.model.identifiers import ApplicationId, ContainerId
@@ -41,8 +43,10 @@ class Ages:
                     ask = (event.application, event.priority, event.request)
                     if event.node not in self._reserved or self._reserved[event.node][0] != ask:
                         self._reserved[event.node] = (ask, next(self._births))
-                case ReservationDropped():
+                case ReservationDropped() | NodeRemoved():
                     self._reserved.pop(event.node, None)
+                case AttemptEnded():
+                    self._forget_reservations(event.application)
                 case ContainerAllocated():
                     reserved = self._reserved.pop(event.node, None) if event.reserved else None
                     born = next(self._births) if reserved is None else reserved[1]
@@ -51,3 +55,8 @@ class Ages:
                     del self._born[event.container]
                 case _:
                     pass
+
+    def _forget_reservations(self, application: ApplicationId) -> None:
+        nodes = [node for node, (ask, _) in self._reserved.items() if ask[0] == application]
+        for node in nodes:
+            del self._reserved[node]

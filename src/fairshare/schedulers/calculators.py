@@ -7,7 +7,7 @@ largest part of the cluster only.
 import math
 from collections.abc import Callable
 
-from fairshare.model.resources import Resource
+from fairshare.model.resources import Resource, subtract
 
 Calculator = Callable[[Resource, Resource, Resource, bool], int]
 
@@ -38,6 +38,19 @@ def dominant_calculator(cluster: Resource, a: Resource, b: Resource, single: boo
         if x != y:
             return 1 if x > y else -1
     return 0
+
+
+def take_from(amount: Resource, part: Resource) -> Resource:
+    """What is left of an amount, but memory and vcores are never below 0.
+
+    Hadoop forgets the further types here: they may become negative, and an amount that is not 0
+    counts as starvation although nothing is missing.
+
+    >>> take_from((1024, 2, 0), (2048, 1, 1))
+    (0, 1, -1)
+    """
+    left = subtract(amount, part)
+    return (max(left[0], 0), max(left[1], 0), *left[2:])
 
 
 def _part(amount: int, whole: int) -> float:

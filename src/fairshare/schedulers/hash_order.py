@@ -73,6 +73,12 @@ def request_code(priority: int, request: int) -> int:
     return 31 * code & _BITS
 
 
+def node_code(host: str, port: int) -> int:
+    """The hash code of a node's id."""
+    code = 493217 * 8501 + text_code(host)
+    return 493217 * code + port & _BITS
+
+
 def application_code(epoch_ms: int, application: ApplicationId) -> int:
     """The hash code of an application's id."""
     code = 371237 * 6521 + (epoch_ms ^ epoch_ms >> 32)

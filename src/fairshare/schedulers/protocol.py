@@ -107,6 +107,15 @@ class Scheduler(Protocol):
     def set_priority(self, step: Step, application: Application, priority: int) -> None:
         """Change an application's priority; raises Refusal."""
 
+    def may_administer(self, queue: str, user: str, groups: Sequence[str]) -> bool:
+        """Whether a user may kill or move others' applications of a queue.
+
+        An empty queue is the cluster as a whole: for its administrators alone.
+        """
+
+    def may_submit(self, queue: str, user: str, groups: Sequence[str]) -> bool:
+        """Whether a user may bring an application into a queue."""
+
     def tidy(self, step: Step) -> None:
         """Remove what was made on demand and is empty."""
 
@@ -115,6 +124,13 @@ class Scheduler(Protocol):
 
     def update_interval_ms(self) -> int | None:
         """How often `update` must be called though nothing happens; None: not at all."""
+
+    def clock_interval_ms(self) -> int | None:
+        """How old the last `update` may be when something is about to happen; None: of any age.
+
+        Clocks of starvation run from the last update that saw nobody starving. One that was long
+        ago must be repeated before a change, else the time in between counts as starved.
+        """
 
     def update_due(self) -> bool:
         """Whether an update would change anything (clocks of starvation apart)."""

@@ -7,7 +7,15 @@ from starlette.middleware import Middleware
 from starlette.routing import Mount, Route
 
 from fairshare.live.server import LiveServer
-from fairshare.web import applications, cluster, containers, driver, nodes, queues
+from fairshare.web import (
+    applications,
+    cluster,
+    configuration,
+    containers,
+    driver,
+    nodes,
+    queues,
+)
 from fairshare.web.faults import HANDLERS
 from fairshare.web.guard import LOOPBACK_NAMES, Guard, host_name
 
@@ -17,7 +25,7 @@ BASE = "/api/v1"
 def build_app(server: LiveServer) -> Starlette:
     """The application that shows and asks one server, which has started: it knows its URL."""
     own_name = host_name(urlsplit(server.url).netloc)
-    topics = (cluster, queues, applications, containers, nodes, driver)
+    topics = (cluster, configuration, queues, applications, containers, nodes, driver)
     routes = [route for topic in topics for route in topic.ROUTES]
     app = Starlette(
         routes=[Route("/", cluster.point_the_way), Mount(BASE, routes=routes)],

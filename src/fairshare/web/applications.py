@@ -2,19 +2,19 @@
 
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from fairshare.errors import InputError
 from fairshare.live.server import LiveServer
-from fairshare.live.users import groups_of_user, own_user
+from fairshare.live.users.identity import own_user
 from fairshare.live.views import kind_of, progress_of
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationRejected, ApplicationState, ApplicationSubmitted
 from fairshare.model.identifiers import application_name
 from fairshare.model.inputs import KillApplication, MoveApplication, SetPriority
+from fairshare.web.actors import actor_of, groups_of
 from fairshare.web.answers import answer, named, refusal
 from fairshare.web.bodies import KillBody, MoveBody, PriorityBody, SubmissionBody
 from fairshare.web.requests import (
@@ -78,10 +78,7 @@ async def submit_application(request: Request) -> Response:
     body = await read_body(request, SubmissionBody)
     server = server_of(request)
     user = body.user or own_user()
-    # A directory service may take its time to answer.
-    groups = body.groups
-    if not groups:
-        groups = await run_in_threadpool(groups_of_user, user)
+    groups = body.groups or await groups_of(server, user)
     submission = submission_of(body, server.service.state.types, user, groups)
     events = await server.service.ask(submission)
     epoch_ms = server.service.state.epoch_ms
@@ -132,9 +129,10 @@ async def kill_application(request: Request) -> Response:
     """POST /applications/ID/kill."""
     body = await read_body(request, KillBody)
     application = read_application(request)
-    wish = KillApplication(application.id)
+    user, groups = await actor_of(request, body, application)
+    wish = KillApplication(application.id, user=user, groups=groups)
     if body.diagnostics is not None:
-        wish = KillApplication(application.id, body.diagnostics)
+        wish = KillApplication(application.id, body.diagnostics, user, groups)
     await server_of(request).service.ask(wish)
     return answer(application_row(server_of(request), application))
 
@@ -143,7 +141,8 @@ async def move_application(request: Request) -> Response:
     """POST /applications/ID/move."""
     body = await read_body(request, MoveBody)
     application = read_application(request)
-    await server_of(request).service.ask(MoveApplication(application.id, body.queue))
+    actor = await actor_of(request, body, application)
+    await server_of(request).service.ask(MoveApplication(application.id, body.queue, *actor))
     return answer(application_row(server_of(request), application))
 
 
@@ -151,7 +150,8 @@ async def change_priority(request: Request) -> Response:
     """POST /applications/ID/priority."""
     body = await read_body(request, PriorityBody)
     application = read_application(request)
-    await server_of(request).service.ask(SetPriority(application.id, body.priority))
+    actor = await actor_of(request, body, application)
+    await server_of(request).service.ask(SetPriority(application.id, body.priority, *actor))
     return answer(application_row(server_of(request), application))
 
 

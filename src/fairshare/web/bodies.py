@@ -35,6 +35,12 @@ class NothingBody(_Body, frozen=True):
     """The body of a call that says everything by its path: empty, or `{}`."""
 
 
+class ActorBody(_Body, frozen=True):
+    """Who wants it; without a word it is the user of the server, as for a submission."""
+
+    user: User | None = None
+
+
 class CommandBody(_Body, frozen=True):
     """What a container runs: exactly one of `arguments`, `command` and `callable`."""
 
@@ -81,25 +87,25 @@ class SubmissionBody(_Body, frozen=True):
     master: MasterBody | None = None
 
 
-class KillBody(_Body, frozen=True):
+class KillBody(ActorBody, frozen=True):
     """Why an application is ended."""
 
     diagnostics: Diagnostics | None = None
 
 
-class MoveBody(_Body, frozen=True):
+class MoveBody(ActorBody, frozen=True, kw_only=True):
     """Where an application goes on."""
 
     queue: Annotated[str, msgspec.Meta(min_length=1, max_length=1_000)]
 
 
-class PriorityBody(_Body, frozen=True):
+class PriorityBody(ActorBody, frozen=True, kw_only=True):
     """An application's new priority."""
 
     priority: Priority
 
 
-class ShutdownBody(_Body, frozen=True):
+class ShutdownBody(ActorBody, frozen=True):
     """Whether the containers end with the server; without a word they do as it was started."""
 
     stop_containers: bool | None = None

@@ -5,6 +5,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from fairshare import __version__
+from fairshare.web.actors import check_administrator
 from fairshare.web.answers import answer, named
 from fairshare.web.bodies import ShutdownBody
 from fairshare.web.requests import read_body, read_parameters, seconds, server_of, whole_number
@@ -45,6 +46,7 @@ async def wait_for_change(request: Request) -> Response:
 async def shut_down(request: Request) -> Response:
     """POST /shutdown: answers, and then ends the server."""
     body = await read_body(request, ShutdownBody)
+    await check_administrator(request, body)
     server = server_of(request)
     server.request_stop(body.stop_containers)
     return answer({"stopping": True, "stop_containers": server.stop_containers}, 202)

@@ -14,9 +14,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from fairshare.errors import InputError
-from fairshare.model.identifiers import ContainerId
+from fairshare.model.identifiers import ContainerId, application_of
+from fairshare.web.actors import check_administrator
 from fairshare.web.answers import answer
-from fairshare.web.bodies import NothingBody
+from fairshare.web.bodies import ActorBody
 from fairshare.web.requests import (
     read_body,
     read_container,
@@ -72,9 +73,12 @@ async def read_result(request: Request) -> Response:
 
 async def stop_container(request: Request) -> Response:
     """POST /containers/ID/stop: ends what runs; for its application that is a failure like any."""
-    await read_body(request, NothingBody)
+    body = await read_body(request, ActorBody)
     container = read_container(request)
     server = server_of(request)
+    application = server.service.state.applications[application_of(container)]
+    if body.user != application.user:
+        await check_administrator(request, body, application.queue)
     if not is_launched(request, container):
         raise InputError(
             "not-running", f"nothing runs in {request.path_params['container']} (any more, or yet)"

@@ -14,6 +14,7 @@ STATUSES = {
     "bad-request": 400,
     "no-token": 401,
     "wrong-token": 403,
+    "access-denied": 403,
     "unknown-application": 404,
     "unknown-container": 404,
     "unknown-log": 404,

@@ -191,6 +191,14 @@ class FakeCluster:
                 "containers": [container(7), container(8)]
             },
             "/changes": {"version": 4},
+            "/configuration": {
+                "file": "/etc/fairshare/fair-scheduler.xml",
+                "loaded_ms": EPOCH_MS,
+                "version": 1,
+                "changed": False,
+                "problems": [],
+                "error": None,
+            },
         }
 
     def __call__(self, request: httpx.Request) -> httpx.Response:

@@ -87,3 +87,43 @@ def test_a_file_that_is_not_utf_8_is_an_error() -> None:
     problems = Problems()
     assert read_shell(b"\xff", "f", problems) == ShellSettings()
     assert [problem.rule for problem in problems.errors] == ["toml"]
+
+
+def test_the_watch_is_as_patient_as_hadoop_and_can_be_told_otherwise() -> None:
+    settings, problems = read(None)
+    assert (settings.configuration.check_interval_ms, settings.configuration.settle_ms) == (
+        10_000,
+        5_000,
+    )
+    settings, problems = read("[configuration]\ncheck_interval_ms = 100\nsettle_ms = 0")
+    assert (settings.configuration.check_interval_ms, settings.configuration.settle_ms) == (100, 0)
+    assert problems == []
+
+
+def test_groups_come_from_a_file_or_from_a_command() -> None:
+    assert read('[users]\ngroups_file = "groups"')[0].users.groups_file == "groups"
+    command = read('[users]\ngroups_command = ["id", "-Gn", "{user}"]')[0].users.groups_command
+    assert command == ("id", "-Gn", "{user}")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "reason"),
+    [
+        ("[configuration]\n\ncheck_interval_ms = 1", 3, "must be 10 to"),
+        ("[configuration]\nsettle_ms = -1", 2, "must be 0 to"),
+        ('[users]\ngroups_command = "id"', 2, "must be a list of texts"),
+        ("[users]\ngroups_command = []", 2, "must be a list of texts"),
+        ('[users]\ngroups_command = ["id", 3]', 2, "must be a list of texts"),
+        ('[users]\ngroups_command = ["id"]', 2, "must hold the word {user}"),
+        (
+            '[users]\ngroups_file = "f"\ngroups_command = ["id", "{user}"]',
+            1,
+            "write one of both",
+        ),
+    ],
+)
+def test_mistakes_of_watch_and_users_are_told_at_their_line(text: str, line: int, reason: str):
+    _, problems = read(text)
+    (problem,) = problems
+    assert problem.startswith(f"fairshare.toml:{line}: error: ")
+    assert reason in problem

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import msgspec
 
+from fairshare.live import server
 from fairshare.live.settings import Overrides, read_settings
 from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.schedulers.fifo.settings import FifoSettings
@@ -17,6 +18,7 @@ def directory_of(tmp_path: Path, scheduler: str, **properties: str) -> Path:
         f"<property><name>{name}</name><value>{value}</value></property>"
         for name, value in properties.items()
     )
+    tmp_path.mkdir(exist_ok=True)
     (tmp_path / "yarn-site.xml").write_text(f"<configuration>{rows}</configuration>")
     (tmp_path / "fair-scheduler.xml").write_text('<allocations><queue name="a"/></allocations>')
     return tmp_path
@@ -71,3 +73,31 @@ def test_the_fair_scheduler_can_take_the_place_of_fifo_with_its_own_file(tmp_pat
     assert settings.scheduler == "fair"
     fair = msgspec.json.decode(settings.scheduler_settings, type=FairSettings)
     assert list(fair.allocations.queues) == ["root.a"]
+
+
+def test_the_engine_is_told_what_the_configuration_says_of_nodes(tmp_path, monkeypatch):
+    directory = directory_of(
+        tmp_path / "conf",
+        "fair.FairScheduler",
+        **{
+            "yarn.resource-types": "yarn.io/gpu,fpga",
+            "yarn.nodemanager.pmem-check-enabled": "false",
+            "yarn.nodemanager.linux-container-executor.cgroups.strict-resource-usage": "true",
+            "yarn.nodemanager.sleep-delay-before-sigkill.ms": "700",
+        },
+    )
+    (directory / "fairshare.toml").write_text(
+        '[engine]\nnodes = 2\nmemory_mb = 512\nvcores = 1\n[engine.resources]\n"yarn.io/gpu" = 3\n'
+    )
+    told = {}
+    monkeypatch.setattr(server, "LocalEngine", lambda path, **options: told.update(options))
+    server.local_engine(read_settings(directory, Overrides()), tmp_path)
+    assert told == {
+        "nodes": 2,
+        "memory_mb": 1024,
+        "vcores": 2,
+        "resources": {"yarn.io/gpu": 6, "fpga": 0},
+        "memory_check": False,
+        "strict_cpu": True,
+        "grace_ms": 700,
+    }

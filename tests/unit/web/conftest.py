@@ -94,7 +94,12 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture
-async def page(tmp_path: Path, anyio_backend: str):
+def engine(tmp_path: Path) -> RecordingEngine:
+    return RecordingEngine(tmp_path / "containers")
+
+
+@pytest.fixture
+async def page(tmp_path: Path, engine: RecordingEngine, anyio_backend: str):
     fair = FairSettings(
         minimum_allocation=(128, 1),
         increment_allocation=(128, 1),
@@ -116,7 +121,6 @@ async def page(tmp_path: Path, anyio_backend: str):
         stop_containers=True,
         warnings=(),
     )
-    engine = RecordingEngine(tmp_path / "containers")
     server = LiveServer(settings, lambda settings, path: engine)
     await server.start("http://127.0.0.1:1")
     transport = httpx.ASGITransport(build_app(server), raise_app_exceptions=False)

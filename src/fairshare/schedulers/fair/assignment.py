@@ -21,6 +21,7 @@ from fairshare.model.events import (
 from fairshare.model.identifiers import container_id
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, add, fits, positive, subtract
+from fairshare.schedulers.calculators import take_from
 from fairshare.schedulers.fair.applications import FairApplication
 from fairshare.schedulers.fair.limits import master_fits, within_maximum
 from fairshare.schedulers.fair.locality import Patiences
@@ -80,17 +81,21 @@ class Heartbeat:
             if not self._still_starved(application):
                 self.step.emit(PreemptedRoomChanged(node.name, number, self.state.none))
                 continue
-            while number in node.promised and application.asks.wanting:
+            pending = node.promised[number]
+            while any(pending) and application.asks.wanting:
                 reservation = node.reservation
                 granted = self._offer(application)
                 if granted is None or node.reservation is not reservation:
                     break
+                pending = take_from(pending, granted)
 
     def _still_starved(self, application: FairApplication) -> bool:
         leaf = application.leaf
-        if leaf is None or not any(application.starvation):
+        if leaf is None:
             return False
-        return self._below_share(application) or any(application.min_starvation)
+        if any(application.min_starvation):
+            return True
+        return any(application.fair_starvation) and self._below_share(application)
 
     def _below_share(self, application: FairApplication) -> bool:
         leaf = application.leaf

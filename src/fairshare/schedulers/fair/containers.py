@@ -1,7 +1,8 @@
-"""Owns the order in which Hadoop goes through containers to end them or to preempt them.
+"""Owns the order in which Hadoop goes through containers and nodes to end or to preempt.
 
 That is the order of its hash maps (`schedulers/hash_order.py`): an application's live containers
-are in a ConcurrentHashMap, a node's in a HashMap, both as large as they ever had to be.
+are in a ConcurrentHashMap, a node's and the nodes themselves in HashMaps, all of them as large as
+they ever had to be. A node's id there is its name and port; ports are given here, by arrival.
 """
 
 from collections.abc import Iterable
@@ -10,10 +11,40 @@ from typing import TYPE_CHECKING
 from fairshare.model.identifiers import ContainerId
 from fairshare.model.nodes import Node
 from fairshare.schedulers.fair.applications import FairApplication
-from fairshare.schedulers.hash_order import container_code, in_hash_order, table_size
+from fairshare.schedulers.hash_order import (
+    container_code,
+    in_hash_order,
+    node_code,
+    table_size,
+)
 
 if TYPE_CHECKING:
     from fairshare.schedulers.fair.state import FairState
+
+
+FIRST_PORT = 1000
+
+
+class Tables:
+    """How large the hash maps have been. `most_on_node`: containers at once, since it joined."""
+
+    def __init__(self) -> None:
+        self._arrivals = 0
+        self.most_nodes = 0
+        self.most_on_node: dict[str, int] = {}
+        self.ports: dict[str, int] = {}
+
+    def node_joined(self, name: str, nodes: int) -> None:
+        """A node is there; it is the last of so many."""
+        self.most_nodes = max(self.most_nodes, nodes)
+        self.most_on_node[name] = 0
+        self.ports[name] = FIRST_PORT + self._arrivals
+        self._arrivals += 1
+
+    def node_left(self, name: str) -> None:
+        """A node is gone."""
+        del self.most_on_node[name]
+        del self.ports[name]
 
 
 def containers_of_application(
@@ -26,8 +57,17 @@ def containers_of_application(
 
 def containers_of_node(state: "FairState", node: Node) -> list[ContainerId]:
     """The live containers on a node."""
-    size = table_size(state.most_on_node[node.name], concurrent=False)
+    size = table_size(state.tables.most_on_node[node.name], concurrent=False)
     return _in_order(state, node.containers, size)
+
+
+def nodes_in_order(state: "FairState") -> list[Node]:
+    """All nodes."""
+    size = table_size(state.tables.most_nodes, concurrent=False)
+    ports = state.tables.ports
+    return in_hash_order(
+        state.nodes.values(), lambda node: node_code(node.name, ports[node.name]), size
+    )
 
 
 def _in_order(

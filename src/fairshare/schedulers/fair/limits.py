@@ -25,7 +25,7 @@ def user_limit(state: "FairState", user: str) -> int:
 
 def may_run(state: "FairState", user: str, leaf: FairQueue) -> bool:
     """Whether neither the user's limit nor one of the queues' holds one more back (12.1)."""
-    if state.user_running.get(user, 0) >= user_limit(state, user):
+    if state.users.running(user) >= user_limit(state, user):
         return False
     return all(queue.running < queue.max_running for queue in leaf.path)
 
@@ -42,8 +42,8 @@ def candidates_after_leaving(
         if queue.running == queue.max_running - 1:
             highest = queue
     lists = list(_waiting_below(highest)) if highest is not None else []
-    if state.user_running.get(user, 0) == user_limit(state, user) - 1:
-        lists.append(list(state.user_waiting.get(user, {}).values()))
+    if state.users.running(user) == user_limit(state, user) - 1:
+        lists.append(list(state.users.waiting(user).values()))
     return lists
 
 

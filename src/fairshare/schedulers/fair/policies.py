@@ -1,6 +1,7 @@
-"""Owns the three policies of the Fair Scheduler, each as a sort key and a division of shares.
+"""Owns the policies of the Fair Scheduler, each as a sort key and a division of shares.
 
 A key is a total order that ends in the sibling's rank: lower is served first (spec/fair.md 8).
+Policies of others are handed in with `register`; where they come from is not known here.
 """
 
 import math
@@ -139,7 +140,10 @@ def _divide(a: float, b: float) -> float:
 class Policy:
     """A policy by name: its key, its calculator, and which types it divides.
 
-    `shared_types(n)` is how many of n types get shares: fair looks at memory alone.
+    A policy of one's own derives from this class, overrides what shall be different, and gives
+    `__init__` a `name` (lower case, without blanks: it stands in the allocation file) and a `title`
+    (how it is shown). `calculator` says which of two amounts is more, where being below a share
+    matters; one of `schedulers.calculators`. `leaf_only` forbids the policy to parents.
     """
 
     __slots__ = ("calculator", "leaf_only", "name", "title")
@@ -151,18 +155,31 @@ class Policy:
         self.leaf_only = leaf_only
 
     def key(self, cluster: Resource) -> tuple[Key, bool]:
-        """The sort key for a cluster of this size, and whether it is a whole number."""
+        """The sort key for a cluster of this size, and whether it is a whole number.
+
+        The key may look at what a `Sibling` has, and at nothing else, because it is computed anew
+        only when that changes. It returns a tuple of numbers that ends in `sibling.rank`, and the
+        flag is False; True is for whole numbers that hold the rank in their last bits.
+        """
         if self.name == "drf":
             return drf_key(cluster), False
         return (fifo_key if self.name == "fifo" else fair_key), True
 
     def shared_types(self, types: int) -> int:
-        """How many types are divided: 1 for fair, all for drf, 0 for fifo."""
+        """How many of the types are divided, the first ones: 1 for fair, all for drf, 0 for fifo.
+
+        With 0 the application that has waited longest gets the whole share of its queue.
+        """
         return {"fair": 1, "fifo": 0}.get(self.name, types)
+
+    @property
+    def depends_on_cluster(self) -> bool:
+        """Whether the key changes with the size of the cluster."""
+        return self.name not in ("fair", "fifo")
 
     def allows_child(self, child: "Policy") -> bool:
         """Whether a parent with this policy may have a child with that one (8.5)."""
-        if self.name == "fifo":
+        if self.leaf_only:
             return False
         return not (self.name == "fair" and child.name == "drf")
 
@@ -173,3 +190,19 @@ POLICIES = {
     "drf": Policy("drf", "DRF", dominant_calculator, leaf_only=False),
 }
 """The policies by the name in the allocation file. A new one is one entry here."""
+
+
+def register(policy: Policy) -> None:
+    """Add a policy of somebody else's. Once for each process, before settings name it.
+
+    Raises ValueError when its name cannot stand in a file, or is that of another policy.
+    """
+    check_name(policy.name)
+    if POLICIES.setdefault(policy.name, policy) is not policy:
+        raise ValueError(f"there is another policy {policy.name!r}")
+
+
+def check_name(name: str) -> None:
+    """Raise ValueError unless the allocation file can name a policy so."""
+    if not name or name != name.lower() or name.split() != [name]:
+        raise ValueError(f"{name!r} is no name for a policy: lower case, without blanks")

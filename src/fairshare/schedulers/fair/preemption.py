@@ -4,10 +4,8 @@ A starved application gets containers of those that are above their fair share: 
 marked (their masters are told), then, after a wait, killed (spec/fair.md 14.4 to 14.6).
 """
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from fairshare.model.asks import Ask
 from fairshare.model.events import (
     ContainerAllocated,
     ContainerCompleted,
@@ -18,24 +16,19 @@ from fairshare.model.events import (
 )
 from fairshare.model.identifiers import ContainerId
 from fairshare.model.nodes import Node
-from fairshare.model.resources import Resource, add, fits, positive, scale, subtract
+from fairshare.model.resources import Resource, add, fits, subtract
 from fairshare.model.work import ANYWHERE
+from fairshare.schedulers.calculators import take_from
 from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.schedulers.fair.containers import containers_of_node, nodes_in_order
+from fairshare.schedulers.fair.wishes import Wish, wishes
+from fairshare.schedulers.hash_order import application_code, in_hash_order
 
 if TYPE_CHECKING:
     from fairshare.schedulers.fair.state import FairState
     from fairshare.schedulers.protocol import Step
 
 PREEMPTED = "Container preempted by scheduler"
-
-
-class Wish(NamedTuple):
-    """So many containers of one size at one place."""
-
-    location: str
-    resource: Resource
-    times: int
-    relax: bool
 
 
 class Answer(NamedTuple):
@@ -64,13 +57,13 @@ def kill_due(state: "FairState", step: "Step") -> None:
 def _serve(state: "FairState", step: "Step", application: FairApplication) -> None:
     settings = state.settings
     kill_at_ms = step.now_ms + settings.wait_before_kill_ms
-    for wish in _wishes(state, application):
+    for wish in wishes(state, application):
         for _ in range(wish.times):
             answer = _best_answer(state, wish)
             if answer is None or not answer.containers:
                 continue
             room = answer.node.promised.get(application.id, state.none)
-            for record in answer.containers:
+            for record in _by_application(state, answer.containers):
                 step.emit(ContainerMarked(record.container, application.id, kill_at_ms))
                 room = add(room, record.resource)
             step.emit(PreemptedRoomChanged(answer.node.name, application.id, room))
@@ -78,75 +71,16 @@ def _serve(state: "FairState", step: "Step", application: FairApplication) -> No
     step.emit(StarvationServed(application.id, step.now_ms + wait_ms))
 
 
-def _wishes(state: "FairState", application: FairApplication) -> Iterator[Wish]:
-    """The requests that the starvation amounts to (14.4); counted by memory alone."""
-    pending = application.starvation
-    for key in application.asks.wanting:
-        visited: dict[tuple[Resource], _Visits] = {}
-        places: list[tuple[str, Ask]] = [*key.places.items()]
-        if key.anywhere is not None:
-            places.append((ANYWHERE, key.anywhere))
-        for location, ask in places:
-            if not any(pending):
-                return
-            visits = visited.setdefault((ask.resource,), _Visits(state))
-            if location != ANYWHERE and not visits.known(location):
-                continue
-            if not visits.usable(location):
-                continue
-            count = pending[0] // ask.resource[0] if ask.resource[0] else 0
-            if count == 0:
-                continue
-            pending = positive(subtract(pending, scale(ask.resource, count)))
-            if count < ask.count:
-                yield Wish(location, ask.resource, count, True)
-            else:
-                yield Wish(location, ask.resource, ask.count, ask.relax)
-
-
-class _Visits:
-    """Of the requests of one size at several places only one level of locality counts."""
-
-    def __init__(self, state: "FairState") -> None:
-        self._state = state
-        self._anywhere = False
-        self._racks: set[str] = set()
-        self._nodes: set[str] = set()
-        self._racks_of_nodes: set[str] = set()
-
-    def known(self, location: str) -> bool:
-        """Whether it is a node or a rack of the cluster."""
-        return location in self._state.nodes or location in self._state.racks
-
-    def usable(self, location: str) -> bool:
-        """Visit a place; whether its request counts after those visited before."""
-        if location == ANYWHERE:
-            usable = not (self._anywhere or self._racks or self._nodes)
-            self._anywhere = True
-            return usable
-        if self._anywhere:
-            return False
-        node = self._state.nodes.get(location)
-        if node is None:
-            usable = location not in self._racks_of_nodes and location not in self._racks
-            self._racks.add(location)
-            return usable
-        usable = node.rack not in self._racks and location not in self._nodes
-        self._nodes.add(location)
-        self._racks_of_nodes.add(node.rack)
-        return usable
-
-
 def _best_answer(state: "FairState", wish: Wish) -> Answer | None:
     """The node that gives up the fewest masters; the first one with none (14.5.1)."""
     if wish.location == ANYWHERE:
-        return _best_of(state, list(state.nodes.values()), wish.resource, None)
+        return _best_of(state, nodes_in_order(state), wish.resource, None)
     node = state.nodes.get(wish.location)
     near = [node] if node is not None else list(state.racks[wish.location].values())
     best = _best_of(state, near, wish.resource, None)
     if best is not None and best.masters and wish.relax:
         names = {one.name for one in near}
-        others = [one for one in state.nodes.values() if one.name not in names]
+        others = [one for one in nodes_in_order(state) if one.name not in names]
         return _best_of(state, others, wish.resource, best.masters) or best
     return best
 
@@ -170,14 +104,12 @@ def _answer_of(
 ) -> Answer | None:
     """Containers of a node that make room for one of the wanted size; None: there are too few.
 
-    Newest first, masters last. Free room counts, but only after a first container was looked at.
+    Masters last. Free room counts, but only after a first container was looked at.
     """
-    room = node.available
-    if node.reservation is not None:
-        room = subtract(room, node.reservation.resource)
+    kept_free = state.none if node.reservation is None else node.reservation.resource
     for promised in node.promised.values():
-        room = subtract(room, promised)
-    room = positive(room)
+        kept_free = add(kept_free, promised)
+    room = take_from(node.available, kept_free)
     chosen: list[ContainerAllocated] = []
     by_application: dict[int, Resource] = {}
     masters = 0
@@ -198,10 +130,20 @@ def _answer_of(
 
 
 def _candidates(state: "FairState", node: Node) -> list[ContainerAllocated]:
-    records = [r for c, r in node.containers.items() if c not in node.marked]
+    """The containers that are not marked yet: the hash map's last one first, masters last."""
+    order = containers_of_node(state, node)
+    records = [node.containers[container] for container in order if container not in node.marked]
     masters = [record for record in records if _is_master(state, record)]
     others = [record for record in reversed(records) if not _is_master(state, record)]
     return others + masters
+
+
+def _by_application(
+    state: "FairState", records: tuple[ContainerAllocated, ...]
+) -> list[ContainerAllocated]:
+    """Hadoop keeps the containers of an answer by application, in a hash map, and so kills them."""
+    epoch_ms = state.epoch_ms
+    return in_hash_order(records, lambda record: application_code(epoch_ms, record.application))
 
 
 def _is_master(state: "FairState", record: ContainerAllocated) -> bool:

@@ -149,3 +149,8 @@ class FairQueue(Queue[FairApplication]):
         if self.leaf:
             return not self.applications and not self.assigned
         return all(child.empty for child in self.children.values())
+
+
+def common_ancestor(a: FairQueue, b: FairQueue) -> FairQueue:
+    """The lowest queue on both paths: `root.a` for `root.a.x` and `root.a.y` (13.4)."""
+    return next(queue for queue in a.path if queue in b.path)

@@ -30,10 +30,10 @@ from fairshare.schedulers.fair import (
     tree,
     views,
 )
-from fairshare.schedulers.fair.access import may_submit
+from fairshare.schedulers.fair.access import allows, may_administer, may_submit
 from fairshare.schedulers.fair.applications import FairApplication
 from fairshare.schedulers.fair.assignment import Heartbeat
-from fairshare.schedulers.fair.queues import FairQueue
+from fairshare.schedulers.fair.queues import FairQueue, common_ancestor
 from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.normalisation import normalise
@@ -210,8 +210,9 @@ class FairScheduler:
             self._admit_after_leaving(step, source, mover.user)
 
     def _check_move(self, mover: FairApplication, source: FairQueue, target: FairQueue) -> None:
+        shared = common_ancestor(source, target)
         for queue in target.path:
-            if queue in source.path:
+            if queue is shared:
                 return
             if queue.running == queue.max_running:
                 raise Refusal(
@@ -230,6 +231,24 @@ class FairScheduler:
         """The Fair Scheduler knows no priorities of applications."""
         raise Refusal(
             "not-supported", "Update application priority is not supported in Fair Scheduler"
+        )
+
+    # Who may do what.
+
+    def may_administer(self, queue: str, user: str, groups: Sequence[str]) -> bool:
+        """Whether yarn.admin.acl or the queue's lists let a user; without yarn.acl.enable all."""
+        settings = self._state.settings
+        return (
+            not settings.acl_enabled
+            or allows(settings.administrators, user, groups)
+            or may_administer(settings.allocations, full_name(queue) if queue else "", user, groups)
+        )
+
+    def may_submit(self, queue: str, user: str, groups: Sequence[str]) -> bool:
+        """Whether the queue's lists let a user; without yarn.acl.enable all (15.4)."""
+        settings = self._state.settings
+        return not settings.acl_enabled or may_submit(
+            settings.allocations, full_name(queue), user, groups
         )
 
     # Sizes of containers.
@@ -321,11 +340,14 @@ class FairScheduler:
         return preemption.next_kill_ms(self._state.kills)
 
     def update_interval_ms(self) -> int | None:
-        """How often starvation must be looked at though nothing happens; None: never."""
+        """How often starvation must be looked at though nothing happens; None: nobody waits."""
+        interval_ms = self.clock_interval_ms()
+        return interval_ms if interval_ms is not None and self._state.root.asking else None
+
+    def clock_interval_ms(self) -> int | None:
+        """How old the last look at starvation may be before a change; None: nobody looks."""
         state = self._state
-        if state.settings.preemption and starvation.check_due(state):
-            return state.settings.update_interval_ms
-        return None
+        return state.settings.update_interval_ms if starvation.check_due(state) else None
 
     def update_due(self) -> bool:
         """Whether an update would change anything but the clocks of starvation."""

@@ -108,6 +108,7 @@ class FairSettings(msgspec.Struct, frozen=True):
     reservable_nodes: float = 0.05
     reservation_threshold_multiple: float = 2.0
     acl_enabled: bool = False
+    administrators: str = "*"  # yarn.admin.acl; counts only with acl_enabled
     heartbeat_interval_ms: int = 1_000
     master_max_attempts: int = 2  # yarn.resourcemanager.am.max-attempts
     allocations: AllocationSettings = AllocationSettings()

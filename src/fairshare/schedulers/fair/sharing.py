@@ -118,7 +118,7 @@ def _share_among_applications(leaf: FairQueue) -> None:
     runnable = [a for a in leaf.applications.values() if a.runnable]
     if not runnable:
         return
-    if leaf.policy.name == "fifo":  # the first one has it all, the others keep what they had
+    if not leaf.policy.shared_types(len(leaf.fair_share)):  # fifo: the others keep what they had
         first = min(runnable, key=lambda application: application.start_order)
         first.fair_share = leaf.fair_share
         return

@@ -6,7 +6,8 @@ Part of the update pass when preemption is on; computed from the state, decides 
 
 from typing import TYPE_CHECKING
 
-from fairshare.model.resources import Resource, add, positive, smallest, subtract
+from fairshare.model.resources import Resource, add, smallest, subtract
+from fairshare.schedulers.calculators import take_from
 from fairshare.schedulers.fair.applications import FairApplication
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.rounding import single
@@ -39,12 +40,12 @@ def check(state: "FairState", now_ms: int) -> None:
 def _check_leaf(state: "FairState", leaf: FairQueue, now_ms: int, line: "_Line") -> None:
     wanting = _wanting(leaf, now_ms)
     by_fairness = _check_fair_shares(state, leaf, wanting, now_ms, line)
-    lacking = positive(subtract(smallest(leaf.min_share, leaf.demand), leaf.used))
+    lacking = take_from(smallest(leaf.min_share, leaf.demand), leaf.used)
     if not any(lacking):
         leaf.last_at_min_share_ms = now_ms
     if now_ms - leaf.last_at_min_share_ms < leaf.min_share_timeout_ms:
         lacking = state.none
-    _spread(state, leaf, wanting, positive(subtract(lacking, by_fairness)), line)
+    _spread(state, leaf, wanting, take_from(lacking, by_fairness), line)
 
 
 def _wanting(leaf: FairQueue, now_ms: int) -> list[FairApplication]:
@@ -79,7 +80,7 @@ def _check_fair_shares(
         if not starved or not long_enough:
             application.fair_starvation = state.none
             return whole
-        application.fair_starvation = positive(subtract(wanted, application.used))
+        application.fair_starvation = take_from(wanted, application.used)
         if not any(application.fair_starvation):
             return whole
         whole = add(whole, application.fair_starvation)
@@ -104,14 +105,13 @@ def _spread(
         if not any(lacking):
             application.min_starvation = state.none
             continue
-        wish = positive(
-            subtract(subtract(application.demand, application.used), application.fair_starvation)
-        )
+        pending = subtract(application.demand, application.used)
+        wish = take_from(pending, application.fair_starvation)
         if compare(state.total, wish, lacking, False) > 0:
-            wish = positive(subtract(wish, lacking))
+            wish = take_from(wish, lacking)
             lacking = state.none
         else:
-            lacking = positive(subtract(lacking, wish))
+            lacking = take_from(lacking, wish)
         application.min_starvation = wish
         line.enter(application)
 

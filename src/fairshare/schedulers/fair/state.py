@@ -38,8 +38,10 @@ from fairshare.model.resources import Resource, ResourceTypes, add, largest, sub
 from fairshare.model.state import ClusterState
 from fairshare.schedulers.fair import configuration, orders, sharing, starvation
 from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.schedulers.fair.containers import Tables
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.fair.settings import FairSettings
+from fairshare.schedulers.fair.users import Users
 
 
 class FairState(ClusterState[FairQueue, FairApplication]):
@@ -57,14 +59,13 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         self.shares_stale = True
         self.steady_stale = True
         self.starts = 0
-        self.user_running: dict[str, int] = {}
-        self.user_waiting: dict[str, dict[ApplicationId, FairApplication]] = {}
+        self.users = Users()
         self.reservable: Resource = types.none
         self.starved: list[ApplicationId] = []  # found by the last check, in order
         self.kills: dict[ContainerId, int] = {}  # marked containers, and when they are due
         self.conversions: dict[str, bool] = {}  # waiting; whether it shall be a leaf
         self.started_ms: int | None = None
-        self.most_on_node: dict[str, int] = {}  # containers at once, since it joined
+        self.tables = Tables()
         self._largest_node: Resource | None = None
         self.handlers.update(
             {
@@ -154,16 +155,18 @@ class FairState(ClusterState[FairQueue, FairApplication]):
 
     def _node_added(self, now_ms: int, event: NodeAdded) -> None:
         super()._node_added(now_ms, event)
-        self.most_on_node[event.node] = 0
+        self.tables.node_joined(event.node, len(self.nodes))
         self._total_changed()
 
     def _node_removed(self, now_ms: int, event: NodeRemoved) -> None:
         super()._node_removed(now_ms, event)
-        del self.most_on_node[event.node]
+        self.tables.node_left(event.node)
         self._total_changed()
 
     def _node_total_changed(self, now_ms: int, event: NodeTotalChanged) -> None:
         super()._node_total_changed(now_ms, event)
+        rack = self.racks[self.nodes[event.node].rack]
+        rack[event.node] = rack.pop(event.node)  # Hadoop takes it out and puts it back
         self._total_changed()
 
     def largest_node(self) -> Resource:
@@ -186,7 +189,7 @@ class FairState(ClusterState[FairQueue, FairApplication]):
                 self.stale_demand[queue.name] = None
                 if queue.parent is not None:
                     queue.parent.shares_stale = True
-            if queue.policy.name == "drf":
+            if queue.policy.depends_on_cluster:
                 orders.reorder(queue, self.total)
 
     # Containers.
@@ -221,8 +224,8 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         if count > application.most_containers:
             application.most_containers = count
         count = len(node.containers)
-        if count > self.most_on_node[node.name]:
-            self.most_on_node[node.name] = count
+        if count > self.tables.most_on_node[node.name]:
+            self.tables.most_on_node[node.name] = count
         if len(resource) != 2:
             super()._use(application, node, resource)
             self._usage_changed(application, leaf)
@@ -289,19 +292,18 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         application = self.applications[event.application]
         assert application.leaf is not None
         del application.leaf.waiting[application.id]
-        self._forget_user_waiting(application)
+        self.users.wait_no_longer(application)
         self._count_running(application, True)
         orders.reconsider(application)
 
     def _count_running(self, application: FairApplication, runnable: bool) -> None:
         leaf = application.leaf
         assert leaf is not None
-        user = application.user
         if not runnable:
             leaf.waiting[application.id] = application
-            self.user_waiting.setdefault(user, {})[application.id] = application
+            self.users.wait(application)
             return
-        self.user_running[user] = self.user_running.get(user, 0) + 1
+        self.users.start(application)
         self._run(leaf, 1)
 
     def _run(self, leaf: FairQueue, change: int) -> None:
@@ -313,28 +315,18 @@ class FairState(ClusterState[FairQueue, FairApplication]):
                 queue.parent.shares_stale = True
         self.shares_stale = True
 
-    def _forget_user_waiting(self, application: FairApplication) -> None:
-        waiting = self.user_waiting[application.user]
-        del waiting[application.id]
-        if not waiting:
-            del self.user_waiting[application.user]
-
     def _leave(self, application: FairApplication) -> None:
         """Out of the leaf: counts, order, demand."""
         leaf = application.leaf
         assert leaf is not None
         if application.runnable:
             self._run(leaf, -1)
-            left = self.user_running[application.user] - 1
-            if left:
-                self.user_running[application.user] = left
-            else:
-                del self.user_running[application.user]
+            self.users.stop(application)
             if application.master_charged is not None:
                 leaf.master_used = subtract(leaf.master_used, application.master_charged)
         else:
             del leaf.waiting[application.id]
-            self._forget_user_waiting(application)
+            self.users.wait_no_longer(application)
         application.runnable = False
         orders.reconsider(application)
         leaf.order.forget(application)
@@ -353,9 +345,7 @@ class FairState(ClusterState[FairQueue, FairApplication]):
     def _application_moved(self, now_ms: int, event: ApplicationMoved) -> None:
         application = self.applications[event.application]
         was_waiting = not application.runnable
-        place = self.user_waiting.get(application.user)
-        keep = was_waiting and not event.runnable and place is not None
-        before = dict(place) if keep and place is not None else None
+        waiting = dict(self.users.waiting(application.user))
         source = application.leaf
         assert source is not None
         self._leave(application)
@@ -368,8 +358,8 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         application.asking = False
         orders.rank(application)
         self._count_running(application, event.runnable)
-        if before is not None:  # it keeps its place among its user's waiting ones
-            self.user_waiting[application.user] = before
+        if was_waiting and not event.runnable:  # it keeps its place among its user's
+            self.users.put_back(application.user, waiting)
         leaf.demand_sum = add(leaf.demand_sum, application.demand)
         self.stale_demand[leaf.name] = None
         self._usage_changed(application, leaf)

@@ -119,7 +119,7 @@ def _headroom(state: "FairState", application: FairApplication) -> Resource:
         maximum=leaf.max_share,
         fair_share=leaf.fair_share,
         used=leaf.used,
-        both=leaf.policy.name == "drf",
+        both=leaf.policy.shared_types(2) == 2,
     )
 
 
@@ -129,7 +129,7 @@ def _waits_for(state: "FairState", application: FairApplication) -> str:
     if leaf is None:
         return ""
     if not application.runnable:
-        if state.user_running.get(application.user, 0) >= user_limit(state, application.user):
+        if state.users.running(application.user) >= user_limit(state, application.user):
             who = f"user {application.user}"
         else:
             full = [queue.name for queue in leaf.path if queue.running >= queue.max_running]

@@ -181,6 +181,10 @@ class FifoScheduler:
         """Nothing happens by itself."""
         return None
 
+    def clock_interval_ms(self) -> int | None:
+        """There are no clocks."""
+        return None
+
     def move(self, step: Step, application: Application, queue: str) -> None:
         """There is one queue."""
         raise Refusal("not-supported", "the FIFO scheduler has one queue: nothing can be moved")
@@ -188,6 +192,14 @@ class FifoScheduler:
     def set_priority(self, step: Step, application: Application, priority: int) -> None:
         """There are no priorities."""
         raise Refusal("not-supported", "the FIFO scheduler knows no priorities of applications")
+
+    def may_administer(self, queue: str, user: str, groups: Sequence[str]) -> bool:
+        """There are no lists."""
+        return True
+
+    def may_submit(self, queue: str, user: str, groups: Sequence[str]) -> bool:
+        """There are no lists."""
+        return True
 
     # What is shown.
 

@@ -1,0 +1,97 @@
+"""Owns recorded runs: scenarios with what the oracle made of them, small enough to be kept.
+
+One line of JSON for each scenario, the whole file packed with xz. Of a record only what
+`comparison.py` looks at is kept, and of a state only what differs from the step before: the rest
+would be two hundred times as large.
+"""
+
+import json
+import lzma
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from conformance.comparison import COMPARED, NOT_COMPARED
+from conformance.oracle import Document
+
+Values = dict[tuple[str, ...], Any]
+
+
+class Recording(NamedTuple):
+    """A scenario, and the oracle's record of it. `amounts`: to be compared so."""
+
+    name: str
+    document: Document
+    record: dict[str, Any]
+    amounts: bool
+
+
+def write(path: Path, recordings: Iterable[Recording]) -> None:
+    """Write recordings to a file; the same recordings give the same bytes."""
+    lines = []
+    for recording in recordings:
+        packed = recording._replace(record=_packed(recording.record))._asdict()
+        lines.append(json.dumps(packed, sort_keys=True, separators=(",", ":")) + "\n")
+    path.write_bytes(lzma.compress("".join(lines).encode(), preset=9 | lzma.PRESET_EXTREME))
+
+
+def read(path: Path) -> Iterator[Recording]:
+    """The recordings of a file."""
+    for line in lzma.decompress(path.read_bytes()).decode().splitlines():
+        recording = Recording(**json.loads(line))
+        yield recording._replace(record=_unpacked(recording.record))
+
+
+def _packed(record: Mapping[str, Any]) -> dict[str, Any]:
+    if "error" in record:
+        return {"error": True}
+    steps = []
+    before: Values = {}
+    for step in record["steps"]:
+        packed = {"kind": step["kind"]}
+        packed |= {key: True for key in ("error", "unsupported") if key in step}
+        if "events" in step:
+            packed["events"] = [
+                {key: value for key, value in event.items() if key not in NOT_COMPARED}
+                for event in step["events"]
+            ]
+        values = _values(step["state"])
+        new = {
+            place: value
+            for place, value in values.items()
+            if place not in before or before[place] != value
+        }
+        packed["values"] = [[*place, new[place]] for place in sorted(new)]
+        packed["gone"] = sorted(before.keys() - values.keys())
+        before = values
+        steps.append(packed)
+    return {"steps": steps}
+
+
+def _values(state: Mapping[str, Any]) -> Values:
+    """The compared values of a state by their places: part, name, key."""
+    return {
+        (part, name, key): thing[key]
+        for part, keys in COMPARED.items()
+        for name, thing in state[part].items()
+        for key in keys
+        if key in thing
+    }
+
+
+def _unpacked(record: Mapping[str, Any]) -> dict[str, Any]:
+    if "error" in record:
+        return dict(record)
+    steps = []
+    values: Values = {}
+    for number, packed in enumerate(record["steps"]):
+        step = dict(packed)
+        for place in step.pop("gone"):
+            del values[tuple(place)]
+        for *place, value in step.pop("values"):
+            values[tuple(place)] = value
+        state: dict[str, Any] = {part: {} for part in COMPARED}
+        for (part, name, key), value in values.items():
+            state[part].setdefault(name, {})[key] = value
+        steps.append({**step, "step": number, "state": state})
+    return {"steps": steps}

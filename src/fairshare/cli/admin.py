@@ -1,0 +1,35 @@
+"""Owns the verbs below `admin`: what only those do who run the cluster."""
+
+import click
+import msgspec
+
+from fairshare.cli.cells import plain_lines
+from fairshare.cli.options import json_option, with_client
+from fairshare.cli.tables import print_json
+from fairshare.client import Client
+
+
+@click.group()
+def command() -> None:
+    """Administer a running server."""
+
+
+@command.command("refresh-queues")
+@with_client
+@json_option
+def refresh_queues(client: Client, as_json: bool) -> None:
+    """Let the server read its configuration again, now.
+
+    The allocation file and the maximum allocations of yarn-site.xml are taken over. What else has
+    changed is named: it needs a restart. If a file is wrong, all its problems are printed, nothing
+    changes, and the exit code is 1.
+    """
+    if as_json:
+        print_json(msgspec.to_builtins(client.refresh_queues()))
+        return
+    found = client.refresh_queues()
+    for problem in found.problems:
+        click.echo(plain_lines(str(problem)), err=True)
+    for name in found.needs_restart:
+        click.echo(plain_lines(f"{name} has changed, and needs a restart of the server"), err=True)
+    click.echo("the configuration was read again")

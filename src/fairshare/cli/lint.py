@@ -1,0 +1,111 @@
+"""Owns `fairshare lint`: says what is wrong or hardly meant in a configuration."""
+
+import json
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+
+import click
+import msgspec
+
+from fairshare.cli.cells import plain_lines
+from fairshare.config.lint.checking import UnknownResourceType, lint
+from fairshare.config.problems import Problem
+
+COLOURS = {"error": "red", "warning": "yellow", "trap": "magenta"}
+
+_PLACE_WIDTH = 9
+_INDENT = 2 + _PLACE_WIDTH + 1 + 8
+
+
+def _read_cluster(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> dict[str, int] | None:
+    """`memory-mb=8192,vcores=8` as amounts."""
+    if value is None:
+        return None
+    amounts: dict[str, int] = {}
+    for part in value.split(","):
+        name, _, number = (piece.strip() for piece in part.partition("="))
+        if not (name and number.isascii() and number.isdigit()) or name in amounts:
+            raise click.BadParameter(
+                f"{part.strip()!r} is not name=amount; write for example memory-mb=8192,vcores=8"
+            )
+        amounts[name] = int(number)
+    return amounts
+
+
+@click.command
+@click.argument("path", metavar="DIR_OR_FILE", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--cluster",
+    callback=_read_cluster,
+    metavar="AMOUNTS",
+    help="What all nodes offer together, such as memory-mb=81920,vcores=80.",
+)
+@click.option("--strict", is_flag=True, help="Exit with 1 also for warnings and traps.")
+@click.option("--json", "as_json", is_flag=True, help="Print the problems as JSON.")
+def command(path: Path, cluster: dict[str, int] | None, strict: bool, as_json: bool) -> None:
+    """Point out what a configuration probably did not mean.
+
+    DIR_OR_FILE is a configuration directory as `fairshare serve` takes it, or one file: an
+    allocation file or a *-site.xml file.
+
+    An error cannot be used. A warning has no effect. A trap is legal and hardly meant. Each comes
+    with file, line, column, the name of the rule, and what Hadoop does there.
+
+    Exits with 1 if there is an error.
+    """
+    try:
+        problems = lint(path, cluster)
+    except UnknownResourceType as error:
+        raise click.UsageError(f"--cluster: {error}") from error
+    counts = {severity: _count(problems, severity) for severity in COLOURS}
+    if as_json:
+        answer = {
+            "problems": msgspec.to_builtins(problems),
+            **{f"{severity}s": count for severity, count in counts.items()},
+        }
+        click.echo(json.dumps(answer, indent=1))
+    else:
+        _tell(problems)
+        click.echo(_summary(counts))
+    if counts["error"] or (strict and problems):
+        raise SystemExit(1)
+
+
+def _count(problems: Sequence[Problem], severity: str) -> int:
+    return sum(problem.severity == severity for problem in problems)
+
+
+def _tell(problems: Sequence[Problem]) -> None:
+    colour = False if os.environ.get("NO_COLOR") else None
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for file, group in groupby(problems, key=lambda problem: problem.file):
+        click.echo(click.style(plain_lines(file), bold=True), color=colour)
+        for problem in group:
+            place = f"{problem.line}:{problem.column}" if problem.line else "-"
+            head = click.style(f"{problem.severity:8}", fg=COLOURS[problem.severity])
+            message = wrapped(f"{problem.message} [{problem.rule}]", width)
+            click.echo(f"  {place:{_PLACE_WIDTH}} {head}{message}", color=colour)
+            if problem.hadoop:
+                click.echo(" " * _INDENT + wrapped(f"Hadoop {problem.hadoop}.", width))
+        click.echo()
+
+
+def wrapped(text: str, width: int | None) -> str:
+    """The text in the column of messages; whole where nobody sees a column (`width` None)."""
+    text = plain_lines(text)
+    if width is None:
+        return text
+    lines = textwrap.wrap(text, max(width - _INDENT, 20), break_on_hyphens=False)
+    return ("\n" + " " * _INDENT).join(lines)
+
+
+def _summary(counts: dict[str, int]) -> str:
+    """`_summary({"error": 1, "warning": 0, "trap": 2}) == "1 error, 0 warnings, 2 traps"`."""
+    return ", ".join(f"{n} {word}{'' if n == 1 else 's'}" for word, n in counts.items())

@@ -1,0 +1,117 @@
+"""Owns the linting of a directory or of a single file: which parts are read, and what is found.
+
+Opens files. Knows no rule by name and nothing of terminals.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from fairshare.config.directory import Configuration, collect_directory
+from fairshare.config.fair import collect_fair
+from fairshare.config.fifo import collect_fifo
+from fairshare.config.lint.registry import apply_rules
+from fairshare.config.lint.subject import Subject, find_elements
+from fairshare.config.problems import Place, Problem, Problems
+from fairshare.config.scheduler_choice import CLASS, TASK_SCHEDULER, choose_scheduler
+from fairshare.config.site import Site
+from fairshare.config.site_files import read_site
+from fairshare.config.xml import parse
+from fairshare.errors import FairshareError
+from fairshare.model.resources import MEMORY, VCORES, Resource, ResourceTypes
+from fairshare.schedulers.fair.settings import FairSettings
+
+
+class UnknownResourceType(FairshareError):
+    """The size of the cluster names a type that the configuration does not have."""
+
+
+def lint(path: Path, cluster: Mapping[str, int] | None = None) -> tuple[Problem, ...]:
+    """Everything there is to say about a configuration directory, or one file of it.
+
+    `cluster` is what all nodes offer together; without it, rules that need it look at less.
+    Raises UnknownResourceType.
+    """
+    problems = Problems()
+    if path.is_dir():
+        _lint_directory(path, cluster, problems)
+    else:
+        _lint_file(path, cluster, problems)
+    return problems.all
+
+
+def _lint_directory(path: Path, cluster: Mapping[str, int] | None, problems: Problems) -> None:
+    configuration = collect_directory(path, problems)
+    if configuration is None or configuration.fair is None:
+        return
+    file = configuration.allocation_path
+    document = None if file is None else _read(file, Problems())
+    total = cluster_of(cluster, configuration.types) or _nodes_of(configuration)
+    _apply(configuration.fair, configuration.site, document, str(file), total, True, problems)
+
+
+def _lint_file(path: Path, cluster: Mapping[str, int] | None, problems: Problems) -> None:
+    document = _read(path, problems)
+    if document is None:
+        return
+    top = parse(document, str(path), problems)
+    if top is None:
+        return
+    if top.name != "configuration":  # the allocation file, or what cannot be one
+        site = Site.of({})
+        settings = collect_fair(site, document, str(path), problems)
+        total = cluster_of(cluster, settings.types)
+        _apply(settings, site, document, str(path), total, False, problems)
+        return
+    site = read_site([(str(path), document)], problems, os.environ)
+    chosen: str | None = "fair"
+    if CLASS in site or TASK_SCHEDULER in site:
+        chosen = choose_scheduler(site, str(path), False, False, problems)
+    if chosen == "fair":
+        settings = collect_fair(site, None, "", problems)
+        total = cluster_of(cluster, settings.types)
+        _apply(settings, site, None, "", total, True, problems)
+    elif chosen == "fifo":
+        collect_fifo(site, problems)
+
+
+def _apply(
+    settings: FairSettings,
+    site: Site,
+    document: bytes | None,
+    file: str,
+    cluster: Resource | None,
+    has_site: bool,
+    problems: Problems,
+) -> None:
+    elements = None if document is None else find_elements(document, file, settings.types)
+    apply_rules(Subject(settings, site, elements, cluster, has_site), problems)
+
+
+def cluster_of(cluster: Mapping[str, int] | None, types: ResourceTypes) -> Resource | None:
+    """The vector of a cluster that somebody has described; types that are not named are 0."""
+    if cluster is None:
+        return None
+    try:
+        return types.vector(cluster)
+    except KeyError as error:
+        known = ", ".join(types.names)
+        message = f"there is no resource type {error.args[0]!r} (there are {known})"
+        raise UnknownResourceType(message) from error
+
+
+def _nodes_of(configuration: Configuration) -> Resource | None:
+    """What the nodes of fairshare.toml offer together, where it says so."""
+    engine = configuration.shell.engine
+    if engine.memory_mb is None or engine.vcores is None:
+        return None
+    node = {**engine.resources, MEMORY: engine.memory_mb, VCORES: engine.vcores}
+    return tuple(engine.nodes * node.get(name, 0) for name in configuration.types.names)
+
+
+def _read(path: Path, problems: Problems) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        problems.error(Place(str(path)), "file", f"cannot be read: {error.strerror}")
+        return None

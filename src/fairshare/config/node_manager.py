@@ -1,0 +1,32 @@
+"""Owns the properties of the node manager that a local engine can honour (yarn-site.xml)."""
+
+import msgspec
+
+from fairshare.config.problems import Problems
+from fairshare.config.site import Site
+
+MEMORY_CHECK = "yarn.nodemanager.pmem-check-enabled"
+STRICT_CPU = "yarn.nodemanager.linux-container-executor.cgroups.strict-resource-usage"
+GRACE_MS = "yarn.nodemanager.sleep-delay-before-sigkill.ms"
+
+
+class NodeManagerSettings(msgspec.Struct, frozen=True):
+    """How a node treats containers.
+
+    `memory_check`: who uses more memory than he was granted is ended. `strict_cpu`: nobody gets
+    more CPU than his vcores, also when others idle. `grace_ms`: from the request to end to the end
+    by force.
+    """
+
+    memory_check: bool = True
+    strict_cpu: bool = False
+    grace_ms: int = 250
+
+
+def read_node_manager(site: Site, problems: Problems) -> NodeManagerSettings:
+    """Read them, with Hadoop's defaults."""
+    return NodeManagerSettings(
+        memory_check=site.boolean(MEMORY_CHECK, True, problems),
+        strict_cpu=site.boolean(STRICT_CPU, False, problems),
+        grace_ms=site.integer(GRACE_MS, 250, problems, minimum=0),
+    )

@@ -1,0 +1,159 @@
+"""Owns what of a configuration may change while a server runs, and what needs a restart.
+
+The allocation file may, at any time; on a refresh also the maximum allocations of yarn-site.xml
+(spec/fair.md 4.4, 5.6). Knows neither when this is done nor what becomes of the result.
+"""
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from fairshare.config.allocation_file import read_allocation_file
+from fairshare.config.directory import Configuration, read_directory
+from fairshare.config.problems import Place, Problem, Problems
+from fairshare.config.resource_types import RESOURCE_TYPES, limit_key
+from fairshare.config.shell import FILE as SHELL_FILE
+from fairshare.config.shell import ShellSettings
+from fairshare.config.site import Site
+from fairshare.errors import ConfigurationError
+from fairshare.model.resources import MEMORY, VCORES
+from fairshare.schedulers.fair.settings import FairSettings
+from fairshare.schedulers.fifo.settings import FifoSettings
+
+SchedulerSettings = FairSettings | FifoSettings
+_Settings = TypeVar("_Settings", FairSettings, FifoSettings)
+
+
+class Refreshed(msgspec.Struct, frozen=True):
+    """What a refresh found.
+
+    `settings` are those to load. `needs_restart` names what has another value in the files than
+    the one in force, and keeps it until the server is started again.
+    """
+
+    settings: SchedulerSettings
+    needs_restart: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def reread_allocations(
+    path: Path, in_force: FairSettings, policies: Collection[str] | None = None
+) -> tuple[FairSettings, tuple[Problem, ...]]:
+    """The settings in force with the allocation file as it is now, and what there is to say.
+
+    Raises ConfigurationError with all problems if the file is bad or cannot be read.
+    """
+    try:
+        document = path.read_bytes()
+    except OSError as error:
+        problems = Problems()
+        problems.error(Place(str(path)), "file", f"cannot be read: {error.strerror}")
+        raise ConfigurationError(problems.all) from error
+    allocations, found = read_allocation_file(document, str(path), in_force.types, policies)
+    return msgspec.structs.replace(in_force, allocations=allocations), found
+
+
+def refresh(
+    started: Configuration,
+    in_force: SchedulerSettings,
+    policies: Collection[str] | None = None,
+) -> Refreshed:
+    """Read the whole directory again, and take over what may change.
+
+    `started` is what the server was started with. Raises ConfigurationError with all problems.
+    """
+    assert started.scheduler in ("fair", "fifo"), started.scheduler
+    scheduler = "fair" if isinstance(in_force, FairSettings) else "fifo"
+    now = read_directory(started.directory, policies, scheduler)  # type: ignore[arg-type]
+    problems = Problems()
+    if now.types != started.types:
+        problems.error(
+            now.site.place(RESOURCE_TYPES),
+            "resource-type",
+            f"the resource types cannot change while the server runs (they are"
+            f" {', '.join(started.types.names)}): start it again, with a new state directory",
+            "takes them at its start alone",
+        )
+        raise ConfigurationError(problems.all)
+    settings: SchedulerSettings
+    if isinstance(in_force, FairSettings):
+        assert now.fair is not None
+        settings = _with_maximum(in_force, now.fair, now.site, problems)
+        settings = _with_allocations(settings, started, now, policies)
+    else:
+        assert now.fifo is not None
+        settings = _with_maximum(in_force, now.fifo, now.site, problems)
+    problems.raise_errors()
+    return Refreshed(settings, tuple(_needs_restart(started, now)), now.problems)
+
+
+def _with_maximum(in_force: _Settings, now: _Settings, site: Site, problems: Problems) -> _Settings:
+    """The new maximum; it must not be below the minimum in force, whatever the file's minimum."""
+    rows = zip(
+        in_force.types.names, in_force.minimum_allocation, now.maximum_allocation, strict=True
+    )
+    for name, least, most in rows:
+        if least > most:
+            key = _maximum_key(site, name)
+            problems.error(
+                site.place(key),
+                "allocation-limits",
+                f"{key} is {most}, below the minimum allocation {least} in force,"
+                " which only a restart changes",
+                "refuses the maximum",
+            )
+    return msgspec.structs.replace(in_force, maximum_allocation=now.maximum_allocation)
+
+
+def _with_allocations(
+    settings: FairSettings,
+    started: Configuration,
+    now: Configuration,
+    policies: Collection[str] | None,
+) -> FairSettings:
+    """The allocation file of the start, as it is now: another name for it needs a restart."""
+    path = started.allocation_path or now.allocation_path
+    if path is None:
+        return settings
+    if path == now.allocation_path:
+        assert now.fair is not None
+        return msgspec.structs.replace(settings, allocations=now.fair.allocations)
+    return reread_allocations(path, settings, policies)[0]
+
+
+def _maximum_key(site: Site, name: str) -> str:
+    """The property that sets the maximum of a type."""
+    general = f"{RESOURCE_TYPES}.{name}.maximum-allocation"
+    if name in (MEMORY, VCORES) and general not in site:
+        return limit_key(name, "maximum")
+    return general
+
+
+def _needs_restart(started: Configuration, now: Configuration) -> Iterator[str]:
+    refreshed = {
+        key
+        for name in started.types.names
+        for key in (_maximum_key(started.site, name), _maximum_key(now.site, name))
+    }
+    before = {found.name: found.value for found in started.site}
+    after = {found.name: found.value for found in now.site}
+    for name in sorted((_honoured(started.site) | _honoured(now.site)) - refreshed):
+        if before.get(name) != after.get(name):
+            yield name
+    yield from _changed_keys(started.shell, now.shell)
+
+
+def _honoured(site: Site) -> set[str]:
+    """The names of the properties that some reader asked for."""
+    return {found.name for found in site} - {found.name for found in site.unread("")}
+
+
+def _changed_keys(before: ShellSettings, now: ShellSettings) -> Iterator[str]:
+    old: dict[str, dict[str, Any]] = msgspec.to_builtins(before)
+    new: dict[str, dict[str, Any]] = msgspec.to_builtins(now)
+    for section, keys in new.items():
+        for key, value in keys.items():
+            if old[section][key] != value:
+                yield f"{SHELL_FILE}: {key} below [{section}]"

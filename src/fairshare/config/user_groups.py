@@ -1,0 +1,67 @@
+"""Owns Hadoop's properties of users and their groups (core-site.xml). Looks nobody up."""
+
+from typing import Final
+
+import msgspec
+
+from fairshare.config.problems import Problems
+from fairshare.config.site import Site
+
+MAPPING: Final = "hadoop.security.group.mapping"
+CACHE_SECONDS: Final = "hadoop.security.groups.cache.secs"
+STATIC: Final = "hadoop.security.user.group.static.mapping.overrides"
+
+_FROM_SYSTEM: Final = frozenset(
+    {
+        "JniBasedUnixGroupsMapping",
+        "JniBasedUnixGroupsMappingWithFallback",
+        "JniBasedUnixGroupsNetgroupMapping",
+        "JniBasedUnixGroupsNetgroupMappingWithFallback",
+        "ShellBasedUnixGroupsMapping",
+        "ShellBasedUnixGroupsNetgroupMapping",
+    }
+)
+
+
+class GroupSettings(msgspec.Struct, frozen=True):
+    """`static` names the groups of some users, the primary one first; they are not looked up.
+
+    What was found of the others counts for `cache_ms`.
+    """
+
+    cache_ms: int = 300_000
+    static: dict[str, tuple[str, ...]] = {}
+
+
+def read_user_groups(site: Site, problems: Problems, *, chosen: bool) -> GroupSettings:
+    """Read them. `chosen`: fairshare.toml says where groups come from, and stands before Hadoop's
+    choice of a class."""
+    mapping = site.string(MAPPING, "", problems)
+    if mapping and mapping.rpartition(".")[2] not in _FROM_SYSTEM and not chosen:
+        problems.warning(
+            site.place(MAPPING),
+            "unsupported",
+            f"{MAPPING} selects {mapping}, which is not here: groups come from the operating"
+            " system. To take them from elsewhere, set groups_file or groups_command below [users]"
+            " in fairshare.toml",
+            "loads this class",
+        )
+    return GroupSettings(
+        cache_ms=site.integer(CACHE_SECONDS, 300, problems, minimum=0) * 1_000,
+        static=_static(site, problems),
+    )
+
+
+def _static(site: Site, problems: Problems) -> dict[str, tuple[str, ...]]:
+    """`user=group1,group2;other=;`."""
+    found: dict[str, tuple[str, ...]] = {}
+    for entry in site.string(STATIC, "dr.who=;", problems).split(";"):
+        if not entry.strip():
+            continue
+        user, _, groups = entry.partition("=")
+        if not user.strip() or "=" in groups:
+            message = f"{STATIC}: {entry.strip()!r} must be user=group1,group2"
+            problems.error(site.place(STATIC), "static-groups", message, "does not start")
+            continue
+        found[user.strip()] = tuple(part.strip() for part in groups.split(",") if part.strip())
+    return found

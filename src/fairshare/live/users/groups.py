@@ -1,0 +1,71 @@
+"""Owns the lookup of a user's groups: those that are fixed, those still remembered, the source.
+
+Placement rules and access lists go by groups; as in Hadoop the server looks them up, and what it
+found is part of the input, so that a recorded decision never depends on the machine again.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from fairshare.config.directory import Configuration
+from fairshare.live.users.command import CommandGroups
+from fairshare.live.users.file import FileGroups
+from fairshare.live.users.protocol import GroupSource
+from fairshare.live.users.system import SystemGroups
+
+MAX_REMEMBERED = 10_000
+"""Users whose groups are remembered; the ones looked up first are forgotten first."""
+
+
+class UserGroups:
+    """The groups of all users. `static` stands before the source; an answer counts `cache_ms`.
+
+    A failure is not remembered. May be asked from any thread.
+    """
+
+    def __init__(
+        self,
+        source: GroupSource,
+        *,
+        cache_ms: int = 0,
+        static: Mapping[str, tuple[str, ...]] | None = None,
+        now_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._source = source
+        self._cache_s = cache_ms / 1_000
+        self._static = dict(static or {})
+        self._now_s = now_s
+        self._remembered: dict[str, tuple[float, tuple[str, ...]]] = {}
+        self._changing = threading.Lock()
+
+    def of(self, user: str) -> tuple[str, ...]:
+        """A user's groups, the primary one first; raises GroupsUnavailable."""
+        fixed = self._static.get(user)
+        if fixed is not None:
+            return fixed
+        found_s, groups = self._remembered.get(user, (0.0, None))
+        if groups is not None and self._now_s() - found_s < self._cache_s:
+            return groups
+        groups = self._source.groups(user)
+        if self._cache_s:
+            with self._changing:
+                self._remembered.pop(user, None)
+                self._remembered[user] = (self._now_s(), groups)
+                while len(self._remembered) > MAX_REMEMBERED:
+                    del self._remembered[next(iter(self._remembered))]
+        return groups
+
+
+def user_groups(configuration: Configuration | None) -> UserGroups:
+    """The lookup that a configuration asks for; raises ConfigurationError if its file is bad."""
+    if configuration is None:
+        return UserGroups(SystemGroups())
+    users, groups = configuration.shell.users, configuration.groups
+    if users.groups_file is not None:  # a file knows by itself when it has changed
+        return UserGroups(FileGroups(Path(users.groups_file)), static=groups.static)
+    source: GroupSource = SystemGroups()
+    if users.groups_command is not None:
+        source = CommandGroups(users.groups_command)
+    return UserGroups(source, cache_ms=groups.cache_ms, static=groups.static)

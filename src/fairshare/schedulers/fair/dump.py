@@ -1,0 +1,97 @@
+"""Owns the textual dump of the queues, as Hadoop writes it into its debug log (spec/fair.md 17.6).
+
+A function of the state alone. Who writes it where, and how often, is the shell's.
+"""
+
+import math
+from typing import TYPE_CHECKING
+
+from fairshare.model.resources import Resource, ResourceTypes, subtract
+from fairshare.schedulers.fair.limits import master_limit
+from fairshare.schedulers.fair.queues import FairQueue
+from fairshare.schedulers.fair.sharing import settle_steady_shares
+from fairshare.schedulers.rounding import single
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.fair.state import FairState
+
+_MOST_VCORES = 2**31 - 1
+
+
+def dump_queues(state: "FairState") -> str:
+    """All queues, root first, each in braces, parents before their children.
+
+    For example `{Name: root, Weight: 1.0, Policy: fair, FairShare: <memory:4096, vCores:4>, ...},
+    {Name: root.a, ...}`. The shares are those of the last update.
+    """
+    settle_steady_shares(state)
+    return ", ".join(_dump(state, state.root))
+
+
+def _dump(state: "FairState", queue: FairQueue) -> list[str]:
+    types = state.types
+    fields = {
+        "Name": queue.name,
+        "Weight": float_text(queue.weight),
+        "Policy": queue.policy.title,
+        "FairShare": resource_text(queue.fair_share, types),
+        "SteadyFairShare": resource_text(queue.steady_fair_share, types),
+        "MaxShare": resource_text(queue.max_share, types),
+        "MinShare": resource_text(queue.min_share, types),
+        "ResourceUsage": resource_text(queue.used, types),
+        "Demand": resource_text(queue.demand, types),
+    }
+    if queue.leaf:
+        fields |= _leaf_fields(state, queue)
+    else:
+        fields["MaxAMShare"] = float_text(queue.max_master_share)
+        fields["Runnable"] = str(queue.running)
+    dumped = ["{" + ", ".join(f"{name}: {value}" for name, value in fields.items()) + "}"]
+    for child in queue.children.values():
+        dumped += _dump(state, child)
+    return dumped
+
+
+def _leaf_fields(state: "FairState", leaf: FairQueue) -> dict[str, str]:
+    """Pending are those that may run and have had no container yet, and those that wait."""
+    limit = master_limit(leaf, subtract(state.total, state.used))
+    fresh = sum(a.runnable and not a.most_containers for a in leaf.applications.values())
+    return {
+        "Runnable": str(leaf.running),
+        "NumPendingApps": str(fresh + len(leaf.waiting)),
+        "NonRunnable": str(len(leaf.waiting)),
+        "MaxAMShare": float_text(leaf.max_master_share),
+        "MaxAMResource": resource_text(
+            state.types.unbounded if limit is None else limit, state.types
+        ),
+        "AMResourceUsage": resource_text(leaf.master_used, state.types),
+        "LastTimeAtMinShare": str(leaf.last_at_min_share_ms),
+    }
+
+
+def resource_text(resource: Resource, types: ResourceTypes) -> str:
+    """`<memory:4096, vCores:4>`; further types follow unless they are 0, with their unit.
+
+    >>> resource_text((1024, 2, 3), ResourceTypes(("memory-mb", "vcores", "gpu"), ("Mi", "", "")))
+    '<memory:1024, vCores:2, gpu: 3>'
+    """
+    text = f"memory:{resource[0]}, vCores:{min(resource[1], _MOST_VCORES)}"
+    for name, unit, amount in zip(types.names[2:], types.units[2:], resource[2:], strict=True):
+        if amount:
+            text += f", {name}: {amount}{unit}"
+    return f"<{text}>"
+
+
+def float_text(value: float) -> str:
+    """A number of 32 bits with as few digits as tell it from its neighbours, in Java's spelling.
+
+    >>> float_text(1.0), float_text(single(0.1)), float_text(1e7), float_text(single(0.00025))
+    ('1.0', '0.1', '1.0E7', '2.5E-4')
+    """
+    if value == 0 or not math.isfinite(value):
+        return "0.0" if value == 0 else str(value)
+    digits = next(n for n in range(1, 18) if single(float(f"{value:.{n - 1}e}")) == value)
+    mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
+    if 1e-3 <= abs(value) < 1e7:
+        return f"{value:.{max(digits - 1 - int(exponent), 1)}f}"
+    return f"{mantissa if '.' in mantissa else mantissa + '.0'}E{int(exponent)}"

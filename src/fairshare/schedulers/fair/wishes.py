@@ -1,0 +1,97 @@
+"""Owns what a starved application asks preemption for: so many containers of one size at one place.
+
+Starvation is an amount; it is spread over the application's requests until nothing of it is left
+(spec/fair.md 14.4). Knows no victim and no node's room.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from fairshare.model.asks import Ask, AskKey
+from fairshare.model.resources import Resource, scale
+from fairshare.model.work import ANYWHERE
+from fairshare.schedulers.calculators import take_from
+from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.schedulers.hash_order import in_hash_order, request_code, table_size, text_code
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.fair.state import FairState
+
+
+class Wish(NamedTuple):
+    """So many containers of one size at one place."""
+
+    location: str
+    resource: Resource
+    times: int
+    relax: bool
+
+
+def wishes(state: "FairState", application: FairApplication) -> Iterator[Wish]:
+    """The requests that an application's starvation amounts to; counted by memory alone.
+
+    Example: who lacks 5120 MB and has asked for 3 containers of 2048 MB anywhere wishes for 2 of
+    them. The requests are gone through in the order of Hadoop's hash maps.
+    """
+    pending = application.starvation
+    visited: dict[tuple[int, Resource], Visits] = {}
+    for key in _keys(application):
+        for location, ask in _requests(key):
+            if not any(pending):
+                return
+            visits = visited.setdefault((key.order[0], ask.resource), Visits(state))
+            if not visits.visit(location):
+                continue
+            fitting = pending[0] // ask.resource[0] if ask.resource[0] else 0
+            if fitting == 0:
+                continue
+            times = min(fitting, ask.count)
+            pending = take_from(pending, scale(ask.resource, times))
+            yield Wish(location, ask.resource, times, ask.relax or times < ask.count)
+
+
+def _keys(application: FairApplication) -> list[AskKey]:
+    keys = [key for key in application.asks.keys.values() if key.places or key.anywhere]
+    size = table_size(len(keys), concurrent=True)
+    return in_hash_order(keys, lambda key: request_code(*key.order), size)
+
+
+def _requests(key: AskKey) -> list[tuple[str, Ask]]:
+    requests = list(key.places.items())
+    if key.anywhere is not None:
+        requests.append((ANYWHERE, key.anywhere))
+    size = table_size(len(requests), concurrent=True)
+    return in_hash_order(requests, lambda request: text_code(request[0]), size)
+
+
+class Visits:
+    """Of the requests of one priority and size only one level of locality counts.
+
+    A node's counts unless anywhere or its rack was visited, a rack's unless anywhere or a node of
+    it was, the one for anywhere unless any node or rack was.
+    """
+
+    def __init__(self, state: "FairState") -> None:
+        self._state = state
+        self._anywhere = False
+        self._racks: set[str] = set()
+        self._racks_of_nodes: set[str] = set()
+
+    def visit(self, location: str) -> bool:
+        """Visit a place; whether its request counts. A place that there is not counts never."""
+        if location == ANYWHERE:
+            if not self._racks and not self._racks_of_nodes:
+                self._anywhere = True
+            return self._anywhere
+        node = self._state.nodes.get(location)
+        if node is None and location not in self._state.racks:
+            return False
+        visited, others = self._racks, self._racks_of_nodes
+        rack = location
+        if node is not None:
+            visited, others = others, visited
+            rack = node.rack
+        if self._anywhere or rack in others:
+            return False
+        visited.add(rack)
+        return True

@@ -1,0 +1,166 @@
+"""A real server follows the files that somebody edits; nothing is restarted."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+PATIENCE_S = 60.0
+
+SITE = """<configuration>
+<property><name>yarn.resourcemanager.scheduler.class</name>
+<value>org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler</value></property>
+<property><name>yarn.scheduler.minimum-allocation-mb</name><value>64</value></property>
+<property><name>yarn.resource-types.memory-mb.increment-allocation</name><value>64</value></property>
+<property><name>yarn.scheduler.maximum-allocation-mb</name><value>{maximum}</value></property>
+</configuration>
+"""
+LIMITED = """<allocations>
+<queue name="a"><maxRunningApps>1</maxRunningApps></queue>
+</allocations>
+"""
+OPEN = """<allocations>
+<defaultQueueSchedulingPolicy>drf</defaultQueueSchedulingPolicy>
+<queue name="a"><weight>3</weight></queue>
+<queue name="b"/>
+</allocations>
+"""
+BROKEN = "<allocations>\n<queue name='a'>\n</allocations>\n"
+SMALL = {"memory-mb": 64, "vcores": 1}
+
+
+class Server:
+    """A process of `fairshare serve`, and the directory that it watches."""
+
+    def __init__(self, path: Path, toml: str) -> None:
+        self.conf, self.state = path / "conf", path / "state"
+        self.conf.mkdir()
+        (self.conf / "yarn-site.xml").write_text(SITE.format(maximum=512))
+        (self.conf / "fairshare.toml").write_text(f"[server]\nport = 0\n{toml}")
+        self.file = self.conf / "fair-scheduler.xml"
+        self.file.write_text(LIMITED)
+        self.process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "fairshare", "serve", "--conf", str(self.conf)),
+                *("--state", str(self.state), "--memory-mb", "1024", "--vcores", "4"),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line.startswith("listening on "):
+            _, stderr = self.process.communicate(timeout=PATIENCE_S)
+            raise AssertionError(f"the server did not start: {line}{stderr}")
+        url = line.removeprefix("listening on ").strip()
+        self.http = httpx.Client(base_url=url + "/api/v1", timeout=60, trust_env=False)
+
+    def submit(self, **body: object) -> httpx.Response:
+        return self.http.post("/applications", json=body)
+
+    def run(self, *, memory_mb: int = 64) -> httpx.Response:
+        """One task in queue a that sleeps until it is killed."""
+        size = {"memory-mb": memory_mb, "vcores": 1}
+        return self.submit(queue="a", tasks=[{"command": "sleep 600", "resources": size}])
+
+    def state_of(self, name: str) -> str:
+        return str(self.http.get(f"/applications/{name}").json()["state"])
+
+    def queues(self) -> dict[str, dict]:
+        return {queue["name"]: queue for queue in self.http.get("/queues").json()["queues"]}
+
+    def configuration(self) -> dict:
+        found: dict = self.http.get("/configuration").json()
+        return found
+
+    def verb(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "fairshare", *words, "--url", str(self.http.base_url)[:-8]],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            env={"COLUMNS": "400", "PATH": "/usr/bin:/bin"},
+        )
+
+    def until(self, condition):
+        deadline_s = time.monotonic() + PATIENCE_S
+        while not (found := condition()):
+            assert time.monotonic() < deadline_s, "it never came true"
+            time.sleep(0.02)
+        return found
+
+    def end(self) -> str:
+        """Stop it in order; what it wrote to stderr."""
+        self.http.close()
+        self.process.terminate()
+        _, stderr = self.process.communicate(timeout=PATIENCE_S)
+        return stderr
+
+
+@pytest.fixture
+def start(tmp_path: Path):
+    servers: list[Server] = []
+
+    def started(toml: str) -> Server:
+        servers.append(Server(tmp_path, toml))
+        return servers[-1]
+
+    yield started
+    for server in servers:
+        if server.process.poll() is None:
+            server.end()
+
+
+def test_weights_limits_and_policies_change_without_a_restart(start):
+    server = start("[configuration]\ncheck_interval_ms = 50\nsettle_ms = 100\n")
+    names = [server.run().json()["id"] for _ in range(2)]
+    server.until(lambda: server.state_of(names[0]) == "RUNNING")
+    assert server.state_of(names[1]) == "PENDING"
+
+    server.file.write_text(OPEN)
+    server.until(lambda: "root.b" in server.queues())
+    assert (server.queues()["root.a"]["weight"], server.queues()["root.a"]["policy"]) == (3, "drf")
+    server.until(lambda: server.state_of(names[1]) == "RUNNING")
+    assert server.state_of(names[0]) == "RUNNING"
+    assert "Configuration" not in server.verb("status").stdout
+
+    server.file.write_text(BROKEN)
+    error = server.until(lambda: server.configuration()["error"])
+    assert f"{server.file}:3:" in error["message"]
+    assert server.queues()["root.a"]["weight"] == 3
+    told = server.verb("status").stdout
+    assert "not in force" in told
+    assert f"{server.file}:3:" in told
+
+    server.file.write_text(LIMITED)
+    server.until(lambda: server.configuration()["error"] is None)
+    assert server.queues()["root.a"]["max_running_applications"] == 1
+    stderr = server.end()
+    assert stderr.count(f"{server.file}:3:") == 1
+
+
+def test_refresh_queues_takes_files_over_at_once(start):
+    server = start("")  # looked at every ten seconds, as Hadoop does
+    refused = server.run(memory_mb=1000)
+    assert refused.status_code == 409
+    server.file.write_text(OPEN)
+    (server.conf / "yarn-site.xml").write_text(SITE.format(maximum=1024))
+    assert "has changed, and is not in force yet" in server.verb("status").stdout
+
+    done = server.verb("admin", "refresh-queues", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["needs_restart"] == []
+    assert "root.b" in server.queues()
+    assert server.run(memory_mb=1000).status_code == 201
+
+    server.file.write_text(BROKEN)
+    failed = server.verb("admin", "refresh-queues")
+    assert failed.returncode == 1
+    assert f"{server.file}:3:" in failed.stderr
+    assert "root.b" in server.queues()

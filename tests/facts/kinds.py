@@ -1,0 +1,31 @@
+"""The table of kinds: which function answers the facts of a kind. A new kind is one line here."""
+
+from . import decisions, dumps, files, sharing
+from .fact import Evaluator, Fact
+
+KINDS: dict[str, Evaluator] = {
+    "allocation_file": files.allocation_file,
+    "compare": sharing.compare,
+    "compute_shares": sharing.compute_shares,
+    "container_limit": decisions.container_limit,
+    "headroom": sharing.headroom_told,
+    "locality_level": decisions.locality_level,
+    "lowest_common_ancestor": decisions.lowest_common_ancestor,
+    "normalise": files.normalise,
+    "parse_resource": files.parse_resource,
+    "policy_pair": sharing.policy_pair,
+    "start": files.start,
+    "state_dump": dumps.state_dump,
+    "visited_requests": decisions.visited_requests,
+}
+
+# Two schedulers have facts of one kind; a field tells them apart.
+TOLD_BY = {"locality_level": "script"}
+
+
+def evaluator_of(kind: str, fact: Fact) -> Evaluator | None:
+    """The function for a fact; None: no scheduler here answers that kind."""
+    field = TOLD_BY.get(kind)
+    if field is not None and field not in fact:
+        return None
+    return KINDS.get(kind)

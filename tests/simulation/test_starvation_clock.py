@@ -1,0 +1,142 @@
+"""Who is starved gets his share when his time is up: simulated, and on a server's own clock."""
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from fairshare.engines.local.directories import ContainerDirectory
+from fairshare.engines.protocol import LaunchOrder, NodeOffer
+from fairshare.journal.memory import MemoryJournal
+from fairshare.live.server import LiveServer
+from fairshare.live.settings import LiveSettings
+from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.events import ContainerCompleted, ContainerMarked, Record
+from fairshare.model.inputs import ContainerExited, ContainerStarted, NodeJoined, SubmitApplication
+from fairshare.model.resources import ResourceTypes
+from fairshare.model.work import TaskGroup
+from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
+from fairshare.schedulers.registry import SCHEDULERS
+from fairshare.simulate.simulator import Simulator
+from fairshare.simulate.workload import Arrival, GroupPlan, Workload
+
+HOUR_MS = 3_600_000
+SHARE = (2048, 2)
+
+
+def settings(timeout_ms: int, interval_ms: int, wait_ms: int) -> FairSettings:
+    queues = (
+        QueueSettings("root.a"),
+        QueueSettings("root.b", fair_share_timeout_ms=timeout_ms, fair_share_threshold=1.0),
+        QueueSettings("root.c", min_share=SHARE, min_share_timeout_ms=timeout_ms),
+    )
+    return FairSettings(
+        preemption=True,
+        wait_before_kill_ms=wait_ms,
+        update_interval_ms=interval_ms,
+        allocations=AllocationSettings(queues={one.name: one for one in queues}, from_file=True),
+    )
+
+
+def submission(queue: str, count: int) -> SubmitApplication:
+    return SubmitApplication("ann", queue, tasks=(TaskGroup("t", count, (1024, 1)),))
+
+
+def first_ms(records: list[Record], kind: type) -> int | None:
+    return next((r.now_ms for r in records for e in r.events if isinstance(e, kind)), None)
+
+
+@pytest.mark.parametrize("queue", ["root.b", "root.c"])
+def test_in_a_simulation_a_starved_queue_waits_for_its_timeout_and_not_longer(queue):
+    plans = {"t": GroupPlan(3 * HOUR_MS, 0)}
+    workload = Workload(
+        (NodeJoined("n1", (4096, 4)),),
+        (
+            Arrival(0, submission("root.a", 4), plans),
+            Arrival(HOUR_MS, submission(queue, 2), plans),
+        ),
+    )
+    journal = MemoryJournal()
+    simulator = Simulator(
+        ResourceManager(SCHEDULERS["fair"](ResourceTypes())),
+        msgspec.json.encode(settings(10_000, 500, 2_000)),
+        workload,
+        journal,
+    )
+    simulator.run(HOUR_MS + 60_000)
+    records = list(journal.records())
+    marked_ms, killed_ms = first_ms(records, ContainerMarked), first_ms(records, ContainerCompleted)
+    assert HOUR_MS + 10_000 <= marked_ms <= HOUR_MS + 10_500
+    assert marked_ms + 2_000 <= killed_ms <= marked_ms + 2_500
+    assert simulator.manager.state.applications[2].used == SHARE
+
+
+class RecordingEngine:
+    """Starts nothing; what it is told to stop has stopped."""
+
+    def nodes(self):
+        return (NodeOffer("n1", "/default-rack", {"memory-mb": 4096, "vcores": 4}, {}),)
+
+    def start(self, report):
+        self.report = report
+
+    def launch(self, order: LaunchOrder):
+        self.report(ContainerStarted(order.container))
+
+    def stop(self, container):
+        self.report(ContainerExited(container, 143))
+
+    def running(self):
+        return frozenset()
+
+    def files(self, application_name, container_name):
+        return ContainerDirectory(Path("/nonexistent"))
+
+    def prune(self, application_name):
+        pass
+
+    def close(self, *, stop_containers):
+        pass
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize("queue", ["root.b", "root.c"])
+async def test_on_a_server_a_starved_queue_waits_for_its_timeout_and_not_longer(queue, tmp_path):
+    fair = settings(400, 50, 100)
+    live = LiveSettings(
+        scheduler="fair",
+        types=fair.types,
+        scheduler_settings=msgspec.json.encode(fair),
+        heartbeat_interval_ms=1_000,
+        host="127.0.0.1",
+        port=0,
+        state_directory=tmp_path / "state",
+        nodes=1,
+        memory_mb=None,
+        vcores=None,
+        stop_containers=False,
+        warnings=(),
+    )
+    server = LiveServer(live, lambda settings, path: RecordingEngine())
+    await server.start("http://127.0.0.1:1")
+    state = server.service.state
+    await server.service.ask(submission("root.a", 4))
+    await until(server, lambda: len(state.running) == 4)
+    await asyncio.sleep(0.6)  # longer than the timeout: all that time nobody is starved
+    await server.service.ask(submission(queue, 2))
+    asked_ms = state.applications[2].submitted_ms
+    await until(server, lambda: state.applications[2].used == SHARE)
+    records = list(server._journal.records())
+    await server.close()
+    marked_ms, killed_ms = first_ms(records, ContainerMarked), first_ms(records, ContainerCompleted)
+    assert asked_ms + 400 <= marked_ms < asked_ms + 5_000  # how busy the machine is, nobody knows
+    assert marked_ms + 100 <= killed_ms < marked_ms + 5_000
+
+
+async def until(server: LiveServer, condition) -> None:
+    version = -1
+    async with asyncio.timeout(20):
+        while not condition():
+            version = await server.service.changed(version, 5.0)

@@ -1,0 +1,83 @@
+"""The paths of the configuration."""
+
+from pathlib import Path
+
+import httpx
+import pytest
+
+from fairshare.live.server import LiveServer
+from fairshare.live.settings import Overrides, read_settings
+from fairshare.web.app import build_app
+
+pytestmark = pytest.mark.anyio
+
+SITE = """<configuration><property>
+<name>yarn.resourcemanager.scheduler.class</name>
+<value>org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler</value>
+</property>{more}</configuration>"""
+SLOW = "[configuration]\ncheck_interval_ms = 3600000\nsettle_ms = 7000\n"
+
+
+@pytest.fixture
+def conf(tmp_path: Path) -> Path:
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    (conf / "yarn-site.xml").write_text(SITE.format(more=""))
+    (conf / "fair-scheduler.xml").write_text('<allocations><queue name="a"/></allocations>')
+    (conf / "fairshare.toml").write_text(SLOW)
+    return conf
+
+
+@pytest.fixture
+async def http(conf: Path, tmp_path: Path, engine, anyio_backend: str):
+    settings = read_settings(conf, Overrides(port=0, state_directory=tmp_path / "state"))
+    server = LiveServer(settings, lambda settings, path: engine)
+    await server.start("http://127.0.0.1:1")
+    transport = httpx.ASGITransport(build_app(server), raise_app_exceptions=False)
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://127.0.0.1:1/api/v1"
+    ) as client:
+        yield client
+    await server.close()
+
+
+async def test_the_configuration_in_force_is_shown(http, conf):
+    shown = (await http.get("/configuration")).json()
+    assert shown["file"] == str(conf / "fair-scheduler.xml")
+    assert (shown["changed"], shown["error"], shown["problems"]) == (False, None, [])
+    assert (shown["check_interval_ms"], shown["settle_ms"]) == (3_600_000, 7_000)
+    assert shown["loaded_ms"] > 1_700_000_000_000
+    assert shown["version"] == 1
+
+
+async def test_a_refresh_loads_and_says_what_it_could_not_change(http, conf):
+    (conf / "fair-scheduler.xml").write_text('<allocations><queue name="b"/></allocations>')
+    more = "<property><name>yarn.acl.enable</name><value>true</value></property>"
+    (conf / "yarn-site.xml").write_text(SITE.format(more=more))
+    answer = await http.post("/admin/refresh-queues")
+    assert answer.status_code == 200
+    assert answer.json()["needs_restart"] == ["yarn.acl.enable"]
+    queues = (await http.get("/queues")).json()["queues"]
+    assert "root.b" in [queue["name"] for queue in queues]
+
+
+async def test_a_broken_file_answers_400_with_every_problem(http, conf):
+    (conf / "fair-scheduler.xml").write_text(
+        "<allocations><queue name='b'><weight>x</weight>\n<minResources>y</minResources></queue>"
+        "</allocations>"
+    )
+    answer = await http.post("/admin/refresh-queues")
+    body = answer.json()
+    assert (answer.status_code, body["code"]) == (400, "bad-configuration")
+    assert [problem["line"] for problem in body["problems"]] == [1, 2]
+    assert all(problem["message"] in body["message"] for problem in body["problems"])
+    names = [queue["name"] for queue in (await http.get("/queues")).json()["queues"]]
+    assert "root.b" not in names
+    shown = (await http.get("/configuration")).json()
+    assert len(shown["error"]["problems"]) == 2
+    assert shown["changed"]
+
+
+async def test_a_server_without_a_directory_refuses_a_refresh(page):
+    answer = await page.post("/admin/refresh-queues")
+    assert (answer.status_code, answer.json()["code"]) == (409, "no-configuration")
