@@ -18,12 +18,11 @@ Values = dict[tuple[str, ...], Any]
 
 
 class Recording(NamedTuple):
-    """A scenario, and the oracle's record of it. `amounts`: to be compared so."""
+    """A scenario, and the oracle's record of it."""
 
     name: str
     document: Document
     record: dict[str, Any]
-    amounts: bool
 
 
 def write(path: Path, recordings: Iterable[Recording]) -> None:

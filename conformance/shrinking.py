@@ -60,7 +60,8 @@ def _round(tree: Document, edits: Sequence[Edit] | None, judge: Judge) -> Docume
     together: list[Edit] = [{}]
     for edit in good:
         together.append({**together[-1], **edit})
-    return _edited(tree, _good(tree, together[1:], judge)[-1])
+    smaller: Document = _edited(tree, _good(tree, together[1:], judge)[-1])
+    return smaller
 
 
 def _good(tree: Document, edits: Sequence[Edit], judge: Judge) -> list[Edit]:

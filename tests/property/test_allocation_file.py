@@ -125,12 +125,16 @@ def test_settings_that_were_written_are_read_again(settings: AllocationSettings)
     assert write_allocation_file(again, TYPES) == text
 
 
+def test_no_setting_of_a_queue_is_left_out() -> None:
+    assert {"name", "parent", "reservable", *LEAF} == set(QueueSettings.__struct_fields__)
+
+
 @given(st.floats(0, 2.0**100, width=32))
 def test_a_number_is_written_with_as_few_digits_as_it_needs(value: float) -> None:
     from fairshare.config.writing import number
 
     assert literals.single(number(value)) == value
-    assert len(number(value).replace(".", "").partition("e")[0]) <= 9
+    assert len(number(value).replace(".", "").partition("e")[0].lstrip("0")) <= 9
 
 
 @pytest.mark.skipif(not PUBLISHED, reason="the published files in ../shared are not here")

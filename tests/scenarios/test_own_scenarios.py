@@ -7,7 +7,7 @@ import pytest
 from fairshare.scenarios.report import check_file, problem_line
 
 OWN = Path(__file__).parent / "own"
-FILES = sorted(OWN.glob("*.yaml"))
+FILES = sorted(OWN.rglob("*.yaml"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

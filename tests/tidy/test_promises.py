@@ -18,11 +18,7 @@ DOCUMENT = ROOT / "docs" / "promises.md"
 DIFFERENCES = ROOT / "docs" / "hadoop-differences.md"
 SHARED = ROOT.parent / "shared" / "promises.yaml"
 
-WAITING = (
-    "waits for the pages",
-    "waits for policies of one's own",
-    "waits for kill and move by those who may",
-)
+WAITING = ("waits for the pages",)
 """What a promise without a proof may wait for."""
 
 Row = tuple[str, str, str, str]

@@ -196,7 +196,7 @@ def _simulate(
     manager = ResourceManager(SCHEDULERS[configuration.scheduler](configuration.types))
     simulator = Simulator(
         manager,
-        msgspec.json.encode(configuration.fair or configuration.fifo),
+        msgspec.json.encode(configuration.settings),
         workload,
         journal,
         nodes=nodes,
@@ -224,7 +224,8 @@ def _nodes(
         if not (engine.memory_mb and engine.vcores):
             raise click.UsageError("the workload names no nodes: say how many with --nodes")
         count, memory_mb, vcores = engine.nodes, engine.memory_mb, engine.vcores
-    amounts = {MEMORY: memory_mb or 8192, VCORES: vcores or 8}
+    further = configuration.shell.engine.resources
+    amounts = {**further, MEMORY: memory_mb or 8192, VCORES: vcores or 8}
     total = configuration.types.vector(amounts)
     return tuple(NodeJoined(f"node-{number + 1}", total) for number in range(count))
 

@@ -12,6 +12,8 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from fairshare.config import shell
+from fairshare.config.capacity import CAPACITY_FILE, collect_capacity
+from fairshare.config.capacity_file import file_reader, include_reader, read_capacity_site
 from fairshare.config.fair import ALLOCATION_FILE, DEFAULT_ALLOCATION_FILE, collect_fair
 from fairshare.config.fifo import collect_fifo
 from fairshare.config.manager import read_manager
@@ -23,11 +25,11 @@ from fairshare.config.site import Site
 from fairshare.config.site_files import read_site
 from fairshare.config.user_groups import GroupSettings, read_user_groups
 from fairshare.model.resources import ResourceTypes
+from fairshare.schedulers.capacity.settings import CapacitySettings
 from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.schedulers.fifo.settings import FifoSettings
 
 SITE_FILES: Final = ("core-site.xml", "yarn-site.xml", "mapred-site.xml", "resource-types.xml")
-CAPACITY_FILE: Final = "capacity-scheduler.xml"
 WEB_ADDRESS: Final = "yarn.resourcemanager.webapp.address"
 
 _REMOTE: Final = frozenset({"hdfs", "s3a", "viewfs"})
@@ -47,6 +49,7 @@ class Configuration(msgspec.Struct, frozen=True):
     shell: ShellSettings
     fair: FairSettings | None = None
     fifo: FifoSettings | None = None
+    capacity: CapacitySettings | None = None
     allocation_path: Path | None = None
     heartbeat_interval_ms: int = 1_000
     master_max_attempts: int = 2
@@ -56,16 +59,24 @@ class Configuration(msgspec.Struct, frozen=True):
     groups: GroupSettings = GroupSettings()
     acl_enabled: bool = False
 
+    @property
+    def settings(self) -> FairSettings | FifoSettings | CapacitySettings:
+        """Those of `scheduler`."""
+        found = self.fair or self.fifo or self.capacity
+        assert found is not None, f"no settings for {self.scheduler}"
+        return found
+
 
 def read_directory(
     path: str | Path,
     policies: Collection[str] | None = None,
-    scheduler: Literal["fair", "fifo"] | None = None,
+    scheduler: Literal["fair", "fifo", "capacity"] | None = None,
 ) -> Configuration:
     """Read a configuration directory; raises ConfigurationError with all problems of all files.
 
     Properties come from core-site.xml, yarn-site.xml, mapred-site.xml and resource-types.xml, as
-    far as they exist, a later one before an earlier one. `policies` are the names of scheduling
+    far as they exist, a later one before an earlier one; for the Capacity Scheduler then from
+    capacity-scheduler.xml. `policies` are the names of scheduling
     policies that the allocation file may use, in lower case; None: all that there are. `scheduler`
     is chosen whatever the properties say; None: they choose.
     """
@@ -80,7 +91,7 @@ def collect_directory(
     directory: Path,
     problems: Problems,
     policies: Collection[str] | None = None,
-    scheduler: Literal["fair", "fifo"] | None = None,
+    scheduler: Literal["fair", "fifo", "capacity"] | None = None,
 ) -> Configuration | None:
     """As `read_directory`, but errors are only added to the problems; None: no scheduler is chosen.
 
@@ -94,10 +105,7 @@ def collect_directory(
         document = _read(directory / name, problems)
         if document is not None:
             documents.append((str(directory / name), document))
-    site = read_site(documents, problems, os.environ)
-    toml = directory / shell.FILE
-    toml_document = _read(toml, problems)
-    shell_settings = shell.read_shell(toml_document, str(toml), problems, _web_port(site, problems))
+    site = read_site(documents, problems, os.environ, include_reader(directory))
     chosen = scheduler or choose_scheduler(
         site,
         str(directory),
@@ -105,6 +113,11 @@ def collect_directory(
         (directory / CAPACITY_FILE).is_file(),
         problems,
     )
+    if chosen == "capacity":
+        site = read_capacity_site(directory, documents, problems, os.environ)
+    toml = directory / shell.FILE
+    toml_document = _read(toml, problems)
+    shell_settings = shell.read_shell(toml_document, str(toml), problems, _web_port(site, problems))
     manager = read_manager(site, problems)
     shell.check_resources(shell_settings, manager.types, toml_document, str(toml), problems)
     node_manager = read_node_manager(site, problems)
@@ -112,13 +125,16 @@ def collect_directory(
     groups = read_user_groups(
         site, problems, chosen=bool(users.groups_file or users.groups_command)
     )
-    fair, fifo, allocation_path = None, None, None
+    fair, fifo, capacity, allocation_path = None, None, None, None
     if chosen == "fair":
         allocation_path, document = _allocation_file(directory, site, problems)
         name = str(allocation_path or directory / DEFAULT_ALLOCATION_FILE)
         fair = collect_fair(site, document, name, problems, policies)
     elif chosen == "fifo":
         fifo = collect_fifo(site, problems)
+    elif chosen == "capacity":
+        name = str(directory / CAPACITY_FILE)
+        capacity = collect_capacity(site, problems, name, file_reader(directory))
     if chosen is None:
         return None
     return Configuration(
@@ -128,6 +144,7 @@ def collect_directory(
         shell=_absolute_paths(shell_settings, directory),
         fair=fair,
         fifo=fifo,
+        capacity=capacity,
         allocation_path=allocation_path,
         heartbeat_interval_ms=manager.heartbeat_interval_ms,
         master_max_attempts=manager.master_max_attempts,

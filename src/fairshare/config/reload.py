@@ -1,7 +1,8 @@
 """Owns what of a configuration may change while a server runs, and what needs a restart.
 
 The allocation file may, at any time; on a refresh also the maximum allocations of yarn-site.xml
-(spec/fair.md 4.4, 5.6). Knows neither when this is done nor what becomes of the result.
+(spec/fair.md 4.4, 5.6), and capacity-scheduler.xml (spec/capacity.md 25). Knows neither when this
+is done nor what becomes of the result.
 """
 
 from collections.abc import Collection, Iterator
@@ -11,6 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from fairshare.config.allocation_file import read_allocation_file
+from fairshare.config.capacity_reload import is_refreshed, refreshed_capacity
 from fairshare.config.directory import Configuration, read_directory
 from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.resource_types import RESOURCE_TYPES, limit_key
@@ -19,11 +21,12 @@ from fairshare.config.shell import ShellSettings
 from fairshare.config.site import Site
 from fairshare.errors import ConfigurationError
 from fairshare.model.resources import MEMORY, VCORES
+from fairshare.schedulers.capacity.settings import CapacitySettings
 from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.schedulers.fifo.settings import FifoSettings
 
-SchedulerSettings = FairSettings | FifoSettings
-_Settings = TypeVar("_Settings", FairSettings, FifoSettings)
+SchedulerSettings = FairSettings | FifoSettings | CapacitySettings
+_Settings = TypeVar("_Settings", FairSettings, FifoSettings, CapacitySettings)
 
 
 class Refreshed(msgspec.Struct, frozen=True):
@@ -64,9 +67,8 @@ def refresh(
 
     `started` is what the server was started with. Raises ConfigurationError with all problems.
     """
-    assert started.scheduler in ("fair", "fifo"), started.scheduler
-    scheduler = "fair" if isinstance(in_force, FairSettings) else "fifo"
-    now = read_directory(started.directory, policies, scheduler)  # type: ignore[arg-type]
+    assert started.scheduler != "pools", started.scheduler
+    now = read_directory(started.directory, policies, started.scheduler)
     problems = Problems()
     if now.types != started.types:
         problems.error(
@@ -82,6 +84,10 @@ def refresh(
         assert now.fair is not None
         settings = _with_maximum(in_force, now.fair, now.site, problems)
         settings = _with_allocations(settings, started, now, policies)
+    elif isinstance(in_force, CapacitySettings):
+        assert now.capacity is not None
+        new = refreshed_capacity(in_force, now.capacity)
+        settings = _with_maximum(new, now.capacity, now.site, problems)
     else:
         assert now.fifo is not None
         settings = _with_maximum(in_force, now.fifo, now.site, problems)
@@ -139,8 +145,9 @@ def _needs_restart(started: Configuration, now: Configuration) -> Iterator[str]:
     }
     before = {found.name: found.value for found in started.site}
     after = {found.name: found.value for found in now.site}
+    capacity = started.capacity is not None
     for name in sorted((_honoured(started.site) | _honoured(now.site)) - refreshed):
-        if before.get(name) != after.get(name):
+        if before.get(name) != after.get(name) and not (capacity and is_refreshed(name)):
             yield name
     yield from _changed_keys(started.shell, now.shell)
 

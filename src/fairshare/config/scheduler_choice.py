@@ -4,6 +4,7 @@ from typing import Final, Literal
 
 from fairshare.config.problems import Place, Problems
 from fairshare.config.site import Site
+from fairshare.schedulers.registry import SCHEDULERS
 
 SchedulerName = Literal["fair", "fifo", "capacity", "pools"]
 
@@ -24,10 +25,11 @@ _CLASSES: Final[dict[str, dict[str, SchedulerName]]] = {
     },
 }
 
-_UNSUPPORTED: Final = {
+_MISSING: Final = {
     "capacity": "the Capacity Scheduler is not supported yet",
     "pools": "the original pool scheduler of MapReduce is not supported yet",
 }
+_UNSUPPORTED: Final = {name: why for name, why in _MISSING.items() if name not in SCHEDULERS}
 
 
 def choose_scheduler(
@@ -54,6 +56,8 @@ def choose_scheduler(
             "starts the Capacity Scheduler",
         )
         return "fair"
+    if "capacity" not in _UNSUPPORTED:
+        return "capacity"
     problems.error(
         Place(directory),
         "scheduler",

@@ -3,21 +3,31 @@
 Knows no property by name.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
 
 from fairshare.config.problems import Problems
 from fairshare.config.site import Property, Site
 from fairshare.config.xml import Element, parse
 
+IncludeReader = Callable[[str, str], tuple[str, bytes]]
+"""Of a file and the reference in it: the name and the bytes of the file that it includes. Raises
+OSError, or ValueError with what is wrong with the reference."""
+
 _IGNORED = frozenset({"description", "source", "tag"})
+_DEEPEST: Final = 16
 
 
 def read_site(
     documents: Iterable[tuple[str, str | bytes]],
     problems: Problems,
     environment: Mapping[str, str] | None = None,
+    include: IncludeReader | None = None,
 ) -> Site:
-    """Merge `<configuration>` files, each a (name, text); a later one wins, unless `final`."""
+    """Merge `<configuration>` files, each a (name, text); a later one wins, unless `final`.
+
+    Without `include` a file that includes another one is refused.
+    """
     properties: dict[str, Property] = {}
     for file, document in documents:
         root = parse(document, file, problems)
@@ -31,7 +41,7 @@ def read_site(
                 "does not start",
             )
             continue
-        for found in _properties(root, problems):
+        for found in _properties(root, problems, include, (file,)):
             earlier = properties.get(found.name)
             if earlier is not None and earlier.final:
                 problems.warning(
@@ -54,26 +64,64 @@ def read_site(
     return Site(properties, environment)
 
 
-def _properties(configuration: Element, problems: Problems) -> Iterator[Property]:
+def _properties(
+    configuration: Element,
+    problems: Problems,
+    include: IncludeReader | None,
+    files: tuple[str, ...],
+) -> Iterator[Property]:
+    """The properties of an element, those of included files at their place. `files` are the file
+    that it stands in, and those that include it."""
     for child in configuration.children:
         if child.name == "property":
             found = _property(child, problems)
             if found is not None:
                 yield found
         elif child.name == "configuration":
-            yield from _properties(child, problems)
+            yield from _properties(child, problems, include, files)
         elif child.name.rpartition(":")[2] == "include":
-            problems.error(
-                child.place,
-                "include",
-                f"<{child.name}> is not supported: copy the properties of"
-                f" {child.attributes.get('href', 'the other file')!r} into this file",
-                "reads the other file",
-            )
+            yield from _included(child, problems, include, files)
         else:
             problems.warning(
                 child.place, "unknown-element", f"<{child.name}> is unknown here", "ignores it"
             )
+
+
+def _included(
+    element: Element,
+    problems: Problems,
+    include: IncludeReader | None,
+    files: tuple[str, ...],
+) -> Iterator[Property]:
+    """The properties of the file that an element includes, or of the element's fallback."""
+    reference = element.attributes.get("href", "")
+    if include is None:
+        problems.error(
+            element.place,
+            "include",
+            f"<{element.name}> is not supported: copy the properties of"
+            f" {reference or 'the other file'!r} into this file",
+            "reads the other file",
+        )
+        return
+    try:
+        file, document = include(files[-1], reference)
+    except (OSError, ValueError) as error:
+        fallbacks = [c for c in element.children if c.name.rpartition(":")[2] == "fallback"]
+        for fallback in fallbacks:
+            yield from _properties(fallback, problems, include, files)
+        if not fallbacks:
+            reason = getattr(error, "strerror", None) or error
+            message = f"<{element.name}> of {reference!r} cannot be read: {reason}"
+            problems.error(element.place, "include", message, "does not start")
+        return
+    if file in files or len(files) >= _DEEPEST:
+        message = f"<{element.name}> of {reference!r}: files include each other"
+        problems.error(element.place, "include", message, "does not start")
+        return
+    root = parse(document, file, problems)
+    if root is not None:
+        yield from _properties(root, problems, include, (*files, file))
 
 
 def _property(element: Element, problems: Problems) -> Property | None:

@@ -98,7 +98,7 @@ class LiveConfiguration:
         self._watch: FileWatch | None = None
         if started is not None:
             self._problems = started.problems
-            self._in_force = started.fair or started.fifo
+            self._in_force = started.settings
         if started is not None and started.fair is not None:
             path = started.allocation_path or started.directory / DEFAULT_ALLOCATION_FILE
             settle_ms = started.shell.configuration.settle_ms

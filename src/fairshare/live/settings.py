@@ -64,12 +64,10 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
     read_ms = WallClock().now_ms()
     configuration = with_own_user(read_directory(directory, scheduler=overrides.scheduler))
     server, engine = configuration.shell.server, configuration.shell.engine
-    chosen = configuration.fair if configuration.scheduler == "fair" else configuration.fifo
-    assert chosen is not None, f"no settings for {configuration.scheduler}"
     return LiveSettings(
         scheduler=configuration.scheduler,
         types=configuration.types,
-        scheduler_settings=msgspec.json.encode(chosen),
+        scheduler_settings=msgspec.json.encode(configuration.settings),
         heartbeat_interval_ms=configuration.heartbeat_interval_ms,
         host=overrides.host or server.host,
         port=server.port if overrides.port is None else overrides.port,
@@ -90,9 +88,11 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
 
 def with_own_user(configuration: Configuration) -> Configuration:
     """As in Hadoop, who runs the server is one of its administrators, whoever else is."""
-    fair = configuration.fair
-    if fair is None or "*" in fair.administrators:
-        return configuration
-    administrators = f"{own_user()},{fair.administrators}"
-    fair = msgspec.structs.replace(fair, administrators=administrators)
-    return msgspec.structs.replace(configuration, fair=fair)
+    fair, capacity = configuration.fair, configuration.capacity
+    if fair is not None and "*" not in fair.administrators:
+        administrators = f"{own_user()},{fair.administrators}"
+        fair = msgspec.structs.replace(fair, administrators=administrators)
+    if capacity is not None and "*" not in capacity.administrators_acl:
+        administrators = f"{own_user()},{capacity.administrators_acl}"
+        capacity = msgspec.structs.replace(capacity, administrators_acl=administrators)
+    return msgspec.structs.replace(configuration, fair=fair, capacity=capacity)

@@ -6,6 +6,8 @@ The steps in the life of an application, each called by `resource_manager.py`; t
 
 from collections.abc import Sequence
 
+import msgspec
+
 from fairshare.manager import groups
 from fairshare.manager.requests import entries
 from fairshare.model.applications import Application
@@ -48,7 +50,13 @@ class Lives:
         self.scheduler.start_attempt(step, application, application.attempt + 1)
         master = application.submission.master
         if master is not None:
-            self._enter(step, application, [ContainerRequest(1, master, MASTER_PRIORITY)])
+            wish = [ContainerRequest(1, master, MASTER_PRIORITY)]
+            try:
+                self._enter(step, application, wish, check=application.attempt > 1)
+            except (
+                Refusal
+            ) as refusal:  # the queue has lost a type; as in Hadoop it waits, and says so
+                step.emit(RequestRefused(application.id, refusal.code, refusal.reason))
         else:
             self.go_live(step, application)
 
@@ -73,10 +81,15 @@ class Lives:
     ) -> None:
         """More containers, or fewer; raises Refusal, and then nothing of it is taken over."""
         self.scheduler.validate(step, application.queue, [r.resource for r in requests])
-        self._enter(step, application, list(requests))
+        self._enter(step, application, list(requests), check=True)
 
     def _enter(
-        self, step: Step, application: Application, requests: list[ContainerRequest]
+        self,
+        step: Step,
+        application: Application,
+        requests: list[ContainerRequest],
+        *,
+        check: bool = False,
     ) -> None:
         if not requests:
             return
@@ -87,6 +100,13 @@ class Lives:
             self.state.nodes,
             lambda resource: self.scheduler.normalise(step, queue, resource),
         )
+        if check:  # as they were asked for, before they are rounded
+            sizes = {(one.priority, one.request): one.resource for one in requests}
+            asked = [
+                msgspec.structs.replace(one, resource=sizes[one.priority, one.request])
+                for one in found
+            ]
+            self.scheduler.check_asks(application.id, queue, asked)
         step.emit(AsksChanged(application.id, found))
 
     def in_order_of_end(self, holder: Application | Node) -> Sequence[ContainerId]:

@@ -5,7 +5,7 @@ one method; then every event of the step is looked at once, since some have cons
 (a container for a task is told what to run, a lost one is asked for again).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fairshare.manager import groups
@@ -53,8 +53,13 @@ from fairshare.model.inputs import (
     TidyQueues,
     UpdateShares,
 )
+from fairshare.model.queues import full_name
 from fairshare.model.tasks import GROUP_REQUESTS
+from fairshare.model.work import ANYWHERE, ResourceRequest, TaskGroup
 from fairshare.schedulers.protocol import Refusal, Scheduler, State, Step
+
+UNPLACEABLE = "invalid-queue-name"
+"""The code of a refusal after which the application waits, without an attempt, to be killed."""
 
 
 class ResourceManager:
@@ -158,12 +163,33 @@ class ResourceManager:
         try:
             groups.check_groups(given.tasks)
             queue, priority = self.scheduler.place(step, given)
-            self.scheduler.validate(step, queue, [group.resource for group in given.tasks])
+            self._check_tasks(step, number, queue, given.tasks)
         except Refusal as refusal:
+            if refusal.code == UNPLACEABLE:
+                # Hadoop tells the client, and knows the application until somebody kills it.
+                step.emit(ApplicationSubmitted(number, given, full_name(given.queue), 0))
+                step.emit(RequestRefused(number, refusal.code, refusal.reason))
+                return
             step.emit(ApplicationRejected(number, given, refusal.code, refusal.reason))
             return
         step.emit(ApplicationSubmitted(number, given, queue, priority))
         self._lives.start_attempt(step, self.state.applications[number])
+
+    def _check_tasks(
+        self, step: Step, number: ApplicationId, queue: str, tasks: Sequence[TaskGroup]
+    ) -> None:
+        self.scheduler.validate(step, queue, [group.resource for group in tasks])
+        asks = [
+            ResourceRequest(
+                group.priority,
+                GROUP_REQUESTS,
+                ANYWHERE,
+                group.count,
+                self.scheduler.normalise(step, queue, group.resource),
+            )
+            for group in tasks
+        ]
+        self.scheduler.check_asks(number, queue, asks)
 
     def _known(self, number: ApplicationId) -> Application:
         application = self.state.applications.get(number)
@@ -223,7 +249,7 @@ class ResourceManager:
     def _add_tasks(self, step: Step, given: AddTasks) -> None:
         application = self._running(given.application)
         groups.check_groups(given.tasks, [g.spec for g in application.tasks.groups])
-        self.scheduler.validate(step, application.queue, [group.resource for group in given.tasks])
+        self._check_tasks(step, application.id, application.queue, given.tasks)
         step.emit(TasksAdded(given.application, given.tasks))
         self._lives.ask_for_groups(step, application)
 

@@ -6,7 +6,7 @@ Nothing happens here by itself: whoever runs the scenario feeds inputs and moves
 from collections.abc import Callable
 from typing import Final
 
-from fairshare.errors import InputError
+from fairshare.errors import ConfigurationError, InputError
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ApplicationRejected, Event, RequestRefused
 from fairshare.model.inputs import Input, LoadConfiguration
@@ -25,7 +25,10 @@ class Cluster:
         self.now_ms = EPOCH_MS
         self.listeners: list[Callable[[tuple[Event, ...]], None]] = []
         self.manager = ResourceManager(SCHEDULERS[kind](loaded.types))
-        self.call(LoadConfiguration(loaded.encoded, EPOCH_MS))
+        try:
+            self.call(LoadConfiguration(loaded.encoded, EPOCH_MS))
+        except InputError as refusal:  # what is wrong with the settings as a whole
+            raise ConfigurationError([str(refusal)]) from refusal
 
     @property
     def state(self) -> State:

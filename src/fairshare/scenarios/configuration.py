@@ -4,11 +4,14 @@ Stands for the directory that a server reads. Knows which file each scheduler ha
 what the settings do.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
 import msgspec
 
+from fairshare.config.capacity import CAPACITY_FILE, read_capacity
+from fairshare.config.capacity_names import PREFIX as CAPACITY_PREFIX
 from fairshare.config.fair import read_fair
 from fairshare.config.fifo import read_fifo
 from fairshare.config.problems import Problems
@@ -18,20 +21,27 @@ from fairshare.errors import FairshareError
 from fairshare.model.resources import ResourceTypes
 from fairshare.scenarios.document import not_supported
 from fairshare.scenarios.steps import Scenario
+from fairshare.schedulers.registry import SCHEDULERS
 
 RELOAD_WAIT_MS: Final = 5000
 """A file that was written is read by the periodic check when it is older (spec/fair.md 5.6.2)."""
 
 FAIR_FILE: Final = "fair-scheduler.xml"
-SITE_FILES: Final = ("resource-types.xml", "yarn-site.xml", "mapred-site.xml")
+YARN_FILE: Final = "yarn-site.xml"
+SITE_FILES: Final = ("resource-types.xml", YARN_FILE, "mapred-site.xml")
 
 
 class LoadedSettings(msgspec.Struct, frozen=True):
-    """A scheduler's settings as the manager takes them; `update_interval_ms` 0: no updates."""
+    """A scheduler's settings as the manager takes them.
+
+    `update_interval_ms` 0: no updates. `preemption_interval_ms` is that of the monitors, 0: there
+    is none; None: the scheduler has no monitor, and kills what it marked when that is due.
+    """
 
     types: ResourceTypes
     encoded: bytes
     update_interval_ms: int = 0
+    preemption_interval_ms: int | None = None
 
 
 class NotReloadable(FairshareError):
@@ -49,30 +59,58 @@ def _read_fifo(site: Site, files: dict[str, str]) -> LoadedSettings:
     return LoadedSettings(settings.types, msgspec.json.encode(settings))
 
 
+def _read_capacity(site: Site, files: dict[str, str]) -> LoadedSettings:
+    settings, _ = read_capacity(site)
+    monitor = settings.monitor
+    return LoadedSettings(
+        settings.types,
+        msgspec.json.encode(settings),
+        preemption_interval_ms=monitor.interval_ms if monitor.monitor_on else 0,
+    )
+
+
 _READERS: Final[dict[str, Callable[[Site, dict[str, str]], LoadedSettings]]] = {
     "fair": _read_fair,
     "fifo": _read_fifo,
+    "capacity": _read_capacity,
 }
-_RELOADED: Final[dict[str, tuple[str, ...]]] = {"fair": (FAIR_FILE,), "fifo": ()}
+_RELOADED: Final[dict[str, tuple[str, ...]]] = {
+    "fair": (FAIR_FILE,),
+    "fifo": (),
+    "capacity": (CAPACITY_FILE, YARN_FILE),
+}
 """Which files the scheduler reads again while it runs; all else needs a restart (4.4)."""
+
+_ON_COMMAND: Final = frozenset({"capacity"})
+"""Who reads its files when it is told to, whether they were written or not."""
 
 
 class ConfigurationFiles:
     """The files of one scenario. Raises Unsupported for a scheduler that there is not yet."""
 
     def __init__(self, scenario: Scenario) -> None:
-        if scenario.scheduler not in _READERS:
+        if scenario.scheduler not in _READERS or scenario.scheduler not in SCHEDULERS:
             raise not_supported(scenario.scheduler)
         self._scheduler = scenario.scheduler
         self._texts = dict(scenario.config)
         self._properties = dict(scenario.properties)
         self._written_ms: int | None = None  # of the youngest file that was not read yet
 
+    @property
+    def on_command(self) -> bool:
+        """Whether a reload is a command, which always reads (`refreshQueues`)."""
+        return self._scheduler in _ON_COMMAND
+
     def read(self) -> LoadedSettings:
         """What the files say now. Raises ConfigurationError with all problems of all files."""
         problems = Problems()
-        documents = [(name, self._texts[name]) for name in SITE_FILES if name in self._texts]
-        site = read_site(documents, problems).with_values(self._properties)
+        names: tuple[str, ...] = SITE_FILES
+        if self._scheduler == "capacity":  # no other scheduler's properties stand in that file
+            names += (CAPACITY_FILE,)
+        documents = [(name, self._texts[name]) for name in names if name in self._texts]
+        site = read_site(documents, problems)
+        for file in (YARN_FILE, CAPACITY_FILE):
+            site = site.with_values(self._of_file(file), file)
         problems.raise_errors()
         loaded = _READERS[self._scheduler](site, self._texts)
         self._written_ms = None
@@ -84,16 +122,47 @@ class ConfigurationFiles:
         if wrong:
             raise self._not_reloadable(wrong[0])
         self._texts.update(files)
+        for name, text in files.items():
+            self._replace_shorthand(name, text)
         self._written_ms = now_ms
 
     def change_properties(self, properties: dict[str, str | None]) -> None:
         """Change single properties (only the capacity scheduler takes them while it runs)."""
-        if properties:
+        if properties and not self.on_command:
             raise self._not_reloadable("properties")
+        self._properties.update(properties)
+
+    @contextmanager
+    def unless_refused(self) -> Iterator[None]:
+        """Take back what was written inside when it ends with an error."""
+        texts, properties = dict(self._texts), dict(self._properties)
+        try:
+            yield
+        except FairshareError:
+            self._texts, self._properties = texts, properties
+            raise
 
     def is_due(self, now_ms: int) -> bool:
         """Whether the periodic check reads the files: one is unread and older than 5 s."""
         return self._written_ms is not None and now_ms > self._written_ms + RELOAD_WAIT_MS
+
+    def _of_file(self, file: str) -> dict[str, str | None]:
+        """The properties of the shorthand that belong to a file; None: not even if it has them."""
+        capacity = file == CAPACITY_FILE
+        return {
+            name: value
+            for name, value in self._properties.items()
+            if (self._scheduler == "capacity" and name.startswith(CAPACITY_PREFIX)) == capacity
+        }
+
+    def _replace_shorthand(self, file: str, text: str) -> None:
+        """A new capacity-scheduler.xml leaves nothing of the shorthand that belongs to it; a new
+        yarn-site.xml only wins over what it names."""
+        if file == CAPACITY_FILE:
+            gone = set(self._of_file(file))
+        else:
+            gone = {found.name for found in read_site([(file, text)], Problems())}
+        self._properties = {n: value for n, value in self._properties.items() if n not in gone}
 
     def _not_reloadable(self, what: str) -> NotReloadable:
         files = ", ".join(_RELOADED[self._scheduler]) or "nothing"

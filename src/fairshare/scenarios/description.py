@@ -14,7 +14,7 @@ from fairshare.model.nodes import Node
 from fairshare.model.resources import MEMORY, Resource, ResourceTypes
 from fairshare.scenarios.applications import Applications
 from fairshare.scenarios.cluster import Cluster
-from fairshare.schedulers.views import QueueView
+from fairshare.schedulers.views import QueueView, UserView
 
 Description = dict[str, Any]
 
@@ -73,6 +73,8 @@ def describe_application(cluster: Cluster, applications: Applications, number: i
         "to_preempt": view.to_preempt,
         "priority": view.priority,
     }
+    if view.missed is not None:
+        described["missed"] = {str(priority): count for priority, count in view.missed.items()}
     if view.state != ApplicationState.REJECTED:
         described["queue"] = view.queue
         described["attempt"] = view.attempt
@@ -152,7 +154,61 @@ def describe_queue(types: ResourceTypes, view: QueueView, total: Resource) -> De
         described["fair_share_preemption_timeout"] = view.fair_share_timeout_ms
     if view.fair_share_threshold is not None:
         described["fair_share_preemption_threshold"] = shortest_single(view.fair_share_threshold)
+    if view.capacity is not None:
+        described |= _describe_capacity(types, view)
     return described
+
+
+def _describe_capacity(types: ResourceTypes, view: QueueView) -> Description:
+    """What only the capacity scheduler says of a queue, and what it means otherwise."""
+    capacity = view.capacity
+    assert capacity is not None
+    described: Description = {
+        "state": capacity.state,
+        "priority": capacity.priority,
+        "capacity": _percent(capacity.capacity),
+        "max_capacity": _percent(capacity.max_capacity),
+        "absolute_capacity": _percent(capacity.absolute_capacity),
+        "absolute_max_capacity": _percent(capacity.absolute_max_capacity),
+        "used_capacity": _percent(capacity.used_capacity),
+        "absolute_used_capacity": _percent(capacity.absolute_used_capacity),
+        "normalized_weight": shortest_single(capacity.normalized_weight),
+        "effective_min": types.mapping(capacity.effective_min),
+        "effective_max": types.mapping(capacity.effective_max),
+        "max_allocation": types.mapping(capacity.max_allocation),
+        "max_parallel_apps": capacity.max_parallel_applications,
+        "non_runnable_apps": capacity.non_runnable_applications,
+    }
+    if not view.leaf:
+        return described
+    described |= {
+        "max_apps_per_user": capacity.max_applications_per_user,
+        "user_limit": capacity.user_limit_percent,
+        "user_limit_factor": capacity.user_limit_factor,
+        "active_users": capacity.active_users,
+        "users": {user.name: _describe_user(types, user) for user in capacity.users},
+    }
+    if capacity.pending_after_user_limits is not None:
+        described["pending_after_user_limits"] = types.mapping(capacity.pending_after_user_limits)
+    return described
+
+
+def _percent(value: float) -> float:
+    """A percentage of a fraction in 32 bits, as its shortest decimal says."""
+    return round(shortest_single(value / 100) * 100, 6)
+
+
+def _describe_user(types: ResourceTypes, user: UserView) -> Description:
+    return {
+        "used": types.mapping(user.used),
+        "am_used": types.mapping(user.master_used),
+        "max_resource": types.mapping(user.max_resource),
+        "am_limit": types.mapping(user.master_limit),
+        "weight": shortest_single(user.weight),
+        "active": user.active,
+        "running_apps": user.running_applications,
+        "pending_apps": user.pending_applications,
+    }
 
 
 def _describe_node(types: ResourceTypes, node: Node, applications: Applications) -> Description:

@@ -1,11 +1,13 @@
 """Owns the one step in which time passes by itself: `run`.
 
 At one instant containers end first (by application, the oldest first), then the killing that is
-due, then the update pass, then the heartbeats in the order of the nodes. Each repeats from the
-step's start on; the step's end is included. Decides nothing about containers.
+due, then the update pass, then the pass of the monitors, then the heartbeats in the order of the
+nodes. Each repeats from the step's start on; the step's end is included. Decides nothing about
+containers.
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from fairshare.model.events import ContainerCompleted, ContainerMarked, Event
 from fairshare.model.identifiers import ContainerId
@@ -39,6 +41,14 @@ class Kills:
         self._due_ms = {c: at_ms for c, at_ms in self._due_ms.items() if at_ms > now_ms}
 
 
+class Intervals(NamedTuple):
+    """How often what repeats comes, 0: never. `preemption_ms` None: there are no monitors, and what
+    was marked is killed when that is due."""
+
+    update_ms: int
+    preemption_ms: int | None
+
+
 class Every:
     """Something that repeats; an interval of 0 never comes."""
 
@@ -65,25 +75,32 @@ class Passage:
         self._kills = kills
         self._settle = settle
 
-    def run(self, duration_ms: int, heartbeat_ms: int, update_ms: int) -> None:
-        """Until `duration_ms` from now, with heartbeats and updates at these intervals."""
+    def run(self, duration_ms: int, heartbeat_ms: int, intervals: Intervals) -> None:
+        """Until `duration_ms` from now, with heartbeats and passes at these intervals."""
         cluster = self._cluster
         end_ms = cluster.now_ms + duration_ms
         heartbeats = Every(cluster.now_ms, heartbeat_ms)
-        updates = Every(cluster.now_ms, update_ms)
+        updates = Every(cluster.now_ms, intervals.update_ms)
+        passes = Every(cluster.now_ms, intervals.preemption_ms or 0)
+        monitored = intervals.preemption_ms is not None
         while True:
             ends_ms = min(self._masters.ends_ms.values(), default=NEVER_MS)
-            next_ms = min(heartbeats.at_ms, updates.at_ms, self._kills.next_ms(), ends_ms)
+            kills_ms = NEVER_MS if monitored else self._kills.next_ms()
+            next_ms = min(heartbeats.at_ms, updates.at_ms, passes.at_ms, kills_ms, ends_ms)
             if next_ms > end_ms:
                 cluster.now_ms = end_ms
                 return
             cluster.now_ms = max(cluster.now_ms, next_ms)
             self._end_containers()
-            cluster.call(PreemptContainers())
-            self._kills.asked(cluster.now_ms)
+            if not monitored:
+                cluster.call(PreemptContainers())
+                self._kills.asked(cluster.now_ms)
             self._settle()
             if updates.comes(cluster.now_ms):
                 cluster.call(UpdateShares())
+                self._settle()
+            if passes.comes(cluster.now_ms):
+                cluster.call(PreemptContainers())
                 self._settle()
             if heartbeats.comes(cluster.now_ms):
                 for node in tuple(cluster.state.nodes):

@@ -7,9 +7,10 @@ from functools import singledispatchmethod
 import msgspec
 
 from fairshare.errors import FairshareError, InputError
+from fairshare.manager.resource_manager import UNPLACEABLE
 from fairshare.model import inputs
 from fairshare.model.applications import Application
-from fairshare.model.events import ApplicationRejected, ApplicationSubmitted
+from fairshare.model.events import ApplicationRejected, ApplicationSubmitted, RequestRefused
 from fairshare.model.identifiers import ContainerId
 from fairshare.scenarios import steps
 from fairshare.scenarios.ages import Ages
@@ -19,7 +20,7 @@ from fairshare.scenarios.cluster import Cluster
 from fairshare.scenarios.configuration import ConfigurationFiles
 from fairshare.scenarios.description import Description, describe
 from fairshare.scenarios.masters import Masters, refusals
-from fairshare.scenarios.passage import Kills, Passage
+from fairshare.scenarios.passage import Intervals, Kills, Passage
 from fairshare.scenarios.recorder import RecordedEvent, Recorder
 
 
@@ -42,7 +43,7 @@ class Runner:
         self._verify = verify
         self._files = ConfigurationFiles(scenario)
         loaded = self._files.read()
-        self._update_interval_ms = loaded.update_interval_ms
+        self._intervals = Intervals(loaded.update_interval_ms, loaded.preemption_interval_ms)
         self._cluster = Cluster(scenario.scheduler, loaded)
         self._types = loaded.types
         self._applications = Applications(self._cluster.state)
@@ -113,6 +114,9 @@ class Runner:
             if isinstance(event, ApplicationSubmitted | ApplicationRejected):
                 self._applications.add(step.app, event.application)
                 self._masters.submitted(event.application, step.asks)
+        for event in events:
+            if isinstance(event, RequestRefused) and event.code == UNPLACEABLE:
+                raise InputError(event.code, event.reason)
         # Asks that are refused when they become live do not refuse the application.
         for application, reason in refusals(events):
             self._recorder.refused(application, reason)
@@ -224,6 +228,12 @@ class Runner:
 
     @_apply.register
     def _reload(self, step: steps.Reload) -> None:
+        if self._files.on_command:
+            with self._files.unless_refused():
+                self._files.write(step.files, self._cluster.now_ms)
+                self._files.change_properties(step.properties)
+                self._read_files()
+            return
         self._files.change_properties(step.properties)
         if step.files:
             self._files.write(step.files, self._cluster.now_ms)
@@ -239,13 +249,19 @@ class Runner:
 
     def _read_files(self) -> None:
         """Read the files again; when they are refused the old settings stay in force."""
-        self._cluster.call(inputs.LoadConfiguration(self._files.read().encoded))
+        loaded = self._files.read()
+        self._cluster.call(inputs.LoadConfiguration(loaded.encoded))
+        self._intervals = Intervals(loaded.update_interval_ms, loaded.preemption_interval_ms)
 
     # Time and passes.
 
     @_apply.register
     def _update(self, step: steps.Update) -> None:
-        self._repeat(inputs.UpdateShares(), step.passes)
+        for _ in range(step.passes):
+            if self._intervals.preemption_ms is None:
+                # What is due is killed first; a master lost by that asks anew within the pass.
+                self._cluster.call(inputs.PreemptContainers())
+            self._repeat(inputs.UpdateShares(), 1)
 
     @_apply.register
     def _preempt(self, step: steps.Preempt) -> None:
@@ -258,7 +274,7 @@ class Runner:
     @_apply.register
     def _run(self, step: steps.Run) -> None:
         passage = Passage(self._cluster, self._masters, self._kills, self._settle)
-        passage.run(step.duration_ms, step.heartbeat_ms, self._update_interval_ms)
+        passage.run(step.duration_ms, step.heartbeat_ms, self._intervals)
 
     @_apply.register
     def _expect(self, step: steps.Expect) -> None:

@@ -15,6 +15,7 @@ from fairshare.model.nodes import Node
 from fairshare.model.queues import Queue
 from fairshare.model.resources import Resource
 from fairshare.model.state import ClusterState
+from fairshare.model.work import ResourceRequest
 from fairshare.schedulers.views import ApplicationView, QueueView
 
 State = ClusterState[Queue[Application], Application]
@@ -82,6 +83,11 @@ class Scheduler(Protocol):
 
     def end_attempt(self, step: Step, application: Application, *, failed: bool = False) -> None:
         """Take an attempt out (its containers have completed), and let others start."""
+
+    def check_asks(
+        self, application: ApplicationId, queue: str, requests: Sequence[ResourceRequest]
+    ) -> None:
+        """Raise Refusal if the queue can never grant one of these asks."""
 
     def validate(self, step: Step, queue: str, resources: Sequence[Resource]) -> None:
         """Raise Refusal if a container of one of these sizes is never granted in the queue."""

@@ -11,6 +11,52 @@ from fairshare.model.identifiers import ApplicationId
 from fairshare.model.resources import Resource
 
 
+class UserView(msgspec.Struct, frozen=True):
+    """One user of a leaf of the Capacity Scheduler. Amounts are those of the default partition."""
+
+    name: str
+    used: Resource
+    master_used: Resource
+    max_resource: Resource  # the limit of an active user
+    master_limit: Resource
+    weight: float
+    active: bool
+    running_applications: int
+    pending_applications: int
+
+
+class CapacityView(msgspec.Struct, frozen=True):
+    """What only the Capacity Scheduler knows of a queue. Capacities are percentages of 0 to 100."""
+
+    state: str  # RUNNING, DRAINING or STOPPED
+    mode: str  # percentage, weight or absolute
+    priority: int
+    capacity: float
+    max_capacity: float
+    absolute_capacity: float
+    absolute_max_capacity: float
+    used_capacity: float
+    absolute_used_capacity: float
+    weight: float  # -1: none
+    normalized_weight: float
+    effective_min: Resource
+    effective_max: Resource
+    max_allocation: Resource
+    max_parallel_applications: int
+    non_runnable_applications: int  # held back by max-parallel-apps
+    intra_queue_preemptable: bool
+    max_lifetime_s: int
+    default_lifetime_s: int
+    max_applications_per_user: int | None = None  # of leaves, as is all below
+    user_limit_percent: float | None = None
+    user_limit_factor: float | None = None
+    active_users: int | None = None
+    pending_after_user_limits: Resource | None = None
+    user_master_limit: Resource | None = None  # of a user of weight 1
+    default_priority: int | None = None
+    users: tuple[UserView, ...] = ()
+
+
 class QueueView(msgspec.Struct, frozen=True):
     """One queue as it stands. Shares are those of the last update."""
 
@@ -43,6 +89,7 @@ class QueueView(msgspec.Struct, frozen=True):
     min_share_timeout_ms: int | None = None
     fair_share_timeout_ms: int | None = None
     fair_share_threshold: float | None = None
+    capacity: CapacityView | None = None
 
 
 class ApplicationView(msgspec.Struct, frozen=True):
@@ -69,3 +116,4 @@ class ApplicationView(msgspec.Struct, frozen=True):
     to_preempt: int
     preempted: int
     diagnostics: str
+    missed: dict[int, int] | None = None  # opportunities passed over, by request priority

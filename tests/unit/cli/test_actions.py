@@ -13,7 +13,7 @@ def test_kill_ends_each_application(run, cluster):
     cluster.answers |= {f"/applications/{ONE}/kill": {}, "/applications/2/kill": {}}
     result = run("kill", ONE, "2", "--diagnostics", "too long")
     assert (result.exit_code, result.stdout) == (0, f"killed {ONE}\nkilled 2\n")
-    reason = {"diagnostics": "too long"}
+    reason = {"diagnostics": "too long", "user": "ann"}
     assert cluster.posted() == [
         (f"/applications/{ONE}/kill", reason),
         ("/applications/2/kill", reason),
@@ -61,7 +61,7 @@ def test_move_names_the_new_queue(run, cluster):
     cluster.answers["/applications/7/move"] = {}
     result = run("move", "7", "root.default")
     assert (result.exit_code, result.stdout) == (0, "moved 7 to root.default\n")
-    assert cluster.posted() == [("/applications/7/move", {"queue": "root.default"})]
+    assert cluster.posted() == [("/applications/7/move", {"queue": "root.default", "user": "ann"})]
     answer = json.loads(run("move", "--json", "7", "root.default").stdout)
     assert answer == {"id": "7", "queue": "root.default"}
 
@@ -79,7 +79,7 @@ def test_shutdown_says_what_becomes_of_containers(run, cluster, options, body):
     result = run("shutdown", *options)
     assert result.exit_code == 0
     assert result.stdout == "the server at http://127.0.0.1:8188 has ended\n"
-    assert cluster.posted() == [("/shutdown", body)]
+    assert cluster.posted() == [("/shutdown", {**body, "user": "ann"})]
 
 
 def test_shutdown_waits_until_nobody_answers(run, cluster, monkeypatch):

@@ -19,7 +19,7 @@ def test_refresh_queues_tells_that_it_worked_and_what_needs_a_restart(run, clust
     assert (result.exit_code, result.stdout) == (0, "the configuration was read again\n")
     assert "yarn.scheduler.fair.preemption has changed, and needs a restart" in result.stderr
     assert f"{FILE}:3:1: warning: odd" in result.stderr
-    assert cluster.posted() == [(REFRESH, {})]
+    assert cluster.posted() == [(REFRESH, {"user": "ann"})]
 
 
 def test_refresh_queues_prints_all_problems_of_a_broken_file(run, cluster):

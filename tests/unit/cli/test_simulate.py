@@ -146,3 +146,21 @@ def test_traces_take_their_own_options(simulate, tmp_path):
     report = report_of(simulate("--json", *options, workload=path))
     (one,) = report["applications"]
     assert (one["user"], one["containers"], one["state"]) == ("user9", 2, "FINISHED")
+
+
+def test_nodes_offer_the_further_types_that_the_configuration_gives_them(simulate, tmp_path):
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    for file in CONFIGURATION.iterdir():
+        (conf / file.name).write_bytes(file.read_bytes())
+    (conf / "resource-types.xml").write_text(
+        "<configuration><property><name>yarn.resource-types</name><value>fpga</value></property>"
+        "</configuration>"
+    )
+    (conf / "fairshare.toml").write_text("[engine.resources]\nfpga = 2\n")
+    events = tmp_path / "events"
+    result = simulate("--nodes", "2", "--events", str(events), conf=conf)
+    assert result.exit_code == 0, result.output
+    records = read_lines(events)
+    totals = [e.total for record in records for e in record.events if isinstance(e, NodeAdded)]
+    assert [total[2] for total in totals] == [2, 2]

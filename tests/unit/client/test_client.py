@@ -62,19 +62,21 @@ def test_a_call_is_one_request(client, script):
         f"{PATH}/priority": lambda: client.set_priority(APPLICATION, 3),
         "/containers/c1/stop": lambda: client.stop_container("c1"),
         "/shutdown": lambda: client.shutdown(stop_containers=True),
+        "/admin/refresh-queues": lambda: client.refresh_queues(),
     }
     for path, call in calls.items():
-        script.answers[path] = httpx.Response(202)
+        script.answers[path] = {}
         call()
     assert posted(script) == list(
         zip(
             calls,
             [
-                {"diagnostics": "why"},
-                {"queue": "root.b"},
-                {"priority": 3},
-                {},
-                {"stop_containers": True},
+                {"diagnostics": "why", "user": "ann"},
+                {"queue": "root.b", "user": "ann"},
+                {"priority": 3, "user": "ann"},
+                {"user": "ann"},
+                {"stop_containers": True, "user": "ann"},
+                {"user": "ann"},
             ],
             strict=True,
         )

@@ -6,10 +6,17 @@ import pytest
 
 from fairshare.config.directory import Configuration, read_directory
 from fairshare.errors import ConfigurationError
+from fairshare.schedulers.capacity.settings import Percentage
 
 PACKAGE = "org.apache.hadoop.yarn.server.resourcemanager.scheduler."
 CLASS = "yarn.resourcemanager.scheduler.class"
 FAIR: dict[str, object] = {CLASS: PACKAGE + "fair.FairScheduler"}
+CAPACITY: dict[str, object] = {CLASS: PACKAGE + "capacity.CapacityScheduler"}
+QUEUES: dict[str, object] = {
+    "yarn.scheduler.capacity.root.queues": "a,b",
+    "yarn.scheduler.capacity.root.a.capacity": 40,
+    "yarn.scheduler.capacity.root.b.capacity": 60,
+}
 
 
 def write(directory: Path, name: str, values: dict[str, object]) -> None:
@@ -78,21 +85,107 @@ def test_without_a_property_the_fair_scheduler_is_chosen_by_its_file(tmp_path: P
 
 
 @pytest.mark.parametrize("files", [[], ["capacity"], ["fair", "capacity"]])
-def test_otherwise_hadoops_default_holds_which_is_not_supported(
+def test_otherwise_the_capacity_scheduler_holds_as_in_hadoop(
     tmp_path: Path, files: list[str]
 ) -> None:
     for name in files:
-        (tmp_path / f"{name}-scheduler.xml").write_text("<allocations/>")
-    message = refused(tmp_path)
-    assert message.startswith(".: error: no property names a scheduler, which means capacity")
-    assert "the Capacity Scheduler is not supported yet" in message
+        write(tmp_path, f"{name}-scheduler.xml", QUEUES)
+    configuration = read_directory(tmp_path)
+    assert configuration.scheduler == "capacity"
+    assert configuration.capacity is not None
+    assert configuration.capacity == configuration.settings
+    assert configuration.fair is configuration.fifo is None
+    queues = ["root", "root.a", "root.b"] if files else ["root", "root.default"]
+    assert list(configuration.capacity.queues) == queues
 
 
-def test_the_capacity_scheduler_is_refused_where_it_is_named(tmp_path: Path) -> None:
-    write(tmp_path, "yarn-site.xml", {"a": 1, CLASS: PACKAGE + "capacity.CapacityScheduler"})
+def test_without_capacity_scheduler_xml_there_is_hadoops_one_queue(tmp_path: Path) -> None:
+    write(tmp_path, "yarn-site.xml", CAPACITY)
+    configuration = read_directory(tmp_path)
+    assert configuration.capacity is not None
+    assert configuration.capacity.queues["root"].children == ("default",)
+    assert configuration.capacity.queues["root.default"].capacity == Percentage(100.0)
+    (problem,) = configuration.problems
+    assert (problem.rule, problem.severity) == ("capacity-file", "warning")
+    assert problem.file == str(tmp_path / "capacity-scheduler.xml")
+
+
+def test_capacity_scheduler_xml_wins_over_yarn_site_xml(tmp_path: Path) -> None:
+    key = "yarn.scheduler.capacity.maximum-applications"
+    write(tmp_path, "yarn-site.xml", CAPACITY | {key: 7, "yarn.acl.enable": "true"})
+    write(tmp_path, "capacity-scheduler.xml", QUEUES | {key: 8})
+    configuration = read_directory(tmp_path)
+    assert configuration.capacity is not None
+    assert configuration.capacity.maximum_applications == 8
+    assert configuration.capacity.acl_enabled
+    assert configuration.acl_enabled
+    assert configuration.site.place(key).file == str(tmp_path / "capacity-scheduler.xml")
+    assert configuration.problems == ()
+
+
+def test_a_broken_capacity_file_is_told_once_beside_what_else_is_wrong(tmp_path: Path) -> None:
+    write(tmp_path, "yarn-site.xml", CAPACITY | {"yarn.scheduler.minimum-allocation-mb": "x"})
+    (tmp_path / "capacity-scheduler.xml").write_text("<configuration>\n<property>")
+    lines = refused(tmp_path).splitlines()
+    assert [line.split(": ")[0] for line in lines] == [
+        "capacity-scheduler.xml:2:11",
+        "yarn-site.xml:3:67",
+    ]
+
+
+def test_mapping_rules_may_stand_in_a_file_beside_the_others(tmp_path: Path) -> None:
+    prefix = "yarn.scheduler.capacity.mapping-rule-"
+    names = {prefix + "format": "json", prefix + "json-file": "rules.json"}
+    write(tmp_path, "capacity-scheduler.xml", QUEUES | names)
+    (tmp_path / "rules.json").write_text(
+        '{"rules": [{"type": "user", "matches": "ann", "policy": "custom",'
+        ' "customPlacement": "root.a"}]}'
+    )
+    configuration = read_directory(tmp_path)
+    assert configuration.capacity is not None
+    assert [rule.path for rule in configuration.capacity.mappings] == ["root.a"]
+    (tmp_path / "rules.json").unlink()
+    assert "json-file: rules.json cannot be read: No such file or directory" in refused(tmp_path)
+
+
+def test_a_file_may_include_another_one_of_its_directory(tmp_path: Path) -> None:
+    included = '<xi:include href="weights.xml"/>'
+    write(tmp_path, "capacity-scheduler.xml", QUEUES)
+    path = tmp_path / "capacity-scheduler.xml"
+    path.write_text(path.read_text().replace("</configuration>", included + "</configuration>"))
+    weight = "yarn.scheduler.capacity.root.a.user-settings.ann.weight"
+    write(tmp_path, "weights.xml", {weight: "0.5"})
+    configuration = read_directory(tmp_path)
+    assert configuration.capacity is not None
+    assert configuration.capacity.queues["root.a"].user_weights == {"ann": 0.5}
+    assert configuration.site.place(weight).file == str(tmp_path / "weights.xml")
+
+
+@pytest.mark.parametrize(
+    ("reference", "reason"),
+    [
+        ("none.xml", "No such file or directory"),
+        ("../other.xml", "only files of the directory can be included"),
+        ("http://host/a.xml", "only files of the configuration directory can be included"),
+        ("yarn-site.xml", "files include each other"),
+    ],
+)
+def test_a_bad_include_is_refused_at_its_place(tmp_path: Path, reference: str, reason: str) -> None:
+    (tmp_path.parent / "other.xml").write_text("<configuration/>")
+    (tmp_path / "yarn-site.xml").write_text(
+        f'<configuration>\n<xi:include href="{reference}"/></configuration>'
+    )
     message = refused(tmp_path)
-    assert message.startswith(f"yarn-site.xml:3:67: error: {CLASS} selects ")
-    assert "the Capacity Scheduler is not supported yet" in message
+    assert message.startswith("yarn-site.xml:2:1: error: <xi:include>")
+    assert reason in message
+
+
+def test_what_stands_in_for_an_included_file_holds_when_it_is_missing(tmp_path: Path) -> None:
+    fallback = "<xi:fallback><property><name>a</name><value>1</value></property></xi:fallback>"
+    (tmp_path / "yarn-site.xml").write_text(
+        f'<configuration><xi:include href="no.xml">{fallback}</xi:include></configuration>'
+    )
+    assert "a" in read_directory(tmp_path, scheduler="fifo").site
 
 
 def test_the_pool_scheduler_is_refused_where_it_is_named(tmp_path: Path) -> None:

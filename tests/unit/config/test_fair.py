@@ -61,6 +61,7 @@ def test_every_property_of_the_scheduler_is_read() -> None:
                 "yarn.scheduler.reservation-threshold.increment-multiple": 1.5,
                 "yarn.scheduler.include-port-in-node-name": False,
                 "yarn.acl.enable": True,
+                "yarn.admin.acl": "ann staff",
                 "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": 8,
                 "yarn.resourcemanager.am.max-attempts": 9,
                 "yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms": 10,
@@ -101,6 +102,7 @@ def test_every_property_of_the_scheduler_is_read() -> None:
         reservable_nodes=0.5,
         reservation_threshold_multiple=1.5,
         acl_enabled=True,
+        administrators="ann staff",
         heartbeat_interval_ms=8,
         master_max_attempts=9,
         allocations=AllocationSettings(queues={"root.a": QueueSettings("root.a")}, from_file=True),
@@ -108,7 +110,7 @@ def test_every_property_of_the_scheduler_is_read() -> None:
 
 
 def test_no_field_of_the_settings_is_forgotten_by_the_test_above() -> None:
-    assert len(FairSettings.__struct_fields__) == 30
+    assert len(FairSettings.__struct_fields__) == 31
 
 
 def test_settings_survive_being_written_and_read() -> None:

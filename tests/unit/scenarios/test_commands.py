@@ -83,11 +83,11 @@ def test_a_malformed_file_fails_with_its_place(directory):
 
 
 def test_a_missing_feature_fails_and_is_never_skipped(directory):
-    path = directory / "capacity.yaml"
-    path.write_text(GOOD.replace("scheduler: fair", "scheduler: capacity"))
+    path = directory / "mapreduce.yaml"
+    path.write_text(GOOD.replace("scheduler: fair", "scheduler: mapreduce"))
     result = call(check, directory)
     assert result.exit_code == 1
-    assert f"{path}: failed: the capacity scheduler is not supported yet" in result.output
+    assert f"{path}: failed: the mapreduce scheduler is not supported yet" in result.output
     assert "1 passed, 1 failed, 0 skipped" in result.output
 
 

@@ -3,6 +3,7 @@ from pathlib import Path
 
 from fairshare.scenarios.document import read_scenario
 from fairshare.scenarios.records import record, record_text
+from fairshare.schedulers.registry import SCHEDULERS
 
 TEXT = """
 scenario: 1
@@ -136,6 +137,7 @@ def test_a_refused_configuration_is_an_error_and_nothing_else():
     assert "state" not in found
 
 
-def test_a_missing_scheduler_is_told_as_unsupported():
+def test_a_missing_scheduler_is_told_as_unsupported(monkeypatch):
+    monkeypatch.delitem(SCHEDULERS, "capacity")
     found = written(text="scenario: 1\nname: c\nscheduler: capacity\n")
     assert found["unsupported"] == "the capacity scheduler is not supported yet"

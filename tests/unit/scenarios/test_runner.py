@@ -199,8 +199,8 @@ def test_a_bad_yarn_site_is_refused_with_its_own_name():
 
 
 def test_a_scheduler_that_is_not_there_yet_is_named():
-    with pytest.raises(Unsupported, match="the capacity scheduler is not supported yet"):
-        run("update: 1", cluster=CLUSTER.replace("scheduler: fair", "scheduler: capacity"))
+    with pytest.raises(Unsupported, match="the mapreduce scheduler is not supported yet"):
+        run("update: 1", cluster=CLUSTER.replace("scheduler: fair", "scheduler: mapreduce"))
 
 
 def test_further_resource_types_come_from_their_file():

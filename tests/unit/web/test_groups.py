@@ -1,9 +1,15 @@
 """The groups of who submits are looked up by the server."""
 
+from pathlib import Path
+
+import httpx
 import pytest
 
+from fairshare.live.server import LiveServer
+from fairshare.live.settings import Overrides, read_settings
 from fairshare.live.users.groups import UserGroups
 from fairshare.live.users.protocol import GroupsUnavailable
+from fairshare.web.app import build_app
 
 pytestmark = pytest.mark.anyio
 
@@ -29,3 +35,40 @@ async def test_a_failed_lookup_refuses_the_submission_and_leaves_no_trace(page):
     assert (answer.status_code, answer.json()["code"]) == (409, "groups-unavailable")
     assert "the directory is away" in answer.json()["message"]
     assert page.server.service.state.applications == {}
+
+
+SITE = """<configuration>
+<property><name>yarn.resourcemanager.scheduler.class</name>
+<value>org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler</value></property>
+<property><name>hadoop.security.user.group.static.mapping.overrides</name>
+<value>bob=ads</value></property>
+</configuration>"""
+PLACEMENT = """<allocations><queuePlacementPolicy>
+<rule name="primaryGroup"/>
+</queuePlacementPolicy></allocations>"""
+
+
+async def test_a_queue_is_chosen_by_the_group_that_a_command_names(
+    tmp_path: Path, engine, anyio_backend: str
+):
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    (conf / "yarn-site.xml").write_text(SITE)
+    (conf / "fair-scheduler.xml").write_text(PLACEMENT)
+    (conf / "fairshare.toml").write_text(
+        '[users]\ngroups_command = ["printf", "group-of-%s", "{user}"]\n'
+    )
+    settings = read_settings(conf, Overrides(port=0, state_directory=tmp_path / "state"))
+    server = LiveServer(settings, lambda settings, path: engine)
+    await server.start("http://127.0.0.1:1")
+    transport = httpx.ASGITransport(build_app(server), raise_app_exceptions=False)
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://127.0.0.1:1/api/v1"
+    ) as client:
+        task = {"command": "true", "resources": {"memory-mb": 1024, "vcores": 1}}
+        for user in ("ann", "bob"):
+            answer = await client.post("/applications", json={"user": user, "tasks": [task]})
+            assert answer.status_code == 201, answer.text
+    applications = server.service.state.applications
+    assert [applications[number].queue for number in (1, 2)] == ["root.group-of-ann", "root.ads"]
+    await server.close()

@@ -12,7 +12,7 @@ def allows(acl: str, user: str, groups: Sequence[str]) -> bool:
     >>> allows("ann,bob staff", "eve", ["staff"]), allows(" ", "ann", [])
     (True, False)
     """
-    if "*" in acl:
+    if acl.strip() == "*":
         return True
     users, _, group_list = acl.partition(" ")
     if user in [name.strip() for name in users.split(",") if name.strip()]:

@@ -3,7 +3,8 @@
 The child that stands first is offered the node; who cannot use it is put aside until the heartbeat
 is over. That is right because within one heartbeat room only shrinks and usage only grows, so who
 could not be served will not be (except asks that wait for locality, whose patience grows by each
-offer: they are offered again). Hadoop sorts all children for each container instead, with the same
+offer, and asks behind one that did not fit and by now would pass a maximum: they are offered
+again). Hadoop sorts all children for each container instead, with the same
 outcome (spec/fair.md 9).
 """
 
@@ -42,6 +43,7 @@ class Heartbeat:
     __slots__ = (
         "_aside",
         "_counting",
+        "_ended_early",
         "_free",
         "_patiences",
         "_root",
@@ -56,7 +58,8 @@ class Heartbeat:
         self.step = step
         self.node = node
         self._aside: list[tuple[FairQueue | FairApplication, Entry]] = []
-        self._waiting = False  # somebody aside may take the node later in this heartbeat
+        self._waiting = False  # somebody aside waits for locality
+        self._ended_early: list[tuple[FairApplication, AskKey]] = []  # with further asks behind
         self._free = subtract(state.total, state.used)
         self._patiences = Patiences(state, step.now_ms)
         self._counting = self._patiences.in_force
@@ -142,9 +145,7 @@ class Heartbeat:
                     break
             elif 0 < settings.max_assign <= count:
                 break
-        for sibling, entry in self._aside:
-            _order_of(sibling).enter_again(sibling, entry)
-        self._aside.clear()
+        self._take_back()
 
     # The walk.
 
@@ -154,8 +155,8 @@ class Heartbeat:
         available = self.node.available
         reservable = self.state.reservable
         counting = self._counting
-        if self._waiting:
-            self._take_back_waiting()
+        if self._waiting or (self._ended_early and self._may_go_on()):
+            self._take_back()
         queue = root
         if not (counting or root.might_take(available, reservable)) or (
             root.bounded and not fits(root.used, root.max_share)
@@ -188,11 +189,20 @@ class Heartbeat:
         self._aside.append((sibling, sibling.entry))
         sibling.entry = None
 
-    def _take_back_waiting(self) -> None:
+    def _may_go_on(self) -> bool:
+        """Whether an ask that ended a turn is passed over by now, since its queue is too full."""
+        for application, key in self._ended_early:
+            leaf, ask = application.leaf, key.anywhere
+            if leaf is not None and ask is not None and not within_maximum(leaf, ask.resource):
+                return True
+        return False
+
+    def _take_back(self) -> None:
         """Put everybody back; asks that wait for locality may accept more by now."""
         for sibling, entry in self._aside:
             _order_of(sibling).enter_again(sibling, entry)
         self._aside.clear()
+        self._ended_early.clear()
         self._waiting = False
 
     # One application.
@@ -219,8 +229,14 @@ class Heartbeat:
                 continue
             ended, granted = self._offer_key(application, key, fulfilling=False)
             if ended:
+                if granted is None and key is not application.asks.wanting[-1]:
+                    self._note_early_end(application, key)
                 return granted
         return None
+
+    def _note_early_end(self, application: FairApplication, key: AskKey) -> None:
+        if application.leaf is not None and application.leaf.bounded:
+            self._ended_early.append((application, key))
 
     def _wanted_here(self, application: FairApplication, key: AskKey) -> bool:
         """Whether the node may serve this ask at all (9.6 a to e)."""
@@ -329,12 +345,17 @@ class Heartbeat:
     def _reserve(
         self, application: FairApplication, key: AskKey, resource: Resource, locality: Locality
     ) -> Resource | None:
-        """Keep the node free for an ask that does not fit yet (9.7); None if it may not."""
+        """Keep the node free for an ask that does not fit yet (9.7); None if it may not.
+
+        A reservation of its own, which stands while it is served what was promised, is replaced.
+        """
         state = self.state
         node = self.node
         leaf = application.leaf
         assert leaf is not None
-        if application.id in node.promised or node.reservation is not None:
+        if application.id in node.promised:
+            return None
+        if node.reservation is not None and node.reservation.application != application.id:
             return None
         compare = leaf.policy.calculator
         if compare(state.total, resource, state.reservable, False) < 0:

@@ -4,6 +4,7 @@ Called by `state.py` when an event has changed what an order depends on. Decides
 neither nodes nor settings (how an order works: `schedulers/ordering.py`).
 """
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from fairshare.model.resources import Resource
@@ -74,6 +75,13 @@ def _more_asking(queue: FairQueue, change: int) -> None:
     elif change < 0 and queue.asking == 0:
         parent.order.leave(queue)
         _more_asking(parent, -1)
+
+
+def move_all(path: Iterable[FairQueue]) -> None:
+    """Let queues whose use has changed stand where they belong now."""
+    for queue in path:
+        if queue.parent is not None and queue.entry is not None:
+            queue.parent.order.moved(queue)
 
 
 def count_sizes(application: FairApplication) -> None:

@@ -29,8 +29,10 @@ Key = Callable[[Sibling], Entry]
 _SCALE_BITS = 80
 _SCALE = 2.0**_SCALE_BITS
 # Bands of the one whole number: needy siblings, the others, those of weight 0, those that want
-# nothing. A value is at most 2^53 * 2^80, so the bands cannot touch.
-_NEEDY = -(1 << 200)
+# nothing. A value is at most 2^53 * 2^80, so the bands cannot touch. The part that a needy sibling
+# has of its minimum stands above that; who has the same part is ranked like the others.
+_NEEDY = -(1 << 300)
+_PART_BITS = 210
 _NO_WEIGHT = 1 << 200
 _NO_DEMAND = 1 << 300
 
@@ -44,12 +46,12 @@ def fair_key(sibling: Sibling) -> int:
     used = sibling.used[0]
     demand = sibling.demand[0]
     if demand:
+        band = 0
         need = sibling.min_share[0]
         if used < need:
             need = min(need, demand)
             if used < need:
-                return (_NEEDY + int(used / max(need, 1) * _SCALE)) << RANK_BITS | sibling.rank
-        band = 0
+                band = _NEEDY + (int(used / max(need, 1) * _SCALE) << _PART_BITS)
     else:
         band = _NO_DEMAND
     weight = sibling.weight

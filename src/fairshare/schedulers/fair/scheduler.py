@@ -19,6 +19,7 @@ from fairshare.model.inputs import SubmitApplication
 from fairshare.model.nodes import Node
 from fairshare.model.queues import full_name
 from fairshare.model.resources import UNBOUNDED, Resource, ResourceTypes, add, fits, smallest
+from fairshare.model.work import ResourceRequest
 from fairshare.placement.policy import derived_rules, place
 from fairshare.placement.rule import Misplaced, Request
 from fairshare.schedulers.fair import (
@@ -29,6 +30,7 @@ from fairshare.schedulers.fair import (
     starvation,
     tree,
     views,
+    wording,
 )
 from fairshare.schedulers.fair.access import allows, may_administer, may_submit
 from fairshare.schedulers.fair.applications import FairApplication
@@ -127,7 +129,8 @@ class FairScheduler:
                 "access-denied",
                 f"User {user} cannot submit applications to queue {name}",
             )
-        self._check_zero(leaf, masters)
+        rounded = [self.normalise(step, name, master) for master in masters]
+        self._check_zero(leaf, rounded)
         return name, 0
 
     def _queues_to_name(self) -> str:
@@ -271,7 +274,22 @@ class FairScheduler:
     def validate(self, step: Step, queue: str, resources: Sequence[Resource]) -> None:
         """A container larger than the queue's maximum, or of a type it may not have, is refused."""
         self._check_sizes(resources, self.maximum_allocation(step.now_ms, queue), queue)
-        self._check_zero(self._state.queues[queue], resources)
+
+    def check_asks(
+        self, application: ApplicationId, queue: str, requests: Sequence[ResourceRequest]
+    ) -> None:
+        """An ask for a type of which the queue may have nothing is refused."""
+        state = self._state
+        maximum = state.queues[queue].max_share
+        names = state.types.names
+        refused = []
+        for request in requests:
+            amounts = zip(names, request.resource, maximum, strict=True)
+            if nothing := [name for name, amount, most in amounts if amount > 0 and most == 0]:
+                refused.append((request, nothing))
+        if refused:
+            text = wording.zero_amount(state.types, state.epoch_ms, application, queue, refused)
+            raise Refusal("zero-resource-queue", text)
 
     def _check_sizes(self, resources: Sequence[Resource], maximum: Resource, queue: str) -> None:
         names = self._state.types.names
@@ -283,11 +301,9 @@ class FairScheduler:
                         f"Invalid resource request, requested {name}={amount} is below 0",
                     )
                 if amount > most:
-                    raise Refusal(
-                        "invalid-resource-request",
-                        f"Invalid resource request, requested {name}={amount} is more than the"
-                        f" largest container of queue {queue} may have, {name}={most}",
-                    )
+                    configured = self._state.settings.maximum_allocation
+                    text = wording.too_large(self._state.types, name, resource, maximum, configured)
+                    raise Refusal("invalid-resource-request", text)
 
     def _check_zero(self, leaf: FairQueue, resources: Sequence[Resource]) -> None:
         for resource in resources:

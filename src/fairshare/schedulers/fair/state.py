@@ -263,16 +263,15 @@ class FairState(ClusterState[FairQueue, FairApplication]):
 
     def _usage_changed(self, application: FairApplication, leaf: FairQueue) -> None:
         orders.reconsider(application)
-        for queue in leaf.path:
-            parent = queue.parent
-            if parent is not None and queue.entry is not None:
-                parent.order.moved(queue)
+        orders.move_all(leaf.path)
 
     # Applications.
 
     def _application_submitted(self, now_ms: int, event: ApplicationSubmitted) -> None:
         super()._application_submitted(now_ms, event)
-        self.queues[event.queue].assigned[event.application] = None
+        queue = self.queues.get(event.queue)
+        if queue is not None:  # a name that no queue can have is known, and waits
+            queue.assigned[event.application] = None
 
     def _attempt_started(self, now_ms: int, event: AttemptStarted) -> None:
         super()._attempt_started(now_ms, event)
@@ -350,9 +349,7 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         assert source is not None
         self._leave(application)
         super()._application_moved(now_ms, event)
-        for queue in source.path:
-            if queue.parent is not None and queue.entry is not None:
-                queue.parent.order.moved(queue)
+        orders.move_all(source.path)
         leaf = self.queues[event.queue]
         application.leaf = leaf
         application.asking = False

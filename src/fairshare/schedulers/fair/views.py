@@ -127,6 +127,8 @@ def _waits_for(state: "FairState", application: FairApplication) -> str:
     """Which limit holds an application back, in the words of Hadoop's diagnostics."""
     leaf = application.leaf
     if leaf is None:
+        if application.attempt == 0 and not application.over:
+            return f"No queue can be called {application.queue}: the application can only be killed"
         return ""
     if not application.runnable:
         if state.users.running(application.user) >= user_limit(state, application.user):

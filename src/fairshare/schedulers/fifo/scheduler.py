@@ -31,6 +31,7 @@ from fairshare.model.resources import (
     subtract,
     total,
 )
+from fairshare.model.work import ResourceRequest
 from fairshare.schedulers.fifo.settings import FifoSettings
 from fairshare.schedulers.fifo.state import DEFAULT, FifoApplication, FifoState
 from fairshare.schedulers.normalisation import normalise
@@ -91,6 +92,11 @@ class FifoScheduler:
                 biggest = largest(biggest, node.total)
             maximum = smallest(maximum, biggest)
         return maximum
+
+    def check_asks(
+        self, application: ApplicationId, queue: str, requests: Sequence[ResourceRequest]
+    ) -> None:
+        """The one queue may have everything."""
 
     def validate(self, step: Step, queue: str, resources: Sequence[Resource]) -> None:
         """A container that is larger than the maximum is refused."""

@@ -1,0 +1,48 @@
+"""Owns what of the Capacity Scheduler's configuration a refresh takes over (spec/capacity.md 25).
+
+All of capacity-scheduler.xml may change but what is read at the start alone. Whether the tree that
+runs can become the new one is for the scheduler to say.
+"""
+
+from typing import Final
+
+import msgspec
+
+from fairshare.config.capacity import CALCULATOR
+from fairshare.config.capacity_mappings import ENGINES
+from fairshare.config.capacity_monitor import ENABLE, POLICIES, PREEMPTION
+from fairshare.config.capacity_names import PREFIX
+from fairshare.schedulers.capacity.settings import CapacitySettings
+
+_OF_THE_START: Final = (
+    "types",
+    "minimum_allocation",
+    "maximum_override_delay_ms",
+    "maximum_application_priority",
+    "acl_enabled",
+    "administrators_acl",
+    "master_max_attempts",
+    "heartbeat_interval_ms",
+    "dominant",
+    "user_metrics",
+)
+_MONITORS_OF_THE_START: Final = (
+    "enabled",
+    "monitor_on",
+    "auto_removal",
+    "legacy_queue_management",
+)
+_PROPERTIES_OF_THE_START: Final = (CALCULATOR, PREFIX + "user-metrics.enable", ENABLE, POLICIES)
+
+
+def refreshed_capacity(in_force: CapacitySettings, now: CapacitySettings) -> CapacitySettings:
+    """The new settings, with what only a restart changes as it is."""
+    kept = {name: getattr(in_force, name) for name in _OF_THE_START}
+    monitors = {name: getattr(in_force.monitor, name) for name in _MONITORS_OF_THE_START}
+    monitor = msgspec.structs.replace(now.monitor, **monitors)
+    return msgspec.structs.replace(now, monitor=monitor, **kept)
+
+
+def is_refreshed(name: str) -> bool:
+    """Whether a refresh takes over the value of a property."""
+    return name.startswith((PREFIX, PREEMPTION, ENGINES)) and name not in _PROPERTIES_OF_THE_START

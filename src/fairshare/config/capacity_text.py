@@ -1,0 +1,184 @@
+"""Owns how amounts are written: percentages, weights, vectors, largest containers.
+
+Knows no property (spec/capacity.md 2.2, 4.1, 5.1). What cannot be read raises ValueError with a
+message that can follow the name of the property; what Hadoop passes over is handed to `skipped`.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from fairshare.config import literals, units
+from fairshare.model.resources import MEMORY, ResourceTypes
+from fairshare.schedulers.capacity.settings import (
+    Amount,
+    Capacity,
+    Percentage,
+    Unit,
+    Vector,
+    Weight,
+)
+
+Skipped = Callable[[str], None]
+
+_LARGEST_WEIGHT: Final = 10_000.0
+_MEMORY_UNIT: Final = "Mi"
+_ABSOLUTE: Final = re.compile(r"\[[\w.,=\ /-]+\]", re.ASCII)
+_VECTOR: Final = re.compile(r"\[(?:[\w.,% /-]+=[\w.,% /-]+)+\]", re.ASCII)
+_AMOUNT_AND_UNIT: Final = re.compile(r"([0-9.]+)(.*)", re.DOTALL)
+_LARGEST: Final = re.compile(r"([^=]+)=([0-9]+)\s?([A-Za-z]*)", re.ASCII)
+_LARGEST_UNITS: Final = {"": "", "m": "Mi", "M": "Mi", "g": "Gi", "G": "Gi"}
+_NEEDS_MODE: Final = "needs yarn.scheduler.capacity.legacy-queue-mode.enabled=false"
+_SHORT_NAMES: Final = {"memory": MEMORY, "gpu": "yarn.io/gpu", "fpga": "yarn.io/fpga"}
+
+
+def read_capacity_text(
+    text: str, types: ResourceTypes, skipped: Skipped, *, legacy: bool = True
+) -> Capacity | None:
+    """A `capacity`; None for the weight -1, which means that there is none.
+
+    >>> read_capacity_text("12.5", ResourceTypes(), print)
+    Percentage(percent=12.5)
+    >>> read_capacity_text("3w", ResourceTypes(), print)
+    Weight(weight=3.0)
+    >>> read_capacity_text("[memory=10240,vcores=12]", ResourceTypes(), print).absolute
+    (10240, 12)
+    """
+    if legacy and _is_newer(text):
+        skipped(f"{text!r} {_NEEDS_MODE}, and counts as 0 percent without")
+        return Percentage(0.0)
+    if _is_vector(text):
+        return _vector(text, types, skipped, legacy)
+    if text.endswith("w"):
+        return _weight(text)
+    percent = literals.single(text)
+    if not 0 <= percent <= 100:
+        raise ValueError(f"Illegal capacity of {percent:g}: it must be 0 to 100 percent")
+    return Percentage(percent)
+
+
+def read_maximum_text(
+    text: str, types: ResourceTypes, skipped: Skipped, *, legacy: bool = True
+) -> Capacity:
+    """A `maximum-capacity`: as a capacity, but no weight; -1 means 100."""
+    if legacy and _is_newer(text):
+        skipped(f"{text!r} {_NEEDS_MODE}, and counts as 100 percent without")
+        return Percentage(100.0)
+    if _is_vector(text):
+        vector = _vector(text, types, skipped, legacy)
+        if any(amount.unit == Unit.WEIGHT for amount in vector.amounts):
+            raise ValueError(f"{text!r} has a weight, which cannot be a maximum")
+        return vector
+    if text.endswith("w"):
+        raise ValueError(f"{text!r} is a weight, which cannot be a maximum")
+    percent = literals.single(text)
+    return Percentage(100.0 if percent == -1 else percent)
+
+
+def read_largest_container(text: str, types: ResourceTypes, skipped: Skipped) -> dict[str, int]:
+    """A `maximum-allocation`, by the names of the types that it has.
+
+    >>> read_largest_container("memory-mb=4G,vcores=2", ResourceTypes(), print)
+    {'memory-mb': 4096, 'vcores': 2}
+    """
+    amounts: dict[str, int] = {}
+    for part in literals.trim(text).split(","):
+        match = _LARGEST.fullmatch(literals.trim(part))
+        if match is None:
+            raise ValueError(
+                f"{literals.trim(part)!r} is not of the form type=amount, such as memory-mb=4096"
+            )
+        written, digits, unit = match.groups()
+        if unit not in _LARGEST_UNITS:
+            raise ValueError(f"{literals.trim(part)!r}: the units are M and G")
+        amount, unit = literals.long(digits), _LARGEST_UNITS[unit]
+        if written == "memory" and not unit:
+            skipped(f"{literals.trim(part)!r} counts bytes: write memory-mb, or a unit")
+        if written == "memory" or (written == MEMORY and unit):
+            amount = units.convert(amount, unit, _MEMORY_UNIT)
+        amounts[_known(_SHORT_NAMES.get(written, written), types)] = amount
+    return amounts
+
+
+def _known(name: str, types: ResourceTypes) -> str:
+    if name not in types.names:
+        known = ", ".join(types.names)
+        raise ValueError(f"there is no resource type {name!r} (there are {known})")
+    return name
+
+
+def _is_vector(text: str) -> bool:
+    return bool(_ABSOLUTE.fullmatch(text.removesuffix("\n"))) or _is_newer(text)
+
+
+def _is_newer(text: str) -> bool:
+    """Whether it has brackets as only the newer mode knows them, with percentages."""
+    without_blanks = text.replace(" ", "").removesuffix("\n")
+    return "%" in text and bool(_VECTOR.fullmatch(without_blanks))
+
+
+def _weight(text: str) -> Weight | None:
+    weight = literals.single(text[: text.index("w")])
+    if weight == -1:
+        return None
+    if not 0 <= weight <= _LARGEST_WEIGHT:
+        raise ValueError(
+            f"Illegal weight={weight:g}: it must be 0 to {_LARGEST_WEIGHT:g}, or -1 for none"
+        )
+    return Weight(weight)
+
+
+def _vector(text: str, types: ResourceTypes, skipped: Skipped, legacy: bool) -> Vector:
+    """The amounts of a text in brackets, in the order of the types; 0 of what it does not name."""
+    body = text.strip("[]\n") if legacy else text.replace(" ", "").strip("[]\n")
+    found: dict[str, Amount] = {}
+    for part in body.split(","):
+        name, separator, written = part.partition("=")
+        if not separator or not written:
+            continue
+        name = literals.trim(name)
+        resource = _SHORT_NAMES["memory"] if name == "memory" else name
+        if resource not in types.names:
+            skipped(f"there is no resource type {name!r}: this part has no effect")
+            continue
+        amount = _legacy_amount(written, skipped) if legacy else _amount(written, skipped)
+        if amount is not None:
+            found[resource] = amount
+    if found.get(MEMORY, Amount(0)).value == 0:
+        skipped(f"{literals.trim(text)!r} has no memory: it counts as if it were not there")
+    return Vector(tuple(found.get(name, Amount(0)) for name in types.names))
+
+
+def _legacy_amount(written: str, skipped: Skipped) -> Amount | None:
+    """A whole number with a unit, which counts in MiB whatever the type (4.1)."""
+    unit = _unit(written)
+    if not units.is_unit(unit):
+        skipped(f"{written!r} has the unknown unit {unit!r}: this part has no effect")
+        return None
+    digits = written[: len(written) - len(unit)]
+    if digits != literals.trim(digits):
+        raise ValueError(f"{written!r} is not a whole number: there must be no blank in it")
+    amount = literals.long(digits)
+    return Amount(units.convert(amount, unit, _MEMORY_UNIT) if unit else amount)
+
+
+def _amount(written: str, skipped: Skipped) -> Amount:
+    """An amount with a unit, `%` or `w` (5.1)."""
+    match = _AMOUNT_AND_UNIT.fullmatch(written)
+    if match is None:
+        raise ValueError(f"{written!r} is not an amount such as 4, 50% or 2w")
+    value, suffix = literals.single(match.group(1)), match.group(2)
+    if suffix == "%":
+        return Amount(value, Unit.PERCENTAGE)
+    if suffix == "w":
+        return Amount(value, Unit.WEIGHT)
+    if not units.is_unit(suffix):
+        skipped(f"{written!r} has the unknown unit {suffix!r}: it counts as if it had none")
+        suffix = ""
+    return Amount(units.convert(int(value), suffix, _MEMORY_UNIT) if suffix else int(value))
+
+
+def _unit(written: str) -> str:
+    """The letters at the end: `_unit("10Gi") == "Gi"`."""
+    match = re.search(r"[A-Za-z]+$", written)
+    return match.group() if match else ""

@@ -1,0 +1,94 @@
+"""Owns which queues there are: the tree of `.queues` lists, and what is written of other queues.
+
+Knows no property of a queue but its list of children, and what lets queues be made on demand.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from fairshare.config.capacity_names import (
+    LEGACY_TEMPLATE,
+    PREFIX,
+    TEMPLATES,
+    UNSUPPORTED,
+    QueueNames,
+    Scope,
+)
+from fairshare.config.capacity_queue import QueueReader
+from fairshare.config.problems import Problems
+from fairshare.config.site import Site
+from fairshare.model.queues import ROOT, parent_name
+from fairshare.schedulers.capacity.settings import QueueSettings, Template
+
+
+class QueueTree(msgspec.Struct, frozen=True):
+    """Queues by full path, parents before children; templates by the path of their owner."""
+
+    queues: dict[str, QueueSettings]
+    templates: dict[str, Template]
+
+
+def read_tree(site: Site, reader: QueueReader, problems: Problems) -> QueueTree:
+    """All queues of a site."""
+    names = QueueNames(found.name for found in site)
+    queues = dict(_listed(names, reader))
+    templates: dict[str, Template] = {}
+    for (path, template), scope in names.scopes.items():
+        if template:
+            # Hadoop reads the older templates at its start, the others when a queue is made.
+            used = reader if template == LEGACY_TEMPLATE else reader.forgiving()
+            found = {TEMPLATES[template]: used.read(scope, "either")}
+            templates[path] = msgspec.structs.replace(templates.get(path, Template()), **found)
+        elif path not in queues:
+            if _made_on_demand(path, queues):
+                used = reader.forgiving()
+                queues[path] = used.read(scope, "either", used.children(scope))
+            else:
+                _report_unlisted(scope, site, problems)
+        _report_unsupported(scope, site, problems)
+    return QueueTree(queues, templates)
+
+
+def _listed(names: QueueNames, reader: QueueReader) -> Iterator[tuple[str, QueueSettings]]:
+    """The queues that lists of children lead to, from root down."""
+    waiting = [ROOT]
+    while waiting:
+        path = waiting.pop(0)
+        scope = names.scope(path)
+        children = reader.children(scope)
+        waiting += [f"{path}.{child}" for child in children or ()]
+        parent = bool(children) or path == ROOT or reader.makes_queues(scope)
+        yield path, reader.read(scope, "parent" if parent else "leaf", children)
+
+
+def _made_on_demand(path: str, queues: dict[str, QueueSettings]) -> bool:
+    """Whether a queue above may have queues made below it, so that one of this name can come."""
+    above = parent_name(path)
+    while above:
+        if above in queues and queues[above].dynamic_children:
+            return True
+        above = parent_name(above)
+    return False
+
+
+def _report_unlisted(scope: Scope, site: Site, problems: Problems) -> None:
+    for name in scope.names:
+        site.text(name, Problems())  # told here, once for all properties of the queue
+    problems.warning(
+        site.place(scope.first),
+        "unlisted-queue",
+        f"there is no queue {scope.path}: {PREFIX}{parent_name(scope.path)}.queues does not name"
+        " it, so that its properties have no effect",
+        "ignores them",
+    )
+
+
+def _report_unsupported(scope: Scope, site: Site, problems: Problems) -> None:
+    for suffix in sorted(UNSUPPORTED):
+        name = scope.prefix + suffix
+        if name in site:
+            site.text(name, problems)
+            problems.warning(
+                site.place(name), "unsupported", f"{name} is not honoured here", "honours it"
+            )

@@ -1,0 +1,60 @@
+"""Owns what is wrong with mappings before anybody submits: targets that no submission can reach.
+
+One such rule, and Hadoop neither starts nor takes new rules over (spec/capacity.md 26.6).
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from fairshare.placement.mapping.queues import MappingQueues, Unusable, from_root, target
+from fairshare.placement.mapping.rule import MappingAction, MappingRule
+from fairshare.placement.mapping.variables import VARIABLES
+
+
+class MappingFault(NamedTuple):
+    """A rule, by its position from 0, and what is wrong with its queue."""
+
+    position: int
+    message: str
+
+
+def faults(rules: Sequence[MappingRule], queues: MappingQueues) -> Iterator[MappingFault]:
+    """All rules whose target cannot be reached whoever submits."""
+    for position, rule in enumerate(rules):
+        if rule.action != MappingAction.PLACE:
+            continue
+        try:
+            _check(rule.path, queues)
+        except Unusable as error:
+            what = rule.source or rule.path
+            yield MappingFault(position, f"Illegal queue mapping {what!r}: {error}")
+
+
+def _check(path: str, queues: MappingQueues) -> None:
+    parts = path.split(".")
+    fixed: list[str] = []
+    for part in parts:
+        if not part:
+            raise Unusable(f"the path {path!r} has an empty part")
+        if part in VARIABLES:
+            _check_beginning(path, fixed, queues)
+            return
+        fixed.append(part)
+    target(path, queues, create=True)
+
+
+def _check_beginning(path: str, fixed: list[str], queues: MappingQueues) -> None:
+    """What stands before the first variable must be a parent, or be possible below one."""
+    if not fixed:
+        return
+    beginning = from_root(".".join(fixed), queues)
+    if queues.find(beginning) is not None:
+        if queues.is_leaf(beginning):
+            raise Unusable(
+                f"{beginning!r} is a leaf queue: nothing can be below it, as in {path!r}"
+            )
+        return
+    above = beginning.rpartition(".")[0]
+    found = queues.find(above)
+    if found is None or queues.is_leaf(found) or not queues.makes_leaves(found):
+        raise Unusable(f"there is no queue {beginning!r}, and nothing on {path!r} could create it")

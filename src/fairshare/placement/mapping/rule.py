@@ -1,0 +1,53 @@
+"""Owns what a queue mapping is, as frozen data: whom it is for, and what it does with him.
+
+Both ways of writing mappings (`u:ann:root.a` and JSON, spec/capacity.md 26.2, 26.3) end here; this
+file knows neither of them.
+"""
+
+import enum
+
+import msgspec
+
+
+class Matcher(enum.StrEnum):
+    """Whom a mapping rule is for."""
+
+    ALL = "all"  # `*` in JSON, `u:%user` among the legacy mappings
+    USER = "user"
+    GROUP = "group"  # any of the user's groups
+    APPLICATION = "application"  # by its name
+
+
+class MappingAction(enum.StrEnum):
+    """What a mapping rule does."""
+
+    PLACE = "place"
+    REJECT = "reject"
+    SET_DEFAULT = "set-default"  # %default becomes `path`, and the next rule is tried
+
+
+class MappingFallback(enum.StrEnum):
+    """What happens when a rule matches and its queue cannot be used."""
+
+    SKIP = "skip"
+    REJECT = "reject"
+    PLACE_DEFAULT = "place-default"
+
+
+class MappingRule(msgspec.Struct, frozen=True):
+    """One queue mapping, legacy or JSON (26), already in one form.
+
+    `match` is the user, group or application name to compare with (variables allowed); empty for
+    ALL. `path` may hold variables: the JSON policy `primaryGroupUser` below parent `root.a` is
+    `root.a.%primary_group.%user`, `specified` is `%specified`, `defaultQueue` is `%default`. A
+    legacy entry `u:ann:q` is PLACE in `q`, creating, with the fallback PLACE_DEFAULT. `source` is
+    the rule's text, for messages.
+    """
+
+    matcher: Matcher
+    match: str = ""
+    action: MappingAction = MappingAction.PLACE
+    path: str = ""
+    create: bool = True
+    fallback: MappingFallback = MappingFallback.SKIP
+    source: str = ""

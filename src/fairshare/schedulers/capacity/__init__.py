@@ -1,0 +1,1 @@
+"""Owns YARN's Capacity Scheduler: guaranteed capacities, limits for users, priorities."""

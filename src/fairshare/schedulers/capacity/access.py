@@ -1,0 +1,69 @@
+"""Owns who may submit to a queue, administer it, or use a priority (spec/capacity.md 7.6, 7.9)."""
+
+from collections.abc import Sequence
+
+from fairshare.schedulers.capacity.queues import CapacityQueue
+from fairshare.schedulers.capacity.settings import PriorityRule
+
+
+def listed(acl: str, user: str, groups: Sequence[str]) -> bool:
+    """Whether a list, `user1,user2 group1,group2`, names a user; `*` names all, a blank nobody.
+
+    >>> listed("ann,bob staff", "eve", ["staff"]), listed(" ", "ann", [])
+    (True, False)
+    """
+    if acl.strip() == "*":
+        return True
+    users, _, group_list = acl.partition(" ")
+    if user in [name.strip() for name in users.split(",") if name.strip()]:
+        return True
+    named = [name.strip() for name in group_list.split(",") if name.strip()]
+    return any(group in named for group in groups)
+
+
+def may_submit(queue: CapacityQueue, user: str, groups: Sequence[str]) -> bool:
+    """Whether a user may submit to a queue: its lists or those of a queue above name the user."""
+    return _may(queue, user, groups, submit=True)
+
+
+def may_administer(queue: CapacityQueue, user: str, groups: Sequence[str]) -> bool:
+    """Whether a user may kill, move or change others' applications of a queue."""
+    return _may(queue, user, groups, submit=False)
+
+
+def _may(queue: CapacityQueue, user: str, groups: Sequence[str], *, submit: bool) -> bool:
+    for above in queue.path:
+        unset = "*" if above.parent is None else " "
+        own = above.settings
+        lists = [own.administer_acl if own.administer_acl is not None else unset]
+        if submit:
+            lists.append(own.submit_acl if own.submit_acl is not None else unset)
+        if any(listed(acl, user, groups) for acl in lists):
+            return True
+    return False
+
+
+def sorted_rules(queue: CapacityQueue) -> list[PriorityRule]:
+    """The rules of a leaf's priority list, the lowest maximum first."""
+    return sorted(queue.priority_rules, key=lambda rule: rule.maximum_priority)
+
+
+def may_use_priority(
+    queue: CapacityQueue, user: str, groups: Sequence[str], priority: int, most: int
+) -> bool:
+    """Whether some rule lets a user have a priority; without rules everybody may (7.9)."""
+    if not queue.priority_rules:
+        return True
+    return any(
+        listed(rule.acl, user, groups) and priority <= min(rule.maximum_priority, most)
+        for rule in queue.priority_rules
+    )
+
+
+def default_priority(queue: CapacityQueue, user: str, groups: Sequence[str]) -> int | None:
+    """The default that the rules give to a user: that of the rule with the highest maximum."""
+    found: int | None = None
+    for rule in sorted_rules(queue):
+        if listed(rule.acl, user, groups):
+            found = max(rule.default_priority, 0)
+    return found

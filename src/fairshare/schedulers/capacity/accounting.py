@@ -1,0 +1,159 @@
+"""Owns what each container and reservation means for queues, users and orders.
+
+Called by `state.py` from the handlers of events. Decides nothing (spec/capacity.md 6, 9, 15, 33.4).
+"""
+
+from typing import TYPE_CHECKING
+
+from fairshare.model.resources import Resource, add, subtract
+from fairshare.schedulers.capacity import orders
+from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
+from fairshare.schedulers.capacity.queues import DRAINING, STOPPED, CapacityQueue
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.capacity.state import CapacityState
+
+
+def charge(
+    state: "CapacityState", leaf: CapacityQueue, user: str, label: str, amount: Resource
+) -> None:
+    """A leaf, all above it and a user use more on a partition, or less (`amount` negative)."""
+    c = state.calculator
+    whole = state.total_of(label)
+    minimum = state.settings.minimum_allocation
+    for queue in leaf.path:
+        share = queue.shares[label]
+        share.used = add(share.used, amount)
+        orders.refresh_use(queue, label, c, whole, minimum)
+        if share.entry is not None:
+            orders.place_child(queue, label)
+    leaf.users.charge(user, label, amount, c, whole)
+
+
+def reserve(leaf: CapacityQueue, label: str, amount: Resource) -> None:
+    """More is reserved, or less."""
+    for queue in leaf.path:
+        share = queue.shares[label]
+        share.reserved = add(share.reserved, amount)
+
+
+def change_killable(leaf: CapacityQueue, label: str, amount: Resource) -> None:
+    """Lazy preemption may kill more for others, or less (23.3)."""
+    for queue in leaf.path:
+        share = queue.shares[label]
+        share.killable = add(share.killable, amount)
+
+
+def count_pending(application: CapacityApplication) -> None:
+    """Bring the queues' pending resources up to date with an application's asks."""
+    leaf = application.leaf
+    if leaf is None:
+        return
+    pending = application.asks.pending
+    if pending != application.counted:
+        _add_pending(leaf, application.label, subtract(pending, application.counted))
+        application.counted = pending
+
+
+def _add_pending(leaf: CapacityQueue, label: str, amount: Resource) -> None:
+    for queue in leaf.path:
+        share = queue.shares[label]
+        share.pending = add(share.pending, amount)
+        orders.place_child(queue, label)
+
+
+def move_pending(application: CapacityApplication, target: CapacityQueue, label: str) -> None:
+    """An application's asks count for another leaf, and perhaps for another partition."""
+    leaf = application.leaf
+    assert leaf is not None
+    nothing = (0,) * len(application.counted)
+    _add_pending(leaf, application.label, subtract(nothing, application.counted))
+    _add_pending(target, label, application.counted)
+
+
+def measure(application: CapacityApplication) -> None:
+    """Let the fair order know of an application's containers; other orders do not look (16.2)."""
+    leaf = application.leaf
+    if leaf is not None and leaf.policy == "fair":
+        application.size = application.used[0]
+        application.demand = application.used[0] + application.asks.pending[0]
+
+
+def enter(application: CapacityApplication, stage: Stage) -> None:
+    """An attempt is in its leaf: held back, or waiting for room for its master."""
+    leaf = application.leaf
+    assert leaf is not None
+    user = leaf.users.get_or_add(application.user)
+    application.stage = stage
+    if stage == Stage.HELD:
+        leaf.held[application.id] = application
+        return
+    for queue in leaf.path:
+        queue.runnable += 1
+    user.pending_applications += 1
+    orders.wait(application)
+
+
+def activate(application: CapacityApplication) -> None:
+    """There is room for its master: it competes for containers."""
+    leaf = application.leaf
+    assert leaf is not None
+    orders.stop_waiting(application)
+    application.stage = Stage.ACTIVE
+    user = leaf.users.get_or_add(application.user)
+    user.pending_applications -= 1
+    user.active_applications += 1
+    leaf.active[application.id] = application
+    _charge_master(application, application.master_resource)
+    orders.place_application(application)
+
+
+def _charge_master(application: CapacityApplication, amount: Resource) -> None:
+    leaf = application.leaf
+    assert leaf is not None
+    label = application.label
+    share = leaf.shares[label]
+    share.master_used = add(share.master_used, amount)
+    user = leaf.users.get_or_add(application.user)
+    user.master_used[label] = add(user.master_used.get(label, leaf.users.none), amount)
+
+
+def leave(application: CapacityApplication) -> None:
+    """An attempt is no longer in its leaf, wherever it stood."""
+    leaf = application.leaf
+    assert leaf is not None
+    users = leaf.users
+    user = users.get_or_add(application.user)
+    stage = application.stage
+    if stage == Stage.ACTIVE:
+        if application.entry is not None:
+            orders.remove(leaf.order, application.entry)
+            application.entry = None
+        del leaf.active[application.id]
+        nothing = (0,) * len(application.master_resource)
+        _charge_master(application, subtract(nothing, application.master_resource))
+        user.active_applications -= 1
+    else:
+        orders.stop_waiting(application)
+        leaf.held.pop(application.id, None)
+        user.pending_applications -= 1
+    if stage != Stage.HELD:
+        for queue in leaf.path:
+            queue.runnable -= 1
+    if user.applications == 0:
+        users.remove(application.user)
+    application.stage = Stage.NOWHERE
+
+
+def count_application(leaf: CapacityQueue, change: int, now_ms: int) -> None:
+    """One more application for a leaf and all above it, or one less.
+
+    A queue that drains is stopped when its last application has gone (24).
+    """
+    for queue in leaf.path:
+        queue.number_of_applications += change
+        queue.idle_since_ms = now_ms
+        if change > 0 and queue.state == STOPPED:  # only what comes back after a restart does this
+            queue.state = DRAINING
+        if queue.state == DRAINING and queue.number_of_applications == 0:
+            queue.state = STOPPED

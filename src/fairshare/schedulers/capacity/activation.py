@@ -1,0 +1,133 @@
+"""Owns who leaves the waiting list of a leaf: the pass that finds room for masters, and what
+max-parallel-apps lets run again.
+
+Decides by `step.emit` alone (spec/capacity.md 8.4, 8.5, 19).
+"""
+
+from collections.abc import Iterator
+from heapq import merge
+from typing import TYPE_CHECKING
+
+from fairshare.model.events import ApplicationAdmitted, QueueLimited
+from fairshare.model.resources import Resource, add
+from fairshare.schedulers.capacity import limits
+from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
+from fairshare.schedulers.capacity.queues import CapacityQueue
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.capacity.state import CapacityState
+    from fairshare.schedulers.protocol import Step
+
+
+def activate(state: "CapacityState", step: "Step", leaf: CapacityQueue) -> None:
+    """One pass over the waiting applications of a leaf.
+
+    Who does not fit is passed over, so that a smaller master further back may start. As in Hadoop
+    the user limit computed for the first application that is tested against it holds for all
+    others of the pass, whoever their users are (quirk 2).
+    """
+    if not leaf.waiting:
+        return
+    queue_limits: dict[str, Resource] = {}
+    user_limits: dict[str, Resource] = {}
+    for entry in list(leaf.waiting):
+        application = state.applications[int(entry[-1])]
+        label = application.label
+        master = application.master_resource
+        share = leaf.shares[label]
+        if label not in queue_limits:
+            queue_limits[label] = limits.master_limit(state, leaf, label)
+        fits = state.calculator.fits(add(share.master_used, master), queue_limits[label])
+        if not fits and not _first_anyway(state, leaf, label):
+            continue
+        if label not in user_limits:
+            user_limits[label] = limits.user_master_limit(state, leaf, label, application.user)
+        record = leaf.users.get(application.user)
+        used = state.none if record is None else record.master_used.get(label, state.none)
+        fits = state.calculator.fits(add(used, master), user_limits[label])
+        if not fits and not _first_anyway(state, leaf, label):
+            continue
+        step.emit(ApplicationAdmitted(application.id))
+
+
+def _first_anyway(state: "CapacityState", leaf: CapacityQueue, label: str) -> bool:
+    """Whether a leaf has so few masters that one may start whatever its limits."""
+    if not leaf.active:
+        return True
+    used = leaf.shares[label].master_used
+    return state.calculator.compare(state.total, used, state.none) <= 0
+
+
+def activate_if_any_nodes(state: "CapacityState", step: "Step", leaf: CapacityQueue) -> None:
+    """The pass after an attempt was added: only when the cluster has resources (8.5)."""
+    if state.calculator.compare(state.total, state.total, state.none) > 0:
+        activate(state, step, leaf)
+
+
+def activate_everywhere(state: "CapacityState", step: "Step") -> None:
+    """The passes after the cluster or its configuration has changed."""
+    for queue in tuple(state.queues.values()):
+        if queue.leaf:
+            activate(state, step, queue)
+            if not all(application.looked_at for application in queue.active.values()):
+                step.emit(QueueLimited(queue.name, queue.limit))  # all have a headroom now
+
+
+def wake_after_leaving(
+    state: "CapacityState", step: "Step", leaf: CapacityQueue, user: str
+) -> None:
+    """A runnable attempt has left: let those run that it held back (19).
+
+    As many may start as there are lists of candidates, empty ones included, so perhaps more than
+    the one that has left (quirk 3).
+    """
+    highest: CapacityQueue | None = None
+    for queue in leaf.path:
+        if queue.runnable == queue.maximum_parallel - 1:
+            highest = queue
+    lists = list(_held_below(highest)) if highest is not None else []
+    if state.user_runnable.get(user, 0) == limits.user_parallel_limit(state, user) - 1:
+        lists.append(
+            [
+                application
+                for queue in state.queues.values()
+                for application in queue.held.values()
+                if application.user == user
+            ]
+        )
+    _wake(state, step, lists, len(lists))
+
+
+def wake_everywhere(state: "CapacityState", step: "Step") -> None:
+    """The configuration has changed: look at all that are held back."""
+    _wake(state, step, list(_held_below(state.root)), None)
+
+
+def _held_below(queue: CapacityQueue) -> Iterator[list[CapacityApplication]]:
+    if queue.runnable >= queue.maximum_parallel:
+        return
+    if queue.leaf:
+        yield list(queue.held.values())
+        return
+    for child in queue.children.values():
+        yield from _held_below(child)
+
+
+def _wake(
+    state: "CapacityState",
+    step: "Step",
+    lists: list[list[CapacityApplication]],
+    most: int | None,
+) -> None:
+    woken = 0
+    ordered = (sorted(one, key=lambda a: a.start_order) for one in lists)
+    for application in merge(*ordered, key=lambda a: a.start_order):
+        if most is not None and woken >= most:
+            return
+        leaf = application.leaf
+        if leaf is None or application.stage != Stage.HELD:
+            continue
+        if limits.may_run(state, application.user, leaf):
+            step.emit(ApplicationAdmitted(application.id))
+            woken += 1
+            activate_if_any_nodes(state, step, leaf)

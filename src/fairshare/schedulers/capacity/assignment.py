@@ -1,0 +1,302 @@
+"""Owns what one application makes of a node: which ask, how near, a container or a reservation.
+
+Called by `heartbeat.py`, which knows the queues (spec/capacity.md 14 and 15).
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fairshare.model.asks import Ask, AskKey
+from fairshare.model.events import (
+    ContainerAllocated,
+    ContainerCompleted,
+    ContainerReserved,
+    ExitCode,
+    Locality,
+    ReservationDropped,
+)
+from fairshare.model.identifiers import container_id
+from fairshare.model.nodes import Reservation
+from fairshare.model.resources import Resource, add, subtract
+from fairshare.schedulers.capacity import limits
+from fairshare.schedulers.capacity.applications import CapacityApplication
+from fairshare.schedulers.capacity.calculators import larger
+from fairshare.schedulers.capacity.locality import may_be_anywhere, may_be_rack_local
+from fairshare.schedulers.rounding import single
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.capacity.heartbeat import Answer, Heartbeat, Room
+
+_NO_ASK = Ask(0, (), True)
+
+LAZILY_PREEMPTED = "Container killed for a queue that is below its guarantee"
+
+
+class _Choice(NamedTuple):
+    """A container that can be had here, or a reservation. `give_up`: a node to unreserve for it."""
+
+    resource: Resource
+    locality: Locality
+    fits: bool
+    give_up: str | None = None
+    kill: tuple[int, ...] = ()
+
+
+def offer(beat: "Heartbeat", application: CapacityApplication, room: "Room") -> "Answer":
+    """Offer the node to an application's asks, the most urgent first (14.1, 14.2, 31.4)."""
+    from fairshare.schedulers.capacity.heartbeat import Answer
+
+    state = beat.state
+    settings = state.settings
+    c = state.calculator
+    asked_label = application.label
+    if asked_label != ("" if beat.ignore else beat.label):
+        return Answer.SKIPPED
+    if beat.ignore and application.managed and application.master is None:
+        return Answer.SKIPPED
+    for key in application.asks.wanting:
+        ask = key.anywhere
+        assert ask is not None
+        if not settings.continue_looking and not _may_more(beat, application, key, ask.resource):
+            continue
+        left = room.headroom
+        if settings.continue_looking and not beat.label:
+            left = add(left, application.reserved)
+        if not c.fits(ask.resource, left):
+            return Answer.QUEUE_LIMIT
+        blacklist = application.blacklist
+        if blacklist and (beat.node.name in blacklist or beat.node.rack in blacklist):
+            return Answer.SKIPPED
+        before = beat.misses(application, key)
+        if beat.ignore and before < len(state.nodes):
+            beat.missed(application, key, before + 1)
+            return Answer.SKIPPED
+        beat.missed(application, key, before + 1)
+        choice, skipped = _by_locality(beat, application, key, room, reserved=False)
+        if choice is None:
+            if skipped:
+                beat.missed(application, key, before)
+                continue
+            return Answer.SKIPPED
+        return _commit(beat, application, key, choice, before)
+    return Answer.SKIPPED
+
+
+def _by_locality(
+    beat: "Heartbeat",
+    application: CapacityApplication,
+    key: AskKey,
+    room: "Room | None",
+    *,
+    reserved: bool,
+) -> tuple[_Choice | None, bool]:
+    """The nearest place that serves an ask here, and whether the ask refuses the node (14.4)."""
+    node = beat.node
+    places = key.places
+    ask = key.anywhere
+    assert ask is not None
+    misses = beat.misses(application, key)
+    if places:
+        here = places.get(node.name, _NO_ASK)
+        rack = places.get(node.rack, _NO_ASK)
+        if here.count > 0 and rack.count > 0:
+            choice = _fit(beat, application, key, here, Locality.NODE_LOCAL, room)
+            if choice is not None:
+                return choice, False
+        if rack.count > 0:
+            if not rack.relax:
+                return None, True
+            if may_be_rack_local(beat.state, misses):
+                choice = _fit(beat, application, key, rack, Locality.RACK_LOCAL, room)
+                if choice is not None:
+                    return choice, False
+    if not ask.relax:
+        return None, True
+    if reserved or may_be_anywhere(beat.state, key, misses):
+        return _fit(beat, application, key, ask, Locality.OFF_SWITCH, room), False
+    return None, False
+
+
+def _may_more(
+    beat: "Heartbeat", application: CapacityApplication, key: AskKey, size: Resource
+) -> bool:
+    """Whether an ask may take or reserve one more, given what is reserved for it (15.2).
+
+    Reserved nodes that beat in vain count for patience, less so for large containers.
+    """
+    reserved = application.reservations_of(key.order)
+    assert key.anywhere is not None
+    if not reserved:
+        return key.anywhere.count > 0
+    state = beat.state
+    c = state.calculator
+    leaf = application.leaf
+    assert leaf is not None
+    most = leaf.maximum_allocation
+    minimum = state.settings.minimum_allocation
+    factor = min(c.ratio(size, most), c.ratio(subtract(most, minimum), most))
+    vain = application.re_reservations.get(key.order, 0)
+    patience = int(single(single(vain / reserved) * single(1.0 - factor)))
+    return patience + key.anywhere.count - reserved > 0
+
+
+def _fit(
+    beat: "Heartbeat",
+    application: CapacityApplication,
+    key: AskKey,
+    ask: Ask,
+    locality: Locality,
+    room: "Room | None",
+) -> _Choice | None:
+    """A container here, or a reservation, or neither (15.1 to 15.4); no room: a reserved node."""
+    state = beat.state
+    c = state.calculator
+    node = beat.node
+    size = ask.resource
+    if not c.fits(size, node.total):
+        return None
+    count = c.containers(node.available, size)
+    kill: list[int] = []
+    if count == 0 and node.marked and room is not None and room.may_kill:
+        available = node.available
+        for container, record in node.marked.items():
+            kill.append(container)
+            available = add(available, record.resource)
+            if c.fits(size, available):
+                count = 1
+                break
+    if room is None:
+        return _Choice(size, locality, count > 0)
+    continue_looking = state.settings.continue_looking and not beat.label
+    more = _may_more(beat, application, key, size)
+    need = larger(c, state.total, subtract(size, room.headroom), room.need)
+    must_give = c.above_zero(need)
+    if count > 0:
+        give_up = None
+        if continue_looking and (not more or must_give):
+            give_up = _reservation_of(beat, application, key, need if must_give else size)
+            if give_up is None:
+                return None
+        return _Choice(size, locality, True, give_up, tuple(kill))
+    if not more or (state.settings.continue_looking and must_give):
+        return None
+    return _Choice(size, locality, False)
+
+
+def _reservation_of(
+    beat: "Heartbeat", application: CapacityApplication, key: AskKey, need: Resource
+) -> str | None:
+    """A node reserved for the same ask whose reservation gives enough back."""
+    for name, reservation in application.reservations.items():
+        same = (reservation.priority, reservation.request) == key.order
+        if same and beat.state.calculator.fits(need, reservation.resource):
+            return name
+    return None
+
+
+def _commit(
+    beat: "Heartbeat",
+    application: CapacityApplication,
+    key: AskKey,
+    choice: _Choice,
+    before: int,
+) -> "Answer":
+    """Make it so, unless a limit forbids it after all; then it is dropped without a word (15.8)."""
+    from fairshare.schedulers.capacity.heartbeat import Answer
+
+    state = beat.state
+    step = beat.step
+    node = beat.node
+    answer = Answer.RESERVED if not choice.fits else Answer.NEAR
+    if choice.fits and choice.locality == Locality.OFF_SWITCH:
+        answer = Answer.OFF_SWITCH
+    patient = choice.locality == Locality.NODE_LOCAL or (
+        choice.locality == Locality.RACK_LOCAL and state.settings.rack_locality_full_reset
+    )
+    after = 0 if patient else before + 1
+    if not _accepted(beat, application, choice):
+        beat.missed(application, key, after)
+        return answer
+    if choice.fits:
+        beat.missed(application, key, before)
+        beat.tell_misses(application, key)
+        for container in choice.kill:
+            step.emit(ContainerCompleted(container, ExitCode.PREEMPTED, LAZILY_PREEMPTED))
+        if choice.give_up is not None:
+            step.emit(ReservationDropped(choice.give_up))
+        _grant(beat, application, key, choice.resource, choice.locality, None)
+    else:
+        step.emit(ContainerReserved(application.id, node.name, choice.resource, *key.order))
+        beat.missed(application, key, after)
+    return answer
+
+
+def _accepted(beat: "Heartbeat", application: CapacityApplication, choice: _Choice) -> bool:
+    state = beat.state
+    c = state.calculator
+    leaf = application.leaf
+    assert leaf is not None
+    record = leaf.users.get(application.user)
+    if record is None:
+        return False
+    released = state.none
+    if choice.give_up is not None:
+        released = application.reservations[choice.give_up].resource
+    for container in choice.kill:
+        released = add(released, beat.node.containers[container].resource)
+    limit = limits.user_limit(state, leaf, application.user, beat.label, ignore=beat.ignore)
+    used = subtract(record.used.get(beat.label, state.none), released)
+    if c.compare(state.total, used, limit) > 0:
+        return False
+    net = subtract(choice.resource, released)
+    return limits.within_maximum(state, leaf, beat.label, net, ignore=beat.ignore)
+
+
+def _grant(
+    beat: "Heartbeat",
+    application: CapacityApplication,
+    key: AskKey,
+    resource: Resource,
+    locality: Locality,
+    reservation: Reservation | None,
+) -> None:
+    node = beat.node
+    number = application.next_container
+    if reservation is not None:
+        number = application.reserved_numbers[node.name]
+        resource = reservation.resource
+    beat.step.emit(
+        ContainerAllocated(
+            container_id(application.id, application.attempt, number),
+            application.id,
+            node.name,
+            resource,
+            *key.order,
+            locality,
+            application.managed and application.master is None,
+            reservation is not None,
+            beat.step.now_ms,
+        )
+    )
+
+
+def fulfil(
+    beat: "Heartbeat", application: CapacityApplication, key: AskKey, reservation: Reservation
+) -> None:
+    """The node that was reserved for an ask beats: a container if it fits by now (15.5)."""
+    blacklist = application.blacklist
+    node = beat.node
+    if blacklist and (node.name in blacklist or node.rack in blacklist):
+        return
+    before = beat.misses(application, key)
+    beat.missed(application, key, before + 1)
+    choice, _ = _by_locality(beat, application, key, None, reserved=True)
+    if choice is None:
+        return
+    beat.missed(application, key, before)
+    beat.tell_misses(application, key)  # the event that follows counts this visit itself
+    if choice.fits:
+        _grant(beat, application, key, choice.resource, choice.locality, reservation)
+    else:
+        beat.step.emit(
+            ContainerReserved(application.id, node.name, reservation.resource, *key.order)
+        )

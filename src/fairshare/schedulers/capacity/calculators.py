@@ -1,0 +1,299 @@
+"""Owns the arithmetic of Hadoop's two resource calculators. Knows neither queue nor application.
+
+The memory-only calculator looks at memory alone; what it rounds or divides has one vcore again, or
+none when there is no memory. The dominant one looks at the largest part of the cluster. Answers are
+Hadoop's to the unit, single precision included (spec/capacity.md 1).
+"""
+
+import math
+from collections.abc import Iterable
+from typing import Protocol
+
+from fairshare.model.resources import Resource
+from fairshare.schedulers.rounding import single
+
+MOST_CONTAINERS = 2**31 - 1
+
+
+class ResourceCalculator(Protocol):
+    """What both calculators can do. `total` is what shares are taken of."""
+
+    name: str
+
+    def compare(self, total: Resource, a: Resource, b: Resource) -> int:
+        """-1, 0 or 1: less, equal, greater."""
+
+    def fits(self, need: Resource, room: Resource) -> bool:
+        """Whether `need` is within `room`."""
+
+    def containers(self, available: Resource, size: Resource) -> int:
+        """How many containers of a size fit."""
+
+    def divide(self, total: Resource, a: Resource, b: Resource) -> float:
+        """`a` over `b`, by the part of the cluster that counts; single precision."""
+
+    def ratio(self, a: Resource, b: Resource) -> float:
+        """`a` over `b` without looking at a cluster; single precision."""
+
+    def multiply_up(self, a: Resource, by: float, step: Resource) -> Resource:
+        """`a` times `by`, rounded up to the step."""
+
+    def multiply_down(self, a: Resource, by: float, step: Resource) -> Resource:
+        """`a` times `by`, rounded down to the step."""
+
+    def round_up(self, a: Resource, step: Resource) -> Resource:
+        """Up to a multiple of the step."""
+
+    def round_down(self, a: Resource, step: Resource) -> Resource:
+        """Down to a multiple of the step."""
+
+    def ceil_divide(self, a: Resource, by: float) -> Resource:
+        """`a / by` in single precision, rounded up; nothing when `by` is 0."""
+
+    def ceil_divide_whole(self, a: Resource, by: int) -> Resource:
+        """`a / by` rounded up, for a whole number."""
+
+    def normalise(
+        self, ask: Resource, minimum: Resource, maximum: Resource, step: Resource
+    ) -> Resource:
+        """The size that is granted for an ask."""
+
+    def above_zero(self, a: Resource) -> bool:
+        """Whether some amount that counts is positive."""
+
+    def zero_or_less(self, a: Resource) -> bool:
+        """Whether some amount that counts is 0 or negative."""
+
+
+def ceil_to(amount: int, step: int) -> int:
+    """`ceil_to(1500, 1024) == 2048`; a step of 0 rounds nothing."""
+    return -(-amount // step) * step if step else amount
+
+
+def floor_to(amount: int, step: int) -> int:
+    """`floor_to(1500, 1024) == 1024`; towards 0 also below it, as Java divides."""
+    if not step:
+        return amount
+    return amount // step * step if amount >= 0 else -(-amount // step) * step
+
+
+def truncate(a: Resource, by: float) -> Resource:
+    """Each amount times `by`, cut off: `truncate((1000, 3), 0.5) == (500, 1)`."""
+    return tuple(int(amount * by) for amount in a)
+
+
+def _ceil_float(amount: int, by: float) -> int:
+    return 0 if by == 0 else math.ceil(single(single(amount) / by))
+
+
+def _quotient(a: float, b: float) -> float:
+    if b:
+        return single(a / b)
+    return math.inf if a > 0 else 0.0
+
+
+class MemoryCalculator:
+    """Memory alone (spec/capacity.md 1.2)."""
+
+    name = "memory"
+
+    def __init__(self, types: int = 2) -> None:
+        self._rest = (0,) * (types - 2)
+
+    def _of(self, memory: int) -> Resource:
+        return (memory, 1 if memory > 0 else 0, *self._rest)
+
+    def compare(self, total: Resource, a: Resource, b: Resource) -> int:
+        """By memory."""
+        return (a[0] > b[0]) - (a[0] < b[0])
+
+    def fits(self, need: Resource, room: Resource) -> bool:
+        """By memory."""
+        return need[0] <= room[0]
+
+    def containers(self, available: Resource, size: Resource) -> int:
+        """Whole division of memory."""
+        return available[0] // size[0] if available[0] > 0 else 0
+
+    def divide(self, total: Resource, a: Resource, b: Resource) -> float:
+        """Memory over memory."""
+        return _quotient(a[0], b[0])
+
+    def ratio(self, a: Resource, b: Resource) -> float:
+        """Memory over memory."""
+        return _quotient(a[0], b[0])
+
+    def multiply_up(self, a: Resource, by: float, step: Resource) -> Resource:
+        """Half a MB is added before the fraction is cut off."""
+        return self._of(ceil_to(int(a[0] * by + 0.5), step[0]))
+
+    def multiply_down(self, a: Resource, by: float, step: Resource) -> Resource:
+        """The fraction is cut off first."""
+        return self._of(floor_to(int(a[0] * by), step[0]))
+
+    def round_up(self, a: Resource, step: Resource) -> Resource:
+        """Memory, and one vcore."""
+        return self._of(ceil_to(a[0], step[0]))
+
+    def round_down(self, a: Resource, step: Resource) -> Resource:
+        """Memory, and one vcore."""
+        return self._of(floor_to(a[0], step[0]))
+
+    def ceil_divide(self, a: Resource, by: float) -> Resource:
+        """Memory, and one vcore."""
+        return self._of(_ceil_float(a[0], by))
+
+    def ceil_divide_whole(self, a: Resource, by: int) -> Resource:
+        """Memory, and one vcore."""
+        return self._of(-(-a[0] // by))
+
+    def normalise(
+        self, ask: Resource, minimum: Resource, maximum: Resource, step: Resource
+    ) -> Resource:
+        """Memory within its bounds, and one vcore whatever was asked for."""
+        memory = ceil_to(max(ask[0], minimum[0]), step[0] or minimum[0])
+        return self._of(min(memory, maximum[0]))
+
+    def above_zero(self, a: Resource) -> bool:
+        """Whether there is memory."""
+        return a[0] > 0
+
+    def zero_or_less(self, a: Resource) -> bool:
+        """Whether there is no memory."""
+        return a[0] <= 0
+
+
+class DominantCalculator:
+    """The dominant share decides (spec/capacity.md 1.3)."""
+
+    name = "dominant"
+
+    def compare(self, total: Resource, a: Resource, b: Resource) -> int:
+        """The largest shares first, then the next ones."""
+        if a == b:
+            return 0
+        if not any(total):
+            less = any(x < y for x, y in zip(a, b, strict=True))
+            greater = any(x > y for x, y in zip(a, b, strict=True))
+            return greater - less
+        if len(a) == 2:
+            return _compare_two(total, a, b)
+        parts = zip(
+            sorted(_shares(a, total), reverse=True),
+            sorted(_shares(b, total), reverse=True),
+            strict=True,
+        )
+        for x, y in parts:
+            if math.isinf(x) or math.isinf(y):
+                continue
+            if x != y:
+                return 1 if x > y else -1
+        return 0
+
+    def fits(self, need: Resource, room: Resource) -> bool:
+        """In every type."""
+        if len(need) == 2:
+            return need[0] <= room[0] and need[1] <= room[1]
+        return all(x <= y for x, y in zip(need, room, strict=True))
+
+    def containers(self, available: Resource, size: Resource) -> int:
+        """By the type that is the first to run out."""
+        counts = [x // y if x > 0 else 0 for x, y in zip(available, size, strict=True) if y > 0]
+        return min(*counts, MOST_CONTAINERS) if counts else MOST_CONTAINERS
+
+    def divide(self, total: Resource, a: Resource, b: Resource) -> float:
+        """The largest share of `a` over the largest share of `b`."""
+        return _quotient_of_shares(_largest(_shares(a, total)), _largest(_shares(b, total)))
+
+    def ratio(self, a: Resource, b: Resource) -> float:
+        """The largest of the ratios."""
+        return max(_quotient(x, y) for x, y in zip(a, b, strict=True))
+
+    def multiply_up(self, a: Resource, by: float, step: Resource) -> Resource:
+        """Rounded up in single precision first."""
+        return tuple(ceil_to(math.ceil(single(x * by)), s) for x, s in zip(a, step, strict=True))
+
+    def multiply_down(self, a: Resource, by: float, step: Resource) -> Resource:
+        """The fraction is cut off first."""
+        return tuple(floor_to(int(x * by), s) for x, s in zip(a, step, strict=True))
+
+    def round_up(self, a: Resource, step: Resource) -> Resource:
+        """In each type by itself."""
+        return tuple(map(ceil_to, a, step))
+
+    def round_down(self, a: Resource, step: Resource) -> Resource:
+        """In each type by itself."""
+        return tuple(map(floor_to, a, step))
+
+    def ceil_divide(self, a: Resource, by: float) -> Resource:
+        """In each type by itself."""
+        return tuple(_ceil_float(x, by) for x in a)
+
+    def ceil_divide_whole(self, a: Resource, by: int) -> Resource:
+        """In each type by itself."""
+        return tuple(-(-x // by) for x in a)
+
+    def normalise(
+        self, ask: Resource, minimum: Resource, maximum: Resource, step: Resource
+    ) -> Resource:
+        """In each type by itself."""
+        return tuple(
+            min(ceil_to(max(x, least), s or least), most)
+            for x, least, most, s in zip(ask, minimum, maximum, step, strict=True)
+        )
+
+    def above_zero(self, a: Resource) -> bool:
+        """Whether there is anything."""
+        return any(x > 0 for x in a)
+
+    def zero_or_less(self, a: Resource) -> bool:
+        """Whether some type has run out."""
+        return any(x <= 0 for x in a)
+
+
+def _compare_two(total: Resource, a: Resource, b: Resource) -> int:
+    a0, a1 = _shares(a, total)
+    b0, b1 = _shares(b, total)
+    a_high, a_low = (a0, a1) if a0 > a1 else (a1, a0)
+    b_high, b_low = (b0, b1) if b0 > b1 else (b1, b0)
+    if a_high != b_high:
+        return 1 if a_high > b_high else -1
+    if a_low != b_low:
+        return 1 if a_low > b_low else -1
+    return 0
+
+
+def _shares(a: Resource, total: Resource) -> list[float]:
+    return [x / t if t else math.inf for x, t in zip(a, total, strict=True)]
+
+
+def _largest(shares: Iterable[float]) -> float:
+    return max((share for share in shares if not math.isinf(share)), default=0.0)
+
+
+def _quotient_of_shares(a: float, b: float) -> float:
+    if b:
+        return single(a / b)
+    return math.inf if a > 0 else math.nan
+
+
+def calculator(dominant: bool, types: int) -> ResourceCalculator:
+    """The calculator that the settings name."""
+    return DominantCalculator() if dominant else MemoryCalculator(types)
+
+
+def smaller(c: ResourceCalculator, total: Resource, a: Resource, b: Resource) -> Resource:
+    """The smaller of two vectors, whole: never mixed; the first when equal."""
+    return a if c.compare(total, a, b) <= 0 else b
+
+
+def larger(c: ResourceCalculator, total: Resource, a: Resource, b: Resource) -> Resource:
+    """The larger of two vectors, whole: never mixed; the first when equal."""
+    return a if c.compare(total, a, b) >= 0 else b
+
+
+def subtract_not_below_zero(a: Resource, b: Resource) -> Resource:
+    """`a - b`, memory and vcores not below 0 (further types may be)."""
+    return tuple(
+        max(x - y, 0) if place < 2 else x - y for place, (x, y) in enumerate(zip(a, b, strict=True))
+    )

@@ -1,0 +1,203 @@
+"""Owns what each queue's capacity is worth: fractions of the cluster, effective resources.
+
+Computed for the whole tree whenever nodes, queues or settings change (spec/capacity.md 4.4 to 4.9).
+Vectors with a unit for each type are worked out in `vectors.py`. Decides nothing.
+"""
+
+import math
+from typing import TYPE_CHECKING
+
+from fairshare.model.resources import Resource, add, subtract, total
+from fairshare.schedulers.capacity import orders, vectors
+from fairshare.schedulers.capacity.calculators import ResourceCalculator, smaller, truncate
+from fairshare.schedulers.capacity.queues import ABSOLUTE, CapacityQueue, Share
+from fairshare.schedulers.capacity.users import NO_FACTOR
+from fairshare.schedulers.rounding import single
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.capacity.state import CapacityState
+
+
+def recompute(state: "CapacityState") -> None:
+    """Everything that follows from the cluster's size and the settings."""
+    root = state.root
+    for label in state.labels:
+        whole = state.total_of(label)
+        _root(root.shares[label], whole)
+        _below(state, root, label, whole)
+    for queue in state.queues.values():
+        _refresh(state, queue)
+    for queue in state.queues.values():
+        orders.renumber(queue)
+    _limit_leaves(state, root, state.total_of(""))
+
+
+def _root(share: Share, whole: Resource) -> None:
+    share.absolute_capacity = share.absolute_maximum = 1.0
+    share.capacity = share.maximum_capacity = 1.0
+    share.effective_minimum = share.effective_maximum = whole
+
+
+def _below(state: "CapacityState", parent: CapacityQueue, label: str, whole: Resource) -> None:
+    children = list(parent.children.values())
+    if not children:
+        return
+    if not state.settings.legacy_queue_mode:
+        vectors.divide(state, parent, label)
+        for child in children:
+            _derive(state.calculator, child, label, whole)
+            _below(state, child, label, whole)
+        return
+    weights = 0.0
+    for child in children:
+        if child.shares[label].weight > 0:
+            weights = single(weights + child.shares[label].weight)
+    ratios = _minimum_ratios(state, parent, label, whole)
+    for child in children:
+        share = child.shares[label]
+        above = parent.shares[label]
+        if weights > 0 and share.weight >= 0:
+            share.normalized_weight = single(share.weight / weights)
+        fraction = max(share.capacity, share.normalized_weight)
+        share.absolute_capacity = single(fraction * above.absolute_capacity)
+        share.absolute_maximum = single(share.maximum_capacity * above.absolute_maximum)
+        if child.mode == ABSOLUTE:
+            _absolute(state, child, label, ratios, whole)
+            _derive(state.calculator, child, label, whole)
+        else:
+            share.effective_minimum = truncate(whole, share.absolute_capacity)
+            share.effective_maximum = truncate(whole, share.absolute_maximum)
+        _below(state, child, label, whole)
+
+
+def _minimum_ratios(
+    state: "CapacityState", parent: CapacityQueue, label: str, whole: Resource
+) -> list[float | None]:
+    """By how much absolute children are scaled down, by type; None: not at all (4.5)."""
+    wanted = total(
+        (
+            child.shares[label].configured_minimum or state.none
+            for child in parent.children.values()
+        ),
+        len(state.none),
+    )
+    c = state.calculator
+    available: Resource | None = None
+    if parent.parent is None:
+        if any(whole) and c.compare(state.total, whole, wanted) < 0:
+            available = whole
+    elif c.compare(state.total, parent.shares[label].effective_minimum, wanted) < 0:
+        available = parent.shares[label].effective_minimum
+    if available is None:
+        return [None] * len(wanted)
+    return [single(a / w) if w else None for a, w in zip(available, wanted, strict=True)]
+
+
+def _absolute(
+    state: "CapacityState",
+    child: CapacityQueue,
+    label: str,
+    ratios: list[float | None],
+    whole: Resource,
+) -> None:
+    share = child.shares[label]
+    parent = child.parent
+    assert parent is not None
+    share.effective_minimum = tuple(
+        amount if ratio is None else int(single(amount * ratio))
+        for amount, ratio in zip(share.configured_minimum or state.none, ratios, strict=True)
+    )
+    above = parent.shares[label]
+    base = above.configured_maximum or above.effective_maximum
+    own = share.configured_maximum
+    share.effective_maximum = base if own is None else smaller(state.calculator, whole, own, base)
+
+
+def _derive(c: ResourceCalculator, child: CapacityQueue, label: str, whole: Resource) -> None:
+    """The fractions of a queue whose resources are known (4.7)."""
+    share = child.shares[label]
+    parent = child.parent
+    assert parent is not None
+    above = parent.shares[label]
+    share.capacity = _finite(c.divide(whole, share.effective_minimum, above.effective_minimum))
+    share.maximum_capacity = _finite(
+        c.divide(whole, share.effective_maximum, above.effective_maximum)
+    )
+    share.absolute_capacity = single(share.capacity * above.absolute_capacity)
+    share.absolute_maximum = single(share.maximum_capacity * above.absolute_maximum)
+
+
+def _finite(quotient: float) -> float:
+    return quotient if math.isfinite(quotient) else 0.0
+
+
+def _refresh(state: "CapacityState", queue: CapacityQueue) -> None:
+    c = state.calculator
+    for label in state.labels:
+        whole = state.total_of(label)
+        orders.refresh_use(queue, label, c, whole, state.settings.minimum_allocation)
+        if queue.leaf:
+            queue.users.recount(label, c, whole)
+    if queue.leaf:
+        limit_applications(state, queue)
+        queue.users.version += 1
+
+
+def limit_applications(state: "CapacityState", leaf: CapacityQueue) -> None:
+    """How many applications a leaf, and one user in it, may have (7.4, 7.5).
+
+    Its own maximum, else one for all queues, else its part of the system's: 10 % of 10000 is 1000.
+    """
+    settings = state.settings
+    every = settings.queue_maximum_applications
+    base = settings.maximum_applications
+    if every > 0:
+        base = min(every, base)
+    own = leaf.settings.maximum_applications
+    most = -1 if own is None else own
+    if most < 0:
+        if every > 0 and leaf.mode != ABSOLUTE:
+            most = base
+        else:
+            for label in state.labels:
+                most = max(most, int(single(base * leaf.shares[label].absolute_capacity)))
+    leaf.maximum_applications = most
+    leaf.maximum_per_user = most
+    if leaf.user_limit_factor != NO_FACTOR:
+        part = single(most * single(leaf.user_limit_percent / 100))
+        leaf.maximum_per_user = min(most, int(single(part * leaf.user_limit_factor)))
+
+
+def child_limit(
+    c: ResourceCalculator,
+    limit: Resource,
+    blocked: Resource,
+    parent: Share,
+    child: Share,
+    minimum: Resource,
+) -> Resource:
+    """What a child may have in all: what its parent has left, and what it has (11.6)."""
+    room = subtract(subtract(limit, blocked), subtract(parent.used, parent.killable))
+    return c.round_down(add(room, child.used), minimum)
+
+
+def leaf_limit(state: "CapacityState", leaf: CapacityQueue, limit: Resource) -> Resource:
+    """What a leaf can reach, as its masters' limit and headroom know it (8.2, 13.1)."""
+    c = state.calculator
+    most = c.round_down(leaf.share.effective_maximum, state.settings.minimum_allocation)
+    return smaller(c, state.total, most, limit)
+
+
+def _limit_leaves(state: "CapacityState", queue: CapacityQueue, limit: Resource) -> None:
+    """The limits that hold until a heartbeat says otherwise (4.9)."""
+    if queue.leaf:
+        queue.limit = leaf_limit(state, queue, limit)
+        return
+    c = state.calculator
+    share = queue.share
+    limit = smaller(c, state.total, limit, share.effective_maximum)
+    for child in queue.children.values():
+        below = child_limit(
+            c, limit, state.none, share, child.share, state.settings.minimum_allocation
+        )
+        _limit_leaves(state, child, below)

@@ -1,0 +1,390 @@
+"""Owns what is wrong with settings as a whole: sums, modes, weights, limits, states, mappings.
+
+Judges a planned tree and, at a reload, what may not change while it runs. Says everything that is
+wrong, in Hadoop's words, and changes nothing (spec/capacity.md 2.6, 4, 20, 24, 25.3, 26.6).
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from fairshare.model.queues import ROOT
+from fairshare.model.resources import Resource, fits, total
+from fairshare.placement.mapping.checking import faults as mapping_faults
+from fairshare.schedulers.capacity.configuration import mode_of
+from fairshare.schedulers.capacity.index import QueueIndex
+from fairshare.schedulers.capacity.plan import named_queues, planned_tree
+from fairshare.schedulers.capacity.queues import (
+    ABSOLUTE,
+    PERCENTAGE,
+    RUNNING,
+    STOPPED,
+    WEIGHT,
+    CapacityQueue,
+)
+from fairshare.schedulers.capacity.settings import (
+    CapacitySettings,
+    LabelCapacity,
+    Percentage,
+    Unit,
+    Vector,
+    Weight,
+)
+from fairshare.schedulers.capacity.state import CapacityState
+from fairshare.schedulers.rounding import single
+
+TOLERANCE = 0.0005
+HEAVIEST = 10_000.0
+
+_LEAF_POLICIES = ("fifo", "fair", "fifo-with-partitions", "fifo-for-pending-apps")
+_PARENT_POLICIES = ("utilization", "priority-utilization")
+
+
+class Fault(NamedTuple):
+    """A property and what is wrong with it. `queue` is a path, `suffix` what follows it in the
+    property's name; both may be empty."""
+
+    queue: str
+    suffix: str
+    message: str
+
+
+def refusals(settings: CapacitySettings, live: CapacityState | None = None) -> Iterator[Fault]:
+    """Everything for which settings are refused; `live` is the state that they would change."""
+    simple = [*_sizes(settings), *_numbers(settings)]
+    yield from simple
+    if simple:
+        return
+    planned = planned_tree(settings, live)
+    if not planned.root.children and not (
+        planned.root.settings.dynamic_children or planned.root.settings.legacy_dynamic_leaves
+    ):
+        yield Fault(ROOT, "queues", "Queue configuration missing child queue names for root")
+    for queue in planned.queues.values():
+        yield from _siblings(planned, queue, live)
+        yield from _queue(planned, queue)
+    index = QueueIndex(planned)
+    for fault in mapping_faults(settings.mappings, index):
+        yield Fault("", "queue-mappings", fault.message)
+    if live is not None and ROOT in live.queues:
+        yield from _changes(planned, live)
+
+
+def _sizes(settings: CapacitySettings) -> Iterator[Fault]:
+    names = settings.types.names
+    for name, least, most in zip(
+        names, settings.minimum_allocation, settings.maximum_allocation, strict=True
+    ):
+        if name in names[:2] and least <= 0:
+            yield Fault("", "", f"Invalid minimum allocation of {name}: {least}, must be positive")
+        if least > most:
+            yield Fault(
+                "", "", f"Invalid allocation of {name}: minimum {least} is above maximum {most}"
+            )
+
+
+def _numbers(settings: CapacitySettings) -> Iterator[Fault]:
+    for name in named_queues(settings):
+        own = settings.queues.get(name)
+        if own is None:
+            continue
+        children = own.children or ()
+        for child in sorted({child for child in children if children.count(child) > 1}):
+            yield Fault(name, "queues", f"Queue {name} has two children called {child}")
+        parts = {"": LabelCapacity(own.capacity, own.maximum_capacity), **own.label_capacities}
+        for label, part in parts.items():
+            place = f"accessible-node-labels.{label}." if label else ""
+            yield from _number(settings, name, f"{place}capacity", part.capacity)
+            yield from _number(settings, name, f"{place}maximum-capacity", part.maximum_capacity)
+            if isinstance(part.maximum_capacity, Weight):
+                weight = part.maximum_capacity.weight
+                yield Fault(
+                    name,
+                    f"{place}maximum-capacity",
+                    f"Illegal maximum capacity {weight:g}w of queue {name}: no weights here",
+                )
+
+
+def _number(
+    settings: CapacitySettings, name: str, suffix: str, capacity: object
+) -> Iterator[Fault]:
+    match capacity:
+        case Percentage(percent) if name != ROOT and not 0.0 <= percent <= 100.0:
+            yield Fault(
+                name, suffix, f"Illegal {suffix} of {percent} for queue {name}: 0 to 100 is allowed"
+            )
+        case Weight(weight) if not 0.0 <= weight <= HEAVIEST:
+            yield Fault(name, suffix, f"Illegal weight {weight:g}w of queue {name}")
+        case Vector(amounts):
+            units = {amount.unit for amount in amounts}
+            if settings.legacy_queue_mode and units != {Unit.ABSOLUTE}:
+                yield Fault(
+                    name,
+                    suffix,
+                    f"Illegal {suffix} of queue {name}: units for each resource need"
+                    " legacy-queue-mode.enabled=false",
+                )
+            if suffix.endswith("maximum-capacity") and Unit.WEIGHT in units:
+                yield Fault(
+                    name, suffix, f"Illegal maximum capacity of queue {name}: no weights here"
+                )
+        case _:
+            pass
+
+
+def _siblings(
+    planned: CapacityState, parent: CapacityQueue, live: CapacityState | None
+) -> Iterator[Fault]:
+    """The capacities of a queue's children together (4.2, 4.3); not without the legacy mode."""
+    children = list(parent.children.values())
+    if not children or not planned.settings.legacy_queue_mode:
+        return
+    where = f"children of queue {parent.name}"
+    for label in planned.labels:
+        kinds = _kinds(children, label)
+        if len(kinds) > 1:
+            yield Fault(
+                parent.name,
+                "queues",
+                f"Parent queue {parent.name} has children of mixed modes"
+                f" ({', '.join(sorted(kinds))}), which is not allowed: give all {where} a"
+                " percentage, a weight or an absolute amount",
+            )
+            return
+        kind = kinds.pop() if kinds else PERCENTAGE
+        if parent.parent is not None and ABSOLUTE in (kind, parent.mode) and kind != parent.mode:
+            yield Fault(
+                parent.name,
+                "capacity",
+                f"Parent queue {parent.name} and its children must both be in absolute mode",
+            )
+        elif kind == ABSOLUTE:
+            yield from _absolute_sum(planned, parent, label)
+        elif kind == PERCENTAGE:
+            yield from _percentage_sum(parent, label, live)
+
+
+def _kinds(children: list[CapacityQueue], label: str) -> set[str]:
+    """The kinds that siblings mix. As in Hadoop an amount hides the percentages before it."""
+    kinds: set[str] = set()
+    for child in children:
+        kind = _kind(child, label)
+        if kind == ABSOLUTE:
+            kinds.discard(PERCENTAGE)
+        kinds.add(kind)
+    return kinds - {""}
+
+
+def _kind(child: CapacityQueue, label: str) -> str:
+    share = child.shares[label]
+    if share.configured_minimum is not None:
+        return ABSOLUTE
+    if share.weight >= 0:
+        return WEIGHT
+    return PERCENTAGE if _configured_percentage(child, label) > 0 else ""
+
+
+def _configured_percentage(child: CapacityQueue, label: str) -> float:
+    own = child.settings
+    part = own.label_capacities.get(label, LabelCapacity())
+    capacity = part.capacity if label else own.capacity
+    return single(capacity.percent / 100) if isinstance(capacity, Percentage) else 0.0
+
+
+def _percentage_sum(
+    parent: CapacityQueue, label: str, live: CapacityState | None
+) -> Iterator[Fault]:
+    summed = 0.0
+    for child in parent.children.values():
+        summed = single(summed + _configured_percentage(child, label))
+    allowed = parent.allow_zero_sum
+    if live is not None and parent.name in live.queues:
+        allowed = live.queues[parent.name].allow_zero_sum  # it is read when a queue is made (39.2)
+    own = 1.0 if parent.parent is None else _configured_percentage(parent, label)
+    if parent.mode == WEIGHT:
+        wrong = abs(summed) > TOLERANCE and abs(1 - summed) > TOLERANCE
+    elif abs(summed) <= TOLERANCE:
+        wrong = own > 0 and not allowed and not label
+    elif abs(1 - summed) > TOLERANCE:
+        wrong = True
+    else:
+        wrong = own == 0 and not allowed
+    if wrong:
+        yield Fault(
+            parent.name,
+            "queues",
+            f"Illegal capacity sum of {summed:g} for children of queue {parent.name} for"
+            f" label={label}. It should be either 0 or 1.0, as the parent's own capacity allows",
+        )
+
+
+def _absolute_sum(planned: CapacityState, parent: CapacityQueue, label: str) -> Iterator[Fault]:
+    own = parent.shares[label].configured_minimum
+    if own is None or parent.parent is None:
+        return
+    wanted = total(
+        (c.shares[label].configured_minimum or planned.none for c in parent.children.values()),
+        len(planned.none),
+    )
+    if planned.calculator.compare(planned.total, wanted, own) > 0:
+        yield Fault(
+            parent.name,
+            "capacity",
+            f"Parent Queues capacity: {own} is less than to its children: {wanted} of queue"
+            f" {parent.name}",
+        )
+
+
+def _queue(planned: CapacityState, queue: CapacityQueue) -> Iterator[Fault]:
+    own = queue.settings
+    settings = planned.settings
+    names = planned.types.names
+    for name, amount, most in zip(
+        names, queue.maximum_allocation, settings.maximum_allocation, strict=True
+    ):
+        if amount > most:
+            yield Fault(
+                queue.name,
+                "maximum-allocation",
+                f"Queue maximum allocation cannot be larger than the cluster setting for queue"
+                f" {queue.name}: {name} {amount} is above {most}",
+            )
+    allowed = _LEAF_POLICIES if queue.leaf else _PARENT_POLICIES
+    if own.ordering_policy is not None and own.ordering_policy not in allowed:
+        yield Fault(
+            queue.name,
+            "ordering-policy",
+            f"Unable to construct ordering policy for queue {queue.name}: there is none called"
+            f" {own.ordering_policy}",
+        )
+    yield from _bounds(planned, queue)
+    yield from _state(queue)
+    if queue.maximum_lifetime_s > 0 and queue.default_lifetime_s > queue.maximum_lifetime_s:
+        yield Fault(
+            queue.name,
+            "default-application-lifetime",
+            f"Default lifetime {queue.default_lifetime_s} of queue {queue.name} can't exceed"
+            f" maximum lifetime {queue.maximum_lifetime_s}",
+        )
+    if queue.leaf:
+        most_weight = single(100.0 / min(100.0, queue.user_limit_percent or 100.0))
+        for user, weight in queue.users.weights.items():
+            if not 0.0 <= weight <= most_weight:
+                yield Fault(
+                    queue.name,
+                    f"user-settings.{user}.weight",
+                    f'Weight ({_plain(weight)}) for user "{user}" must be between 0 and 100 /'
+                    f" {queue.user_limit_percent:g} (= {most_weight:g}) in leaf queue {queue.name}",
+                )
+
+
+def _plain(value: float) -> str:
+    return f"{value:.7g}"
+
+
+def _bounds(planned: CapacityState, queue: CapacityQueue) -> Iterator[Fault]:
+    """Absolute minimums and maximums of a queue and of the one above (4.6)."""
+    c = planned.calculator
+    share = queue.share
+    minimum, maximum = share.configured_minimum, share.configured_maximum
+    if mode_of(queue.settings.capacity) != ABSOLUTE and not maximum:
+        return
+    above = queue.parent.share.configured_maximum if queue.parent is not None else None
+    if above is not None and maximum is not None and c.compare(planned.total, maximum, above) > 0:
+        yield Fault(
+            queue.name,
+            "maximum-capacity",
+            f"Max resource configuration {maximum} is greater than parents maxvalue: {above} for"
+            f" queue {queue.name}",
+        )
+    if minimum is None:
+        return
+    most = maximum or above
+    if most is not None and c.compare(planned.total, minimum, most) > 0:
+        yield Fault(
+            queue.name,
+            "capacity",
+            f"Min resource configuration {minimum} is greater than its max value: {most} in queue"
+            f" {queue.name}",
+        )
+
+
+def _state(queue: CapacityQueue) -> Iterator[Fault]:
+    configured = queue.settings.state
+    if configured is None:
+        return
+    if configured not in (RUNNING, STOPPED):
+        yield Fault(
+            queue.name,
+            "state",
+            f"Invalid queue state {configured} for queue {queue.name}: only RUNNING and STOPPED"
+            " can be configured",
+        )
+    elif configured == RUNNING and any(q.settings.state == STOPPED for q in queue.path[1:]):
+        yield Fault(
+            queue.name,
+            "state",
+            f"The parent queue of {queue.name} is not RUNNING, so {queue.name} cannot be",
+        )
+
+
+def _changes(planned: CapacityState, live: CapacityState) -> Iterator[Fault]:
+    """What may not change while the scheduler runs (25.3)."""
+    configured = planned.settings.queues
+    for name, queue in live.queues.items():
+        new = planned.queues.get(name)
+        stopped = name in configured and configured[name].state == STOPPED
+        if new is None:
+            if not queue.dynamic and queue.state != STOPPED and not stopped:
+                yield Fault(
+                    name,
+                    "state",
+                    f"{name} is deleted from the new capacity scheduler configuration, but the"
+                    f" queue is not yet in stopped state. Current State : {queue.state}",
+                )
+            elif not queue.dynamic and queue.number_of_applications:
+                yield Fault(name, "state", f"{name} cannot be deleted: it still has applications")
+        elif queue.leaf and not new.leaf:
+            if queue.state != STOPPED and not stopped:
+                yield Fault(
+                    name,
+                    "state",
+                    f"Can not convert the leaf queue: {name} to parent queue since it is not yet"
+                    f" in stopped state. Current State : {queue.state}",
+                )
+            elif queue.number_of_applications:
+                yield Fault(name, "state", f"Can not convert {name}: it still has applications")
+        elif queue.leaf and not fits(queue.maximum_allocation, new.maximum_allocation):
+            yield Fault(
+                name,
+                "maximum-allocation",
+                f"Trying to reinitialize {name} the maximum allocation size can not be decreased!"
+                f" Current setting: {_text(queue.maximum_allocation)}, trying to set it to:"
+                f" {_text(new.maximum_allocation)}",
+            )
+        elif new.settings.state == RUNNING and not _will_run(new, live):
+            yield Fault(
+                name, "state", f"The parent queue of {name} is not RUNNING, so {name} cannot be"
+            )
+        if new is not None and queue.settings.legacy_dynamic_leaves is not None:
+            was = bool(queue.settings.legacy_dynamic_leaves)
+            if was != bool(new.settings.legacy_dynamic_leaves) and not queue.leaf:
+                yield Fault(
+                    name,
+                    "auto-create-child-queue.enabled",
+                    f"Can not convert parent queue {name} to or from an auto-creating one",
+                )
+
+
+def _will_run(new: CapacityQueue, live: CapacityState) -> bool:
+    """Whether all above a queue are running after the reload."""
+    for above in new.path[1:]:
+        state = above.settings.state
+        if state is None and above.name in live.queues:
+            state = live.queues[above.name].state
+        if state not in (None, RUNNING):
+            return False
+    return True
+
+
+def _text(resource: Resource) -> str:
+    return "<" + ", ".join(str(amount) for amount in resource) + ">"

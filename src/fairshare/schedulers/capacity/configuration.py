@@ -1,0 +1,287 @@
+"""Owns how settings become a queue's own: defaults, inheritance, templates, what a reload re-reads.
+
+Everything is computed from `state.settings`; nothing is decided (spec/capacity.md 2, 20, 24, 27.2).
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from fairshare.model.queues import ROOT
+from fairshare.model.resources import MEMORY, VCORES, Resource, ResourceTypes
+from fairshare.schedulers.capacity.queues import (
+    ABSOLUTE,
+    PERCENTAGE,
+    RUNNING,
+    STOPPED,
+    UNSET_WEIGHT,
+    WEIGHT,
+    CapacityQueue,
+    Share,
+)
+from fairshare.schedulers.capacity.settings import (
+    Capacity,
+    CapacitySettings,
+    LabelCapacity,
+    Percentage,
+    QueueSettings,
+    Template,
+    Vector,
+    Weight,
+)
+from fairshare.schedulers.capacity.users import NO_FACTOR
+from fairshare.schedulers.rounding import single
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.capacity.state import CapacityState
+
+DYNAMIC_LEAF = QueueSettings(user_limit_factor=NO_FACTOR, maximum_master_share=1.0)
+"""What holds for a leaf that is made on demand, unless a template says otherwise (27.2)."""
+
+_POLICIES = {"utilization": "utilization", "priority-utilization": "priority-utilization"}
+
+
+def decode(settings: bytes) -> CapacitySettings:
+    """Settings as they stand in an event."""
+    return msgspec.json.decode(settings, type=CapacitySettings)
+
+
+def overlay(base: QueueSettings, over: QueueSettings) -> QueueSettings:
+    """What `over` says, else what `base` says; user weights and labels are united."""
+    changes: dict[str, Any] = {}
+    for name in QueueSettings.__struct_fields__:
+        value = getattr(over, name)
+        if value is None or value == {}:
+            continue
+        changes[name] = {**getattr(base, name), **value} if isinstance(value, dict) else value
+    return msgspec.structs.replace(base, **changes) if changes else base
+
+
+def templates_for(settings: CapacitySettings, owner: str) -> list[Template]:
+    """The templates that hold below a queue, the weakest first (27.2).
+
+    Trailing parts of an owner's name may be `*`; the name with the fewest of them wins.
+    """
+    found: list[Template] = []
+    parts = owner.split(".")
+    for stars in range(len(parts) - 1, -1, -1):
+        name = ".".join(parts[: len(parts) - stars] + ["*"] * stars)
+        if name in settings.templates:
+            found.append(settings.templates[name])
+    return found
+
+
+def settings_of(
+    settings: CapacitySettings, name: str, *, leaf: bool, dynamic: bool
+) -> QueueSettings:
+    """What the file says of a queue; of one made on demand also what templates say."""
+    own = settings.queues.get(name, QueueSettings())
+    if not dynamic:
+        return own
+    result = DYNAMIC_LEAF if leaf else QueueSettings()
+    owner = name.rpartition(".")[0]
+    for template in templates_for(settings, owner):
+        result = overlay(result, template.common)
+        result = overlay(result, template.leaf if leaf else template.parent)
+    if leaf and owner in settings.templates:
+        above = settings.queues.get(owner, QueueSettings())
+        if above.legacy_dynamic_leaves:
+            result = overlay(result, settings.templates[owner].legacy_leaf)
+    return overlay(result, own)
+
+
+def configure(state: "CapacityState", queue: CapacityQueue, *, first: bool = False) -> None:
+    """Let a queue take over what the configuration says of it; its parent has done so before."""
+    settings = state.settings
+    own = settings_of(settings, queue.name, leaf=queue.leaf, dynamic=queue.dynamic)
+    parent = queue.parent
+    queue.settings = own
+    if first:
+        queue.allow_zero_sum = bool(own.allow_zero_capacity_sum)
+    queue.priority = own.priority or 0
+    queue.maximum_parallel = _or(
+        own.maximum_parallel_applications, settings.maximum_parallel_applications
+    )
+    queue.maximum_allocation = maximum_allocation(state.types, settings, own, parent)
+    _take_policy(queue, own)
+    _take_preemption(settings, queue, own)
+    _take_lifetimes(queue, own)
+    _take_labels(queue, own)
+    _take_state(queue, own, first=first)
+    _take_capacities(state, queue)
+    queue.dynamic_eligible = bool(own.dynamic_children) or queue.dynamic
+    if not queue.leaf:
+        return
+    queue.default_priority = own.default_application_priority or 0
+    queue.priority_rules = own.priority_rules or ()
+    queue.user_limit_percent = _or(
+        own.minimum_user_limit_percent, settings.minimum_user_limit_percent
+    )
+    queue.user_limit_factor = _or(own.user_limit_factor, settings.user_limit_factor)
+    queue.size_based = bool(own.size_based_weight)
+    queue.users.reweigh(user_weights(settings, queue))
+
+
+def _or(value: Any, default: Any) -> Any:
+    return default if value is None else value
+
+
+def user_weights(settings: CapacitySettings, queue: CapacityQueue) -> dict[str, float]:
+    """The weights that hold in a queue: from root down, the nearest wins (2.6)."""
+    weights: dict[str, float] = {}
+    for above in reversed(queue.path):
+        weights.update(above.settings.user_weights)
+    return weights
+
+
+def maximum_allocation(
+    types: ResourceTypes,
+    settings: CapacitySettings,
+    own: QueueSettings,
+    parent: CapacityQueue | None,
+) -> Resource:
+    """The largest container of a queue: its own, else its parent's, else the cluster's (2.2)."""
+    inherited = settings.maximum_allocation if parent is None else parent.maximum_allocation
+    named = types.mapping(inherited)
+    if own.maximum_allocation is not None:
+        named.update(own.maximum_allocation)
+        return types.vector(named)
+    if parent is not None and own.maximum_allocation_mb is not None:
+        named[MEMORY] = own.maximum_allocation_mb
+    if parent is not None and own.maximum_allocation_vcores is not None:
+        named[VCORES] = own.maximum_allocation_vcores
+    return types.vector(named)
+
+
+def _take_policy(queue: CapacityQueue, own: QueueSettings) -> None:
+    if queue.leaf:
+        queue.policy = own.ordering_policy or "fifo"
+    elif own.ordering_policy in _POLICIES:
+        queue.policy = _POLICIES[own.ordering_policy]
+    else:
+        queue.policy = "utilization" if queue.parent is None else queue.parent.policy
+
+
+def _take_preemption(settings: CapacitySettings, queue: CapacityQueue, own: QueueSettings) -> None:
+    parent = queue.parent
+    monitor = settings.monitor
+    disabled = own.preemption_disabled
+    if disabled is None:
+        disabled = False if parent is None else not parent.preemptable
+    queue.preemptable = monitor.monitor_on and not disabled
+    disabled = own.intra_queue_preemption_disabled
+    if disabled is None:
+        disabled = False if parent is None else not parent.intra_preemptable
+    queue.intra_preemptable = monitor.monitor_on and monitor.intra_queue.enabled and not disabled
+
+
+def _take_lifetimes(queue: CapacityQueue, own: QueueSettings) -> None:
+    parent = queue.parent
+    above = -1 if parent is None else parent.maximum_lifetime_s
+    configured = -1 if own.maximum_lifetime_s is None else own.maximum_lifetime_s
+    queue.maximum_lifetime_s = configured if configured >= 0 else above
+    default = -1 if own.default_lifetime_s is None else own.default_lifetime_s
+    if default < 0:
+        inherited = _configured_default(queue.parent)
+        default = queue.maximum_lifetime_s
+        if inherited is not None:
+            default = inherited
+            if queue.maximum_lifetime_s > 0:
+                default = min(inherited, queue.maximum_lifetime_s)
+    queue.default_lifetime_s = default if default > 0 else queue.maximum_lifetime_s
+
+
+def _configured_default(queue: CapacityQueue | None) -> int | None:
+    """The default lifetime that the nearest queue above has set; it is cut to its own maximum."""
+    while queue is not None:
+        own = queue.settings.default_lifetime_s
+        if own is not None and own >= 0:
+            return queue.default_lifetime_s
+        queue = queue.parent
+    return None
+
+
+def _take_labels(queue: CapacityQueue, own: QueueSettings) -> None:
+    parent = queue.parent
+    if queue.name == ROOT or parent is None:
+        queue.accessible = frozenset(("*",))
+    elif own.accessible_labels is not None:
+        queue.accessible = frozenset(own.accessible_labels)
+    else:
+        queue.accessible = parent.accessible
+    if own.default_label_expression is not None:
+        queue.default_label = own.default_label_expression
+    elif parent is not None and queue.may_use(parent.default_label):
+        queue.default_label = parent.default_label
+
+
+def _take_state(queue: CapacityQueue, own: QueueSettings, *, first: bool) -> None:
+    """At first its own, else its parent's; at a reload what is unset changes nothing (24)."""
+    parent = queue.parent
+    configured = own.state
+    if first:
+        above = RUNNING if parent is None or parent.state == RUNNING else STOPPED
+        queue.state = configured or above
+        return
+    if configured == STOPPED and queue.state == RUNNING:
+        queue.stop()
+    elif configured == RUNNING and queue.state != RUNNING:
+        queue.state = RUNNING
+
+
+def _take_capacities(state: "CapacityState", queue: CapacityQueue) -> None:
+    own = queue.settings
+    master = _or(own.maximum_master_share, state.settings.maximum_master_share)
+    for label in state.labels:
+        share = queue.shares.get(label)
+        if share is None:
+            share = queue.shares[label] = Share(state.none)
+        part = own.label_capacities.get(label, LabelCapacity()) if label else None
+        capacity = own.capacity if part is None else part.capacity
+        maximum = own.maximum_capacity if part is None else part.maximum_capacity
+        share.master_share = master
+        if part is not None and part.maximum_master_share is not None:
+            share.master_share = part.maximum_master_share
+        if queue.name == ROOT:
+            capacity, maximum = Percentage(100.0), Percentage(100.0)
+        _take_share(queue, share, capacity, maximum)
+    queue.mode = mode_of(own.capacity if queue.name != ROOT else Percentage(100.0))
+
+
+def mode_of(capacity: Capacity | None) -> str:
+    """How a capacity is given: percentage, weight or absolute."""
+    if isinstance(capacity, Weight) and capacity.weight >= 0:
+        return WEIGHT
+    if isinstance(capacity, Vector) and absolute_amount(capacity) is not None:
+        return ABSOLUTE
+    return PERCENTAGE
+
+
+def absolute_amount(capacity: Capacity | None) -> Resource | None:
+    """An absolute vector's amounts; without memory it counts as not configured (4.1)."""
+    if not isinstance(capacity, Vector):
+        return None
+    amounts = capacity.absolute
+    return amounts if amounts is not None and amounts[0] > 0 else None
+
+
+def _take_share(
+    queue: CapacityQueue, share: Share, capacity: Capacity | None, maximum: Capacity | None
+) -> None:
+    share.capacity = share.absolute_capacity = share.absolute_maximum = 0.0
+    share.normalized_weight = 0.0
+    share.weight = UNSET_WEIGHT
+    share.configured_minimum = absolute_amount(capacity)
+    share.configured_maximum = absolute_amount(maximum)
+    match capacity:
+        case Percentage(percent):
+            share.capacity = single(percent / 100)
+        case Weight(weight):
+            share.weight = weight
+        case _:
+            pass
+    if queue.dynamic and capacity is None:
+        share.weight = 1.0
+    share.maximum_capacity = 1.0
+    if isinstance(maximum, Percentage) and maximum.percent >= 0:
+        share.maximum_capacity = single(maximum.percent / 100)

@@ -1,0 +1,34 @@
+"""Owns the order in which Hadoop ends containers that end together.
+
+That is the order of its hash maps (`schedulers/hash_order.py`), as large as they ever had to be: an
+application's live containers are in a ConcurrentHashMap, those of a node in a HashMap.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from fairshare.model.identifiers import ContainerId
+from fairshare.model.nodes import Node
+from fairshare.schedulers.capacity.applications import CapacityApplication
+from fairshare.schedulers.hash_order import container_code, in_hash_order, table_size
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.capacity.state import CapacityState
+
+
+def of_application(state: "CapacityState", application: CapacityApplication) -> list[ContainerId]:
+    """The live containers of an application."""
+    size = table_size(application.most_containers, concurrent=True)
+    return _in_order(state, application.containers, size)
+
+
+def of_node(state: "CapacityState", node: Node) -> list[ContainerId]:
+    """The live containers on a node."""
+    size = table_size(state.most_on_node[node.name], concurrent=False)
+    return _in_order(state, node.containers, size)
+
+
+def _in_order(
+    state: "CapacityState", containers: Iterable[ContainerId], size: int
+) -> list[ContainerId]:
+    return in_hash_order(containers, lambda one: container_code(state.epoch_ms, one), size)

@@ -1,0 +1,286 @@
+"""Owns what happens when a node is ready: the walk from the root to a leaf's applications.
+
+Each attempt starts at the root and grants at most one container; attempts are repeated as long as
+the settings allow (spec/capacity.md 11, 13, 31). What one application takes: `assignment.py`.
+"""
+
+import enum
+from typing import TYPE_CHECKING
+
+from fairshare.model.asks import AskKey
+from fairshare.model.events import Locality, OffersCounted, QueueLimited, ReservationDropped
+from fairshare.model.nodes import Node
+from fairshare.model.resources import Resource, add, subtract
+from fairshare.schedulers.capacity import assignment, limits
+from fairshare.schedulers.capacity.applications import CapacityApplication
+from fairshare.schedulers.capacity.calculators import larger, smaller
+from fairshare.schedulers.capacity.capacities import child_limit, leaf_limit
+from fairshare.schedulers.capacity.queues import CapacityQueue
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.capacity.state import CapacityState
+    from fairshare.schedulers.protocol import Step
+
+
+class Answer(enum.IntEnum):
+    """What a queue or an application made of a node."""
+
+    NOTHING = 0
+    SKIPPED = 1  # the application: try the next one
+    QUEUE_LIMIT = 2  # the queue has too little left for the container that is next
+    OFF_SWITCH = 3  # granted, anywhere
+    NEAR = 4  # granted, on a host or rack that was asked for
+    RESERVED = 5
+
+
+class Room:
+    """What a queue may use in one attempt, and what came of it.
+
+    `limit` is handed down; `headroom` is what the queue has left below it; `blocked` is kept aside
+    for children that wait for more room than there is; `need` is what an application must give
+    back of its reservations before it may take more.
+    """
+
+    __slots__ = ("blocked", "headroom", "limit", "may_kill", "need")
+
+    def __init__(self, limit: Resource, none: Resource) -> None:
+        self.limit = limit
+        self.headroom = none
+        self.blocked = none
+        self.need = none
+        self.may_kill = False
+
+
+class Heartbeat:
+    """One heartbeat of one node. `ignore` is set while asks for the default partition are served
+    on a node of another one (28)."""
+
+    __slots__ = ("_limits", "_misses", "ignore", "label", "node", "state", "step", "whole")
+
+    def __init__(self, state: "CapacityState", step: "Step", node: Node) -> None:
+        self.state = state
+        self.step = step
+        self.node = node
+        self.label = state.label_of(node)
+        self.whole = state.total_of(self.label)
+        self.ignore = False
+        self._limits: dict[str, Resource] = {}
+        self._misses: dict[tuple[int, tuple[int, int]], tuple[AskKey, int]] = {}
+
+    def run(self) -> None:
+        """Attempts, until the settings or the node have enough (11.2)."""
+        settings = self.state.settings
+        most_off_switch = max(settings.maximum_off_switch_assignments, 1)
+        off_switch = done = 0
+        while True:
+            answer = self._attempt()
+            if answer < Answer.OFF_SWITCH:
+                break
+            done += 1
+            off_switch += answer == Answer.OFF_SWITCH
+            if answer == Answer.RESERVED or off_switch >= most_off_switch:
+                break
+            if not settings.multiple_assignments:
+                break
+            if 0 <= settings.maximum_assignments <= done:
+                break
+        self._record()
+
+    def _attempt(self) -> Answer:
+        state = self.state
+        node = self.node
+        if node.reservation is not None:
+            self._serve_reservation()
+            return Answer.NOTHING
+        minimum = state.settings.minimum_allocation
+        if not state.calculator.containers(self._available(), minimum):
+            return Answer.NOTHING
+        self.ignore = False
+        answer = self._parent(state.root, Room(self.whole, state.none))
+        if answer < Answer.OFF_SWITCH and self.label and not state.settings.labels[self.label]:
+            self.ignore = True
+            answer = self._parent(state.root, Room(state.total_of(""), state.none))
+        return answer
+
+    def _available(self) -> Resource:
+        """What is free here, with what lazily preempted containers would give back (23.3)."""
+        available = self.node.available
+        for record in self.node.marked.values():
+            available = add(available, record.resource)
+        return available
+
+    # Queues.
+
+    def _serve_reservation(self) -> None:
+        """Nobody else may use the node in this heartbeat, whatever comes of it (11.3, 15.5)."""
+        state = self.state
+        reservation = self.node.reservation
+        assert reservation is not None
+        application = state.applications[reservation.application]
+        leaf = application.leaf
+        assert leaf is not None
+        key = application.asks.keys[(reservation.priority, reservation.request)]
+        if not key.pending:
+            self.step.emit(ReservationDropped(self.node.name))
+            return
+        assignment.fulfil(self, application, key, reservation)
+
+    def _within(self, queue: CapacityQueue, room: Room, unreservable: Resource) -> bool:
+        """Whether a queue is below its limit, or can be by giving reservations back (11.5)."""
+        c = self.state.calculator
+        share = queue.shares[self.label]
+        cap = self.whole
+        if not self.ignore:
+            cap = smaller(c, self.state.total, share.effective_maximum, room.limit)
+        used = share.used if queue.leaf else subtract(share.used, share.killable)
+        room.headroom = subtract(cap, used)
+        if c.compare(self.state.total, used, cap) < 0:
+            return True
+        none = self.state.none
+        if not self.state.settings.continue_looking:
+            return False
+        if c.compare(self.state.total, unreservable, none) <= 0:
+            return False
+        return c.compare(self.state.total, subtract(used, unreservable), cap) < 0
+
+    def _wants(self, queue: CapacityQueue) -> bool:
+        label = "" if self.ignore else self.label
+        pending = queue.shares[label].pending
+        return self.state.calculator.compare(self.whole, pending, self.state.none) > 0
+
+    def _parent(self, queue: CapacityQueue, room: Room) -> Answer:
+        state = self.state
+        c = state.calculator
+        if not self.ignore and not queue.may_use(self.label):
+            return Answer.NOTHING
+        share = queue.shares[self.label]
+        if not self._wants(queue) or not self._within(queue, room, share.reserved):
+            return Answer.NOTHING
+        answer = Answer.NOTHING
+        minimum = state.settings.minimum_allocation
+        order = queue.shares["" if self.ignore else self.label].order
+        for entry in tuple(order):
+            child = queue.ranked[int(entry[-1])]
+            room.limit = smaller(c, state.total, room.limit, share.effective_maximum)
+            limit = child_limit(
+                c, room.limit, room.blocked, share, child.shares[self.label], minimum
+            )
+            below = Room(limit, state.none)
+            found = self._leaf(child, below) if child.leaf else self._parent(child, below)
+            if found >= Answer.OFF_SWITCH:
+                return found
+            if found == Answer.QUEUE_LIMIT:
+                answer = found
+                kept = below.headroom if child.leaf else below.blocked
+                room.blocked = add(room.blocked, larger(c, state.total, kept, state.none))
+        return answer
+
+    def _leaf(self, leaf: CapacityQueue, room: Room) -> Answer:
+        state = self.state
+        c = state.calculator
+        share = leaf.shares[self.label]
+        settings = state.settings
+        limit = leaf_limit(state, leaf, room.limit)
+        if any(share.effective_minimum):
+            room.may_kill = c.compare(state.total, share.used, share.effective_minimum) < 0
+        else:
+            room.may_kill = share.absolute_used < share.absolute_capacity
+        if not self.ignore and not leaf.may_use(self.label):
+            return Answer.NOTHING
+        if not self._wants(leaf) or not leaf.active:
+            return Answer.NOTHING
+        order = leaf.order
+        check = True
+        if not order:
+            if self._within(leaf, room, state.none):
+                self.limited(leaf, limit)
+            return Answer.NOTHING
+        blocked: dict[str, Resource] = {}
+        for entry in order:
+            application = state.applications[int(entry[-1])]
+            reserved = application.reserved
+            if check:
+                if not self._within(leaf, room, reserved):
+                    return Answer.NOTHING
+                self.limited(leaf, limit)
+                if not settings.continue_looking or not any(reserved):
+                    check = False
+            self.looked_at(application)
+            if not self._user_may(leaf, application, room, blocked):
+                continue
+            answer = assignment.offer(self, application, room)
+            if answer >= Answer.OFF_SWITCH or answer == Answer.QUEUE_LIMIT:
+                return answer
+            if answer != Answer.SKIPPED:
+                return Answer.NOTHING
+        return Answer.NOTHING
+
+    def _user_may(
+        self,
+        leaf: CapacityQueue,
+        application: CapacityApplication,
+        room: Room,
+        blocked: dict[str, Resource],
+    ) -> bool:
+        """Whether an application's user is not above its limit (9.8, 9.9)."""
+        state = self.state
+        c = state.calculator
+        user = application.user
+        failed = blocked.get(user)
+        if failed is not None and c.fits(application.reserved, failed):
+            return False
+        room.need = state.none
+        record = leaf.users.get(user)
+        if record is None:
+            return False
+        limit = limits.user_limit(state, leaf, user, self.label, ignore=self.ignore)
+        used = record.used.get(self.label, state.none)
+        if c.compare(state.total, used, limit) <= 0:
+            return True
+        if state.settings.continue_looking:
+            without = subtract(record.used.get("", state.none), application.reserved)
+            if c.compare(state.total, without, limit) <= 0:
+                room.need = subtract(used, limit)
+                return True
+        if failed is None or c.fits(failed, application.reserved):
+            blocked[user] = application.reserved
+        return False
+
+    # What is remembered until the end of the heartbeat.
+
+    def limited(self, leaf: CapacityQueue, limit: Resource) -> None:
+        """A leaf was told what it can reach."""
+        self._limits[leaf.name] = limit
+
+    def looked_at(self, application: CapacityApplication) -> None:
+        """An application was considered: from now on it has a headroom."""
+        if not application.looked_at and application.asks.keys:
+            key = next(iter(application.asks.keys.values()))
+            self._misses.setdefault(
+                (application.id, key.order), (key, self.misses(application, key))
+            )
+
+    def misses(self, application: CapacityApplication, key: AskKey) -> int:
+        """How often an ask has been passed over, this heartbeat included."""
+        changed = self._misses.get((application.id, key.order))
+        return key.opportunities if changed is None else changed[1]
+
+    def missed(self, application: CapacityApplication, key: AskKey, count: int) -> None:
+        """An ask was passed over so often, or is patient anew."""
+        self._misses[application.id, key.order] = (key, count)
+
+    def tell_misses(self, application: CapacityApplication, key: AskKey) -> None:
+        """Make an event of what was counted for an ask."""
+        changed = self._misses.pop((application.id, key.order), None)
+        if changed is None:
+            return
+        count = changed[1]
+        if count != key.opportunities or not application.looked_at:
+            self.step.emit(OffersCounted(application.id, *key.order, count, Locality.NODE_LOCAL))
+
+    def _record(self) -> None:
+        for (number, _), (key, _count) in tuple(self._misses.items()):
+            self.tell_misses(self.state.applications[number], key)
+        for name, limit in self._limits.items():
+            if self.state.queues[name].limit != limit:
+                self.step.emit(QueueLimited(name, limit))

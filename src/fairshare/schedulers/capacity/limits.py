@@ -1,0 +1,146 @@
+"""Owns the Capacity Scheduler's limits: for users, for masters, for applications; and the headroom.
+
+Questions only; the events follow elsewhere (spec/capacity.md 8, 9, 10, 19).
+"""
+
+from typing import TYPE_CHECKING
+
+from fairshare.model.resources import Resource, smallest, subtract
+from fairshare.schedulers.capacity.applications import CapacityApplication
+from fairshare.schedulers.capacity.calculators import smaller, subtract_not_below_zero
+from fairshare.schedulers.capacity.queues import CapacityQueue
+from fairshare.schedulers.capacity.users import NO_FACTOR, base_limit, weighted
+from fairshare.schedulers.rounding import single
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.capacity.state import CapacityState
+
+
+def user_limit(
+    state: "CapacityState",
+    leaf: CapacityQueue,
+    user: str,
+    label: str,
+    *,
+    everybody: bool = False,
+    ignore: bool = False,
+) -> Resource:
+    """What a user may have in a leaf on a partition, as scheduling would compute it now (9.4, 9.5).
+
+    The part that is the same for all users is computed once for each version of the users.
+    """
+    users = leaf.users
+    c = state.calculator
+    minimum = state.settings.minimum_allocation
+    kind = (label, everybody, ignore)
+    cached = users.limits.get(kind)
+    if cached is None or cached[0] != users.version:
+        share = leaf.shares[label]
+        base = base_limit(
+            users,
+            c,
+            label,
+            total=state.total_of(label),
+            minimum=minimum,
+            guarantee=share.effective_minimum,
+            maximum=share.effective_maximum,
+            percent=leaf.user_limit_percent,
+            factor=leaf.user_limit_factor,
+            everybody=everybody,
+            ignore=ignore,
+        )
+        cached = users.limits[kind] = (users.version, base)
+    record = users.get(user)
+    return weighted(c, cached[1], 1.0 if record is None else record.weight, minimum)
+
+
+def master_limit(state: "CapacityState", leaf: CapacityQueue, label: str) -> Resource:
+    """What all masters of a leaf may use together (8.2).
+
+    Of the default partition: a part of what the leaf can reach now, never less than the same part
+    of its guarantee. Example: 0.1 of a reachable 81920 MB is 8192.
+    """
+    share = leaf.shares[label]
+    usable = share.effective_minimum
+    if not label and state.calculator.fits(usable, leaf.limit):
+        usable = leaf.limit
+    return state.calculator.multiply_up(
+        usable, share.master_share, state.settings.minimum_allocation
+    )
+
+
+def user_master_limit(
+    state: "CapacityState", leaf: CapacityQueue, label: str, user: str | None
+) -> Resource:
+    """What one user's masters may use in a leaf (8.3); None: a user of weight 1.
+
+    Example: guarantee 8192, 0.1 for masters, percent 50, factor 5, one active user: 4096.
+    """
+    c = state.calculator
+    share = leaf.shares[label]
+    minimum = state.settings.minimum_allocation
+    part = max(single(leaf.user_limit_percent / 100), single(1.0 / max(leaf.users.active_count, 1)))
+    record = leaf.users.get(user) if user is not None else None
+    if record is not None:
+        part = min(single(part * record.weight), 1.0)
+    by = share.master_share
+    if leaf.user_limit_factor != NO_FACTOR:
+        by = single(single(share.master_share * part) * leaf.user_limit_factor)
+    limit = c.multiply_up(share.effective_minimum, by, minimum)
+    return smaller(c, state.total, limit, master_limit(state, leaf, label))
+
+
+def user_parallel_limit(state: "CapacityState", user: str) -> int:
+    """How many applications of a user may run at once, over all queues (19)."""
+    settings = state.settings
+    return settings.users_maximum_parallel_applications.get(
+        user, settings.user_maximum_parallel_applications
+    )
+
+
+def may_run(state: "CapacityState", user: str, leaf: CapacityQueue) -> bool:
+    """Whether max-parallel-apps lets one more application run (19)."""
+    if state.user_runnable.get(user, 0) >= user_parallel_limit(state, user):
+        return False
+    return all(queue.runnable < queue.maximum_parallel for queue in leaf.path)
+
+
+def headroom(state: "CapacityState", application: CapacityApplication) -> Resource:
+    """What an application's master is told that it could still get (10).
+
+    The least of what is left to its user, to its queue and of the partition; nothing until a
+    heartbeat has looked at the application. One that was moved is told of the leaf that it left
+    until it is looked at in the new one, as in Hadoop.
+    """
+    leaf = application.seen_in
+    if leaf is None or application.leaf is None:
+        return state.none
+    label = application.label
+    record = leaf.users.get(application.user)
+    if record is not None:
+        used = record.used.get(label, state.none)
+    else:
+        used = application.used if leaf is application.leaf else state.none
+    c = state.calculator
+    share = leaf.shares[label]
+    limit = share.effective_maximum if label else leaf.limit
+    user_room = subtract_not_below_zero(user_limit(state, leaf, application.user, label), used)
+    room = smallest(user_room, subtract_not_below_zero(limit, share.used))
+    room = c.round_down(room, state.settings.minimum_allocation)
+    whole = state.total_of(label)
+    free = subtract(whole, state.root.shares[label].used)
+    room = smaller(c, whole, free, room)
+    return (max(room[0], 0), *room[1:])
+
+
+def within_maximum(
+    state: "CapacityState", leaf: CapacityQueue, label: str, net: Resource, *, ignore: bool
+) -> bool:
+    """Whether so much more keeps the leaf and all above it within their maximums (15.8)."""
+    c = state.calculator
+    for queue in leaf.path:
+        share = queue.shares[label]
+        most = state.total_of(label) if ignore else share.effective_maximum
+        if not c.fits(tuple(u + n for u, n in zip(share.used, net, strict=True)), most):
+            return False
+    return True

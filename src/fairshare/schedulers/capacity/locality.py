@@ -1,0 +1,60 @@
+"""Owns delay scheduling by counting: how often an ask must be passed over before it goes farther.
+
+An ask that names places takes a node that it names at once, another node of its racks after some
+visits in vain, any node after some more (spec/capacity.md 14.4). Decides nothing.
+"""
+
+from typing import TYPE_CHECKING
+
+from fairshare.model.asks import AskKey
+from fairshare.schedulers.rounding import single
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.capacity.state import CapacityState
+
+
+def rack_local_after(nodes: int, node_delay: int) -> int:
+    """The visits in vain after which a node of the rack will do: never more than there are nodes.
+
+    >>> rack_local_after(5, 40)
+    5
+    """
+    return min(nodes, node_delay)
+
+
+def anywhere_after(
+    nodes: int, node_delay: int, rack_delay: int, outstanding: int, places: int
+) -> float:
+    """The visits in vain after which any node will do. `places` counts hosts, racks and anywhere.
+
+    With a delay for racks: that many more than the node's. Else as many as containers are wanted,
+    less if the ask names fewer places than there are nodes.
+
+    >>> anywhere_after(5, 40, -1, outstanding=4, places=3), anywhere_after(6, 1, 2, 2, 3)
+    (1.600000023841858, 3)
+    """
+    if rack_delay > -1:
+        return min(nodes, node_delay + rack_delay)
+    factor = min(single(max(places - 1, 0) / nodes), 1.0)
+    return min(float(nodes), single(outstanding * factor))
+
+
+def may_be_rack_local(state: "CapacityState", misses: int) -> bool:
+    """Whether an ask that was passed over so often takes a node of its racks."""
+    return rack_local_after(len(state.nodes), state.settings.node_locality_delay) < misses
+
+
+def may_be_anywhere(state: "CapacityState", key: AskKey, misses: int) -> bool:
+    """Whether it takes any node; one that names no places always does."""
+    if not key.places:
+        return True
+    settings = state.settings
+    assert key.anywhere is not None
+    after = anywhere_after(
+        len(state.nodes),
+        settings.node_locality_delay,
+        settings.rack_locality_additional_delay,
+        key.anywhere.count,
+        len(key.places) + 1,
+    )
+    return after < misses

@@ -1,0 +1,29 @@
+"""Owns how a queue is found by what a user writes: its path, or its short name if that is unique
+(spec/capacity.md 3.1)."""
+
+from typing import TYPE_CHECKING
+
+from fairshare.model.queues import ROOT
+from fairshare.schedulers.capacity.queues import CapacityQueue
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.capacity.state import CapacityState
+
+
+def carriers(state: "CapacityState", short: str) -> list[CapacityQueue]:
+    """All queues, leaves or parents, with a short name; root does not count."""
+    return [q for q in state.queues.values() if q.name != ROOT and q.short_name == short]
+
+
+def find(state: "CapacityState", name: str) -> CapacityQueue | None:
+    """A queue by its path or by its short name; None if there is none, or if several have it."""
+    queue = state.queues.get(name)
+    if queue is not None or "." in name:
+        return queue
+    found = carriers(state, name)
+    return found[0] if len(found) == 1 else None
+
+
+def ambiguous(state: "CapacityState", name: str) -> bool:
+    """Whether several queues have this short name."""
+    return name not in state.queues and "." not in name and len(carriers(state, name)) > 1

@@ -1,0 +1,156 @@
+"""Owns the upkeep of the orders: children of a parent, active and waiting applications of a leaf.
+
+Keys are tuples in sorted lists; a change moves one key. Called by `state.py` when an event has
+changed what an order depends on. Decides nothing (spec/capacity.md 8.1, 12, 16).
+"""
+
+import math
+from bisect import bisect_left, insort
+
+from fairshare.model.resources import Resource
+from fairshare.schedulers.capacity.applications import CapacityApplication, Entry, Stage
+from fairshare.schedulers.capacity.calculators import ResourceCalculator, larger
+from fairshare.schedulers.capacity.queues import ABSOLUTE, CapacityQueue
+
+
+def remove(order: list[Entry], entry: Entry) -> None:
+    """Take a key out of a sorted list that has it."""
+    del order[bisect_left(order, entry)]
+
+
+def child_key(child: CapacityQueue, policy: str, label: str) -> Entry:
+    """The place of a queue among its siblings: lower is served first (12.1).
+
+    Who may use the label, who has a guarantee; then the use of the guarantee (by cluster for who
+    has none); with `priority-utilization` first who is below its guarantee, then the priority.
+    """
+    share = child.shares[label]
+    no_guarantee = share.absolute_capacity <= 0.0
+    use = share.absolute_used if no_guarantee else share.used_capacity
+    over, priority = 0, 0
+    if policy == "priority-utilization":
+        over, priority = (1 if use >= 1.0 else 0), -child.priority
+    minimum = share.configured_minimum
+    size = -share.absolute_capacity
+    if child.mode == ABSOLUTE and minimum is not None:
+        size = -float(minimum[0])
+    denied = 0 if child.may_use(label) else 1
+    return (denied, no_guarantee, over, priority, use, size, child.rank)
+
+
+def place_child(child: CapacityQueue, label: str) -> None:
+    """Let a child stand where its use says, or leave when nothing is pending below it."""
+    parent = child.parent
+    if parent is None:
+        return
+    share = child.shares[label]
+    order = parent.shares[label].order
+    entry = child_key(child, parent.policy, label) if any(share.pending) else None
+    if entry == share.entry:
+        return
+    if share.entry is not None:
+        remove(order, share.entry)
+    if entry is not None:
+        insort(order, entry)
+    share.entry = entry
+
+
+def refresh_use(
+    queue: CapacityQueue,
+    label: str,
+    c: ResourceCalculator,
+    total: Resource,
+    minimum: Resource,
+) -> None:
+    """Compute the use of the guarantee anew (6.1)."""
+    share = queue.shares[label]
+    if c.compare(total, total, (0,) * len(total)) <= 0:
+        share.used_capacity = share.absolute_used = 0.0
+        return
+    guarantee = larger(c, total, share.effective_minimum, minimum)
+    share.used_capacity = c.divide(total, share.used, guarantee)
+    share.absolute_used = c.divide(total, share.used, total)
+
+
+def renumber(queue: CapacityQueue) -> None:
+    """Give the children their ranks, and sort all orders of the queue anew."""
+    queue.ranked = list(queue.children.values())
+    for rank, child in enumerate(queue.ranked):
+        child.rank = rank
+    for label, share in queue.shares.items():
+        share.order = []
+        for child in queue.ranked:
+            part = child.shares[label]
+            part.entry = None
+            if any(part.pending):
+                part.entry = child_key(child, queue.policy, label)
+                share.order.append(part.entry)
+        share.order.sort()
+
+
+def application_key(leaf: CapacityQueue, application: CapacityApplication) -> Entry:
+    """The place of an active application in its leaf (16); ends in its number.
+
+    `fair`: by allocated memory, with `size_based` divided by the logarithm of the demand.
+    """
+    if leaf.policy == "fair":
+        magnitude = float(application.size)
+        if leaf.size_based and application.size:
+            weight = math.log1p(application.demand) / math.log(2)
+            magnitude = magnitude / weight if weight else math.inf
+        wants_nothing = 1 if application.demand == 0 else 0
+        return (magnitude, application.start_order, wants_nothing, application.id)
+    if leaf.policy == "fifo-for-pending-apps":
+        return (0 if application.recovering else 1, -application.priority, application.id)
+    return (-application.priority, application.id)
+
+
+def place_application(application: CapacityApplication) -> None:
+    """Let an active application enter, move in or leave its leaf's order."""
+    leaf = application.leaf
+    if leaf is None:
+        return
+    asks = application.stage == Stage.ACTIVE and application.asks.wanting
+    entry = application_key(leaf, application) if asks else None
+    if entry == application.entry:
+        return
+    if application.entry is not None:
+        remove(leaf.order, application.entry)
+    if entry is not None:
+        insort(leaf.order, entry)
+    application.entry = entry
+
+
+def sort_applications(leaf: CapacityQueue) -> None:
+    """Sort a leaf's active applications anew: its policy may be another one."""
+    leaf.order = []
+    for application in leaf.active.values():
+        application.entry = None
+        if application.asks.wanting:
+            application.entry = application_key(leaf, application)
+            leaf.order.append(application.entry)
+    leaf.order.sort()
+
+
+def wait(application: CapacityApplication) -> None:
+    """Enter an application into the list of those that wait for room for their master (8.1)."""
+    leaf = application.leaf
+    assert leaf is not None
+    recovering = 0 if application.recovering else 1
+    entry = (recovering, -application.priority, application.id)
+    application.waiting_entry = entry
+    insort(leaf.waiting, entry)
+
+
+def stop_waiting(application: CapacityApplication) -> None:
+    """Take it out of that list."""
+    leaf = application.leaf
+    assert leaf is not None
+    if application.waiting_entry is not None:
+        remove(leaf.waiting, application.waiting_entry)
+        application.waiting_entry = None
+
+
+def active_in_order(leaf: CapacityQueue) -> list[CapacityApplication]:
+    """All active applications of a leaf, those that ask for nothing too, the first served first."""
+    return sorted(leaf.active.values(), key=lambda a: application_key(leaf, a))

@@ -1,0 +1,208 @@
+"""Owns what each queue should have: guarantees first, then what is left by guarantee and need.
+
+Works on a round's claims and changes nothing else (spec/capacity.md 21.5 to 21.7).
+"""
+
+import math
+from typing import TYPE_CHECKING
+
+from fairshare.model.resources import Resource, add, largest, smallest, subtract, total
+from fairshare.schedulers.capacity.calculators import ceil_to, larger, smaller, truncate
+from fairshare.schedulers.capacity.preemption.snapshot import Claim
+from fairshare.schedulers.rounding import single
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.capacity.state import CapacityState
+
+NO_GUARANTEE = float(2**31 - 1)
+
+
+class IdealAssignment:
+    """One computation for one partition.
+
+    `reserved` is for the selector of reserved nodes: reservations then do not lower the demand, and
+    targets are not damped. `balance`: leaves may pass their guarantee. `underserved` gathers the
+    queues that wanted more, in the order in which that was found.
+    """
+
+    def __init__(
+        self,
+        state: "CapacityState",
+        root: Claim,
+        allowed: Resource,
+        underserved: dict[tuple[str, str], None],
+        *,
+        reserved: bool = False,
+        balance: bool = False,
+    ) -> None:
+        self.state = state
+        self.c = state.calculator
+        self.none = state.none
+        self.root = root
+        self.allowed = allowed
+        self.underserved = underserved
+        self.reserved = reserved
+        self.balance = balance
+        self.whole = state.total_of(root.label)
+
+    def run(self) -> None:
+        """Compute the ideals from root down, and the targets of the leaves."""
+        self.root.split_extras(self.c, self.whole, self.none)
+        self.root.ideal = self.root.guarantee
+        self._descend(self.root)
+        for leaf in self.root.leaves():
+            self._aim(leaf)
+
+    def _descend(self, claim: Claim) -> None:
+        if claim.children:
+            self._distribute(claim.children, claim.ideal)
+            for child in claim.children:
+                self._descend(child)
+
+    def _distribute(self, claims: list[Claim], pool: Resource) -> None:
+        """Divide what the parent should have, then say what each must give back (21.5, 21.6)."""
+        c = self.c
+        with_guarantee = [q for q in claims if c.compare(pool, q.guarantee, self.none) > 0]
+        without = [q for q in claims if q not in with_guarantee]
+        left = self._fix_point(with_guarantee, pool, pool, even=False)
+        if without and c.compare(pool, left, self.none) > 0:
+            self._fix_point(without, pool, left, even=True)
+        needed = self.none
+        for claim in claims:
+            if c.compare(pool, claim.used, claim.ideal) > 0:
+                needed = add(needed, subtract(claim.used, claim.ideal))
+        scale = 1.0
+        if c.compare(pool, needed, self.allowed) > 0:
+            scale = c.divide(pool, self.allowed, needed)
+        for claim in claims:
+            self._give_back(claim, pool, scale)
+
+    def _give_back(self, claim: Claim, pool: Resource, scale: float) -> None:
+        c = self.c
+        used = subtract(claim.used, claim.killable)
+        wanted = add(claim.used, claim.pending)
+        keep = larger(c, pool, smaller(c, pool, wanted, claim.guarantee), claim.ideal)
+        claim.wanted_back = self.none
+        if c.compare(pool, used, keep) > 0:
+            claim.wanted_back = truncate(subtract(used, keep), scale)
+
+    def _fix_point(
+        self, claims: list[Claim], whole: Resource, pool: Resource, *, even: bool
+    ) -> Resource:
+        """Serve the most underserved until nobody wants more or nothing is left.
+
+        The answer is what the caller believes to be left: as in Hadoop it knows only of what was
+        handed out at the start and in the very first offer (quirk 4).
+        """
+        c = self.c
+        needy: list[Claim] = []
+        for claim in claims:
+            if c.compare(whole, claim.used, claim.guarantee) > 0:
+                claim.ideal = add(smallest(claim.guarantee, claim.used), claim.untouchable)
+            else:
+                claim.ideal = claim.used
+            pool = subtract(pool, claim.ideal)
+            if c.compare(whole, claim.ideal, add(claim.used, claim.pending)) < 0:
+                needy.append(claim)
+        believed = pool
+        first = True
+        while needy and c.compare(whole, pool, self.none) > 0:
+            self._normalize(needy, even=even)
+            served = self._most_underserved(whole, needy)
+            frozen = pool
+            for claim in served:
+                if not c.above_zero(pool):
+                    break
+                offer = smallest(self._part(frozen, claim.normalized), pool)
+                accepted = self._accept(claim, whole, offer)
+                if c.compare(whole, accepted, self.none) > 0:
+                    needy.append(claim)
+                pool = subtract(pool, accepted)
+                if first:
+                    believed, first = pool, False
+                pool = largest(pool, self.none)
+        for claim in sorted(needy, key=lambda q: self._key(whole, q)):
+            self._note(claim)
+        return believed
+
+    def _part(self, pool: Resource, by: list[float]) -> Resource:
+        if self.c.name == "memory":
+            memory = int(pool[0] * by[0] + 0.5)
+            return (memory, 1 if memory > 0 else 0, *pool[2:])
+        return tuple(
+            ceil_to(math.ceil(single(x * part)), 1) for x, part in zip(pool, by, strict=True)
+        )
+
+    def _normalize(self, claims: list[Claim], *, even: bool) -> None:
+        """The parts by which the needy divide what is left, by type."""
+        count = len(claims)
+        sums = total((claim.guarantee for claim in claims), len(self.none))
+        capacity = 0.0
+        for claim in claims:
+            capacity = single(capacity + claim.absolute_capacity)
+        for kind, summed in enumerate(sums):
+            by_capacity = summed != 0 and any(
+                q.guarantee[kind] == 0 and q.absolute_capacity != 0 for q in claims
+            )
+            for claim in claims:
+                if even or summed == 0 or (by_capacity and capacity == 0):
+                    part = single(1.0 / count)
+                elif by_capacity:
+                    part = single(claim.absolute_capacity / capacity)
+                else:
+                    part = single(claim.guarantee[kind] / summed)
+                claim.normalized[kind] = part
+
+    def _key(self, whole: Resource, claim: Claim) -> tuple[float, ...]:
+        """Who is served first: the rule of the order of queues (12.1), by the ideal."""
+        part = NO_GUARANTEE
+        if self.c.compare(whole, claim.guarantee, self.none) > 0:
+            part = self.c.divide(whole, claim.ideal, claim.guarantee)
+        return (1 if part >= 1.0 else 0, -claim.priority, part)
+
+    def _most_underserved(self, whole: Resource, needy: list[Claim]) -> list[Claim]:
+        """Take all that stand first together out of the needy."""
+        keys = {id(claim): self._key(whole, claim) for claim in needy}
+        needy.sort(key=lambda q: keys[id(q)])
+        served = [needy.pop(0)]
+        self._note(served[0])
+        while needy and keys[id(needy[0])] == keys[id(served[0])]:
+            served.append(needy.pop(0))
+            self._note(served[-1])
+        if needy:
+            self._note(needy[0])
+        return served
+
+    def _note(self, claim: Claim) -> None:
+        self.underserved[claim.label, claim.queue.name] = None
+
+    def _accept(self, claim: Claim, whole: Resource, offer: Resource) -> Resource:
+        """What a queue takes of an offer; a leaf no more than its guarantee, or what it has."""
+        c = self.c
+        pending = claim.pending if self.reserved else claim.pending_without_reserved
+        wanted = subtract(add(claim.used, pending), claim.ideal)
+        below_maximum = largest(subtract(claim.maximum, claim.ideal), self.none)
+        accepted = smallest(below_maximum, smaller(c, whole, offer, wanted))
+        if not claim.children and not self.balance:
+            most = subtract(larger(c, whole, claim.used, claim.guarantee), claim.ideal)
+            accepted = smaller(c, whole, accepted, larger(c, whole, most, self.none))
+        accepted = smallest(largest(accepted, self.none), offer)
+        claim.ideal = add(claim.ideal, accepted)
+        return accepted
+
+    def _aim(self, leaf: Claim) -> None:
+        """What is taken from a leaf: nothing within the dead zone, else a part of it (21.7)."""
+        c = self.c
+        monitor = self.state.settings.monitor
+        leaf.target = self.none
+        if not leaf.queue.preemptable:
+            return
+        zone = truncate(leaf.guarantee, 1.0 + monitor.max_ignored_over_capacity)
+        if c.compare(self.state.total, leaf.used, zone) <= 0:
+            return
+        leaf.target = leaf.wanted_back
+        wanted = c.compare(self.state.total, leaf.wanted_back, self.none) > 0
+        if wanted and not self.reserved:
+            factor = monitor.natural_termination_factor
+            ones = (1,) * len(self.none)
+            leaf.target = c.multiply_up(leaf.wanted_back, factor, ones)

@@ -1,0 +1,114 @@
+"""Owns one round of the proportional preemption monitor: choose, mark, and kill what was chosen
+before and has had its time.
+
+Decides by `step.emit` alone (spec/capacity.md 21.2, 21.9).
+"""
+
+from typing import TYPE_CHECKING
+
+from fairshare.model.events import (
+    ContainerCompleted,
+    ContainerMarked,
+    ExitCode,
+    ReservationDropped,
+)
+from fairshare.model.identifiers import ContainerId, application_of
+from fairshare.schedulers.capacity.calculators import truncate
+from fairshare.schedulers.capacity.preemption.ideal import IdealAssignment
+from fairshare.schedulers.capacity.preemption.intra_queue import IntraQueue
+from fairshare.schedulers.capacity.preemption.priority_nodes import take_for_priority
+from fairshare.schedulers.capacity.preemption.reserved import take_for_reservations
+from fairshare.schedulers.capacity.preemption.selection import Selection, take_from_leaf
+from fairshare.schedulers.capacity.preemption.snapshot import Claim
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.capacity.state import CapacityState
+    from fairshare.schedulers.protocol import Step
+
+PREEMPTED = "Container preempted by scheduler"
+
+
+class Monitor:
+    """One round. Each selector sees what those before it have chosen; all share one budget."""
+
+    def __init__(self, state: "CapacityState", step: "Step") -> None:
+        self.state = state
+        self.step = step
+        self.settings = state.settings.monitor
+        budget = truncate(state.total, self.settings.total_per_round)
+        self.selection = Selection(state, budget)
+        self.roots = [Claim(state, state.root, label, None) for label in state.labels]
+        self.underserved: dict[tuple[str, str], None] = {}
+
+    def run(self) -> None:
+        """Select, then mark or kill; nothing of it when only observing."""
+        settings = self.settings
+        wait_ms = settings.wait_before_kill_ms
+        if settings.underutilized:
+            take_for_priority(self.state, self.step.now_ms, self.selection, wait_ms)
+        if settings.select_reserved:
+            self._assign(reserved=True, balance=False)
+            leaves = [leaf for root in self.roots for leaf in root.leaves()]
+            take_for_reservations(self.state, self.selection, leaves, wait_ms)
+        self._take_by_order(wait_ms, balance=False)
+        if settings.balance_after_satisfied:
+            self._take_by_order(settings.balance_wait_before_kill_ms, balance=True)
+        if settings.intra_queue.enabled:
+            self._deduct()
+            IntraQueue(self.state, self.selection, self.roots, self.underserved).run(wait_ms)
+        if not settings.observe_only:
+            self._act()
+
+    def _assign(self, *, reserved: bool, balance: bool) -> None:
+        for root in self.roots:
+            IdealAssignment(
+                self.state,
+                root,
+                self.selection.budget,
+                self.underserved,
+                reserved=reserved,
+                balance=balance,
+            ).run()
+
+    def _deduct(self) -> None:
+        for root in self.roots:
+            for leaf in root.leaves():
+                for size in self.selection.chosen_from(leaf):
+                    leaf.deduct(self.state.calculator, size, self.state.none)
+
+    def _take_by_order(self, wait_ms: int, *, balance: bool) -> None:
+        self._assign(reserved=self.settings.balance_reserved and balance, balance=balance)
+        self._deduct()
+        by_leaf: dict[str, list[Claim]] = {}
+        for root in self.roots:
+            for leaf in root.leaves():
+                by_leaf.setdefault(leaf.queue.name, []).append(leaf)
+        for claims in by_leaf.values():
+            if claims[0].queue.preemptable:
+                take_from_leaf(self.state, self.selection, claims, wait_ms)
+
+    def _act(self) -> None:
+        for node in self.selection.nodes:
+            if self.state.nodes[node].reservation is not None:
+                self.step.emit(ReservationDropped(node))
+        for container, wait_ms in self.selection.containers.items():
+            self._mark_or_kill(container, wait_ms)
+
+    def _mark_or_kill(self, container: ContainerId, wait_ms: int) -> None:
+        """Mark it the first time; kill it when it is chosen again after its wait (21.9)."""
+        state = self.state
+        step = self.step
+        now_ms = step.now_ms
+        victim = application_of(container)
+        since_ms = state.selected_ms.get(container)
+        settings = self.settings
+        memory_ms = 2 * settings.wait_before_kill_ms + settings.interval_ms
+        if since_ms is not None and since_ms + max(memory_ms, wait_ms) < now_ms:
+            since_ms = None  # chosen so long ago, and not since, that it does not count
+        if since_ms is None:
+            step.emit(ContainerMarked(container, victim, now_ms + wait_ms))
+        elif since_ms + wait_ms <= now_ms:
+            if state.settings.lazy_preemption:
+                step.emit(ContainerMarked(container, victim, now_ms))
+            else:
+                step.emit(ContainerCompleted(container, ExitCode.PREEMPTED, PREEMPTED))

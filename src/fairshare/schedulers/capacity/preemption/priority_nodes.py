@@ -1,0 +1,100 @@
+"""Owns the choice of containers for reserved containers of queues with a higher priority: room is
+made on their node, even from queues below their guarantee (spec/capacity.md 23.1)."""
+
+from typing import TYPE_CHECKING
+
+from fairshare.model.events import ContainerAllocated
+from fairshare.model.nodes import Node
+from fairshare.model.resources import Resource, add, subtract
+from fairshare.schedulers.capacity.preemption.selection import Selection
+from fairshare.schedulers.capacity.queues import CapacityQueue
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.capacity.state import CapacityState
+
+
+def relative_priority(one: CapacityQueue, other: CapacityQueue) -> int:
+    """How much more urgent the first of two leaves is, below the last queue above both."""
+    above_one = list(reversed(one.path))
+    above_other = list(reversed(other.path))
+    for place, (a, b) in enumerate(zip(above_one, above_other, strict=False)):
+        if a is not b:
+            parent = above_one[place - 1]
+            if parent.policy != "priority-utilization":
+                return 0
+            return a.priority - b.priority
+    return 0
+
+
+def take_for_priority(
+    state: "CapacityState", now_ms: int, selection: Selection, wait_ms: int
+) -> None:
+    """Serve reservations that are old enough, the oldest first, of leaves that lack something."""
+    monitor = state.settings.monitor
+    promised: dict[str, Resource] = {}
+    for node, since_ms in sorted(state.reserved_ms.items(), key=lambda item: (item[1], item[0])):
+        if since_ms + monitor.underutilized_delay_ms > now_ms:
+            continue
+        place = state.nodes[node]
+        reservation = place.reservation
+        assert reservation is not None
+        leaf = state.applications[reservation.application].leaf
+        assert leaf is not None
+        share = leaf.shares[state.label_of(place)]
+        has = add(subtract(share.used, share.reserved), promised.get(leaf.name, state.none))
+        if state.calculator.compare(state.total, has, share.effective_minimum) >= 0:
+            continue
+        found = _victims(state, selection, leaf, place, reservation.resource)
+        if found is None:
+            continue
+        for record in found:
+            selection.containers[record.container] = wait_ms
+            selection.budget = subtract(selection.budget, record.resource)
+        before = promised.get(leaf.name, state.none)
+        promised[leaf.name] = add(before, reservation.resource)
+
+
+def _victims(
+    state: "CapacityState",
+    selection: Selection,
+    leaf: CapacityQueue,
+    node: Node,
+    wanted: Resource,
+) -> list[ContainerAllocated] | None:
+    """Containers of less urgent leaves on a node that make room; None: there are too few."""
+    c = state.calculator
+    room = node.available
+    for record in node.containers.values():
+        if record.container in node.marked or record.container in selection.containers:
+            room = add(room, record.resource)
+    if c.fits(wanted, room):
+        return []
+    budget = selection.budget
+    chosen: list[ContainerAllocated] = []
+    for _, record in _candidates(state, selection, leaf, node):
+        if not c.fits(record.resource, budget):
+            continue
+        budget = subtract(budget, record.resource)
+        room = add(room, record.resource)
+        chosen.append(record)
+        if c.fits(wanted, room):
+            return chosen
+    return None
+
+
+def _candidates(
+    state: "CapacityState", selection: Selection, leaf: CapacityQueue, node: Node
+) -> list[tuple[int, ContainerAllocated]]:
+    """Who may go from a node, the least urgent queues first, in them the oldest containers."""
+    found = []
+    for record in node.containers.values():
+        application = state.applications[record.application]
+        other = application.leaf
+        if other is None or other is leaf or record.container == application.master:
+            continue
+        if record.container in selection.containers or record.container in node.marked:
+            continue
+        priority = relative_priority(leaf, other)
+        if priority > 0:
+            found.append((-priority, record))
+    return sorted(found, key=lambda item: (item[0], item[1].container))

@@ -1,0 +1,81 @@
+"""Owns the choice of containers on nodes that are reserved: room is made where it is waited for
+(spec/capacity.md 23.2)."""
+
+from typing import TYPE_CHECKING
+
+from fairshare.model.events import ContainerAllocated
+from fairshare.model.nodes import Node
+from fairshare.model.resources import Resource, add, subtract
+from fairshare.schedulers.capacity.preemption.selection import Selection
+from fairshare.schedulers.capacity.preemption.snapshot import Claim
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.capacity.state import CapacityState
+
+Targets = dict[tuple[str, str], Resource]
+"""What may be taken, by leaf and partition."""
+
+
+def take_for_reservations(
+    state: "CapacityState", selection: Selection, leaves: list[Claim], wait_ms: int
+) -> None:
+    """Choose containers on reserved nodes until the reservations fit; the cheapest nodes first."""
+    c = state.calculator
+    targets: Targets = {
+        (leaf.queue.name, leaf.label): leaf.target
+        for leaf in leaves
+        if c.compare(state.total, leaf.target, state.none) > 0
+    }
+    costs: list[tuple[float, int, Node]] = []
+    for place, node in enumerate(state.nodes.values()):
+        if node.reservation is None:
+            continue
+        found = _on_node(state, selection, dict(targets), node, selection.budget)
+        if found is not None:
+            size = state.none
+            for record in found:
+                size = add(size, record.resource)
+            costs.append((c.ratio(size, node.reservation.resource), place, node))
+    for _, _, node in sorted(costs, key=lambda cost: cost[:2]):
+        left = dict(targets)
+        found = _on_node(state, selection, left, node, selection.budget)
+        if found is None:
+            continue
+        targets = left
+        for record in found:
+            selection.containers[record.container] = wait_ms
+            selection.budget = subtract(selection.budget, record.resource)
+
+
+def _on_node(
+    state: "CapacityState", selection: Selection, targets: Targets, node: Node, budget: Resource
+) -> list[ContainerAllocated] | None:
+    """The containers that would have to go, the newest first; None: it cannot be done."""
+    c = state.calculator
+    reservation = node.reservation
+    assert reservation is not None
+    room = node.available
+    for record in node.marked.values():
+        room = add(room, record.resource)
+    if c.fits(reservation.resource, room):
+        return None
+    label = state.label_of(node)
+    chosen: list[ContainerAllocated] = []
+    for record in sorted(node.containers.values(), key=lambda r: r.container, reverse=True):
+        application = state.applications[record.application]
+        if record.container in node.marked or record.container == application.master:
+            continue
+        key = (application.queue, label)
+        target = targets.get(key)
+        if target is None or not c.fits(record.resource, target):
+            continue
+        if not c.fits(record.resource, budget):
+            continue
+        targets[key] = subtract(target, record.resource)
+        budget = subtract(budget, record.resource)
+        if record.container not in selection.containers:
+            chosen.append(record)
+        room = add(room, record.resource)
+        if c.fits(reservation.resource, room):
+            return chosen
+    return None

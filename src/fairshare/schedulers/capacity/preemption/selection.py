@@ -1,0 +1,166 @@
+"""Owns the containers that one round has chosen, and the choice among those of a leaf.
+
+Chooses; marks and kills nothing (spec/capacity.md 21.8).
+"""
+
+from typing import TYPE_CHECKING
+
+from fairshare.model.events import ContainerAllocated
+from fairshare.model.identifiers import ContainerId
+from fairshare.model.resources import Resource, add, largest, subtract
+from fairshare.schedulers.capacity import orders
+from fairshare.schedulers.capacity.applications import CapacityApplication
+from fairshare.schedulers.capacity.calculators import truncate
+from fairshare.schedulers.capacity.preemption.snapshot import Claim
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.capacity.state import CapacityState
+
+
+class Selection:
+    """What has been chosen in a round, by which wait, and what is left of its budget.
+
+    `containers` says for each how long it is spared after it was first chosen (ms). `nodes` are
+    those whose reservations are dropped. `reserved` are reservations that count as chosen.
+    """
+
+    def __init__(self, state: "CapacityState", budget: Resource) -> None:
+        self.state = state
+        self.budget = budget
+        self.containers: dict[ContainerId, int] = {}
+        self.nodes: dict[str, None] = {}
+        self.reserved: dict[str, tuple[CapacityApplication, Resource]] = {}
+
+    def chosen_from(self, leaf: Claim) -> list[Resource]:
+        """The sizes of what was chosen from a leaf so far."""
+        name, label = leaf.queue.name, leaf.label
+        sizes = []
+        for application in leaf.queue.applications.values():
+            for container, record in application.containers.items():
+                if container in self.containers and self._label(record.node) == label:
+                    sizes.append(record.resource)
+        for node, (application, resource) in self.reserved.items():
+            if application.queue == name and self._label(node) == label:
+                sizes.append(resource)
+        return sizes
+
+    def _label(self, node: str) -> str:
+        return self.state.label_of(self.state.nodes[node])
+
+    def killable(self, record: ContainerAllocated) -> bool:
+        """Whether a container may go already (lazy preemption)."""
+        return record.container in self.state.nodes[record.node].marked
+
+    def worth_taking(
+        self, targets: dict[str, Resource], node: str, size: Resource, *, conservative: bool
+    ) -> bool:
+        """Take a size off the target of its partition, if it serves that and fits the budget."""
+        state = self.state
+        c = state.calculator
+        label = self._label(node)
+        target = targets.get(label)
+        if target is None:
+            return False
+        target = tuple(amount or -1 for amount in target)
+        targets[label] = target
+        if not c.above_zero(target) or not c.fits(size, self.budget):
+            return False
+        after = subtract(target, size)
+        if conservative:
+            if c.zero_or_less(target):
+                return False
+        elif c.compare(state.total, largest(after, state.none), largest(target, state.none)) >= 0:
+            return False
+        self.budget = subtract(self.budget, size)
+        if c.compare(state.total, after, state.none) <= 0:
+            del targets[label]
+        else:
+            targets[label] = after
+        return True
+
+
+def victims(application: CapacityApplication) -> list[ContainerAllocated]:
+    """An application's containers, the first to go first: least urgent ask, then newest."""
+    return sorted(
+        application.containers.values(),
+        key=lambda record: (record.priority, record.request, record.container),
+        reverse=True,
+    )
+
+
+def take_from_leaf(
+    state: "CapacityState", selection: Selection, claims: list[Claim], wait_ms: int
+) -> None:
+    """Choose containers of one leaf (its claims on all partitions) until its targets are met."""
+    c = state.calculator
+    leaf = claims[0].queue
+    conservative = state.settings.monitor.conservative_drf
+    targets = {
+        claim.label: claim.target
+        for claim in claims
+        if c.compare(state.total, claim.target, state.none) > 0
+    }
+    _take_strangers(state, selection, claims, targets, wait_ms)
+    masters: list[ContainerAllocated] = []
+    masters_size = state.none
+    for application in reversed(orders.active_in_order(leaf)):
+        if not targets:
+            break
+        for node, reservation in tuple(application.reservations.items()):
+            if not targets:
+                break
+            if node in selection.reserved:
+                continue
+            if selection.worth_taking(
+                targets, node, reservation.resource, conservative=conservative
+            ):
+                selection.reserved[node] = (application, reservation.resource)
+            selection.nodes[node] = None  # it is dropped in any case (quirk 5)
+        for record in victims(application):
+            if not targets:
+                break
+            if record.container in selection.containers or selection.killable(record):
+                continue
+            if record.container == application.master:
+                masters.append(record)
+                masters_size = add(masters_size, record.resource)
+            elif selection.worth_taking(
+                targets, record.node, record.resource, conservative=conservative
+            ):
+                selection.containers[record.container] = wait_ms
+    share = leaf.share
+    kept = truncate(share.effective_minimum, share.master_share)
+    for record in masters:
+        if not targets or c.compare(state.total, masters_size, kept) <= 0:
+            break
+        if selection.worth_taking(targets, record.node, record.resource, conservative=conservative):
+            selection.containers[record.container] = wait_ms
+            masters_size = subtract(masters_size, record.resource)
+
+
+def _take_strangers(
+    state: "CapacityState",
+    selection: Selection,
+    claims: list[Claim],
+    targets: dict[str, Resource],
+    wait_ms: int,
+) -> None:
+    """Containers for the default partition on nodes of another one go first, the newest first."""
+    conservative = state.settings.monitor.conservative_drf
+    for claim in claims:
+        if not claim.label or claim.label not in targets:
+            continue
+        strangers = [
+            record
+            for application in claim.queue.applications.values()
+            if not application.label
+            for record in application.containers.values()
+            if state.label_of(state.nodes[record.node]) == claim.label
+        ]
+        for record in sorted(strangers, key=lambda r: r.container, reverse=True):
+            if record.container in selection.containers:
+                continue
+            if selection.worth_taking(
+                targets, record.node, record.resource, conservative=conservative
+            ):
+                selection.containers[record.container] = wait_ms

@@ -1,0 +1,50 @@
+"""Owns which priority an application gets (spec/capacity.md 7.7, 7.9, 17)."""
+
+from collections.abc import Sequence
+
+from fairshare.schedulers.capacity import access
+from fairshare.schedulers.capacity.queues import CapacityQueue
+from fairshare.schedulers.capacity.settings import CapacitySettings
+from fairshare.schedulers.protocol import Refusal
+
+
+def resolve(requested: int | None, granted: int | None, leaf_default: int, most: int) -> int:
+    """What was asked for, else the user's default, else the leaf's; at most the cluster's.
+
+    >>> resolve(None, None, 4, 10), resolve(15, None, 4, 10), resolve(-1, None, 9, 5)
+    (4, 10, -1)
+    """
+    wanted = requested
+    if wanted is None:
+        wanted = granted
+    if wanted is None:
+        wanted = leaf_default
+    return min(wanted, most)
+
+
+def priority_of(
+    settings: CapacitySettings,
+    leaf: CapacityQueue,
+    user: str,
+    groups: Sequence[str],
+    requested: int | None,
+) -> int:
+    """The priority of a submission; raises Refusal when the leaf's list does not allow it."""
+    most = settings.maximum_application_priority
+    granted = access.default_priority(leaf, user, groups) if settings.acl_enabled else None
+    priority = resolve(requested, granted, leaf.default_priority, most)
+    check(settings, leaf, user, groups, priority)
+    return priority
+
+
+def check(
+    settings: CapacitySettings, leaf: CapacityQueue, user: str, groups: Sequence[str], priority: int
+) -> None:
+    """Raise Refusal when a leaf's priority list does not allow a user this priority."""
+    most = settings.maximum_application_priority
+    if settings.acl_enabled and not access.may_use_priority(leaf, user, groups, priority, most):
+        raise Refusal(
+            "access-denied",
+            f"User {user} does not have permission to submit/update an application of queue"
+            f" {leaf.name} for priority {priority}",
+        )

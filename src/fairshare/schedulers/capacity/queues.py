@@ -1,0 +1,196 @@
+"""Owns the Capacity Scheduler's queue: its settings in force, its capacities, its usage.
+
+Everything that is counted or granted by partition (node label) stands in a `Share`; the default
+partition is the label `""`. Decides nothing; `state.py` of this room changes it.
+"""
+
+from fairshare.model.queues import Queue
+from fairshare.model.resources import Resource
+from fairshare.schedulers.capacity.applications import CapacityApplication, Entry
+from fairshare.schedulers.capacity.settings import NO_LIMIT, PriorityRule, QueueSettings
+from fairshare.schedulers.capacity.users import Users
+
+RUNNING = "RUNNING"
+DRAINING = "DRAINING"
+STOPPED = "STOPPED"
+
+PERCENTAGE = "percentage"
+WEIGHT = "weight"
+ABSOLUTE = "absolute"
+
+UNSET_WEIGHT = -1.0
+
+
+class Share:
+    """A queue's part of one partition.
+
+    Fractions are single precision. `used` and `used_capacity` include reservations; `pending` is
+    what all applications below still ask for. `order` has the keys of those children that want
+    something, the last element of each being the child's rank.
+    """
+
+    __slots__ = (
+        "absolute_capacity",
+        "absolute_maximum",
+        "absolute_used",
+        "capacity",
+        "configured_maximum",
+        "configured_minimum",
+        "effective_maximum",
+        "effective_minimum",
+        "entry",
+        "killable",
+        "master_share",
+        "master_used",
+        "maximum_capacity",
+        "normalized_weight",
+        "order",
+        "pending",
+        "reserved",
+        "used",
+        "used_capacity",
+        "weight",
+    )
+
+    def __init__(self, none: Resource) -> None:
+        self.used = none
+        self.reserved = none
+        self.killable = none  # of what is used, what lazy preemption may kill
+        self.pending = none
+        self.master_used = none
+        self.capacity = 0.0
+        self.maximum_capacity = 1.0
+        self.weight = UNSET_WEIGHT
+        self.normalized_weight = 0.0
+        self.absolute_capacity = 0.0
+        self.absolute_maximum = 0.0
+        self.configured_minimum: Resource | None = None
+        self.configured_maximum: Resource | None = None
+        self.effective_minimum = none
+        self.effective_maximum = none
+        self.used_capacity = 0.0
+        self.absolute_used = 0.0
+        self.master_share = 0.1
+        self.entry: Entry | None = None
+        self.order: list[Entry] = []
+
+
+class CapacityQueue(Queue[CapacityApplication]):
+    """A queue among its siblings.
+
+    `path` is the queue and all above it, root last. Of leaves: `order` has the keys of active
+    applications that ask, `waiting` those of applications that wait for room for their master,
+    `held` the applications that max-parallel-apps holds back, `limit` what a heartbeat said last
+    that the leaf can reach, `accepted` the applications that count for the leaf.
+    """
+
+    __slots__ = (
+        "accessible",
+        "active",
+        "allow_zero_sum",
+        "children",
+        "containers",
+        "created_ms",
+        "default_label",
+        "default_lifetime_s",
+        "default_priority",
+        "dynamic_eligible",
+        "held",
+        "idle_since_ms",
+        "intra_preemptable",
+        "limit",
+        "maximum_allocation",
+        "maximum_applications",
+        "maximum_lifetime_s",
+        "maximum_parallel",
+        "maximum_per_user",
+        "mode",
+        "number_of_applications",
+        "order",
+        "parent",
+        "path",
+        "policy",
+        "preemptable",
+        "preempted",
+        "priority",
+        "priority_rules",
+        "rank",
+        "ranked",
+        "runnable",
+        "settings",
+        "shares",
+        "size_based",
+        "state",
+        "user_limit_factor",
+        "user_limit_percent",
+        "users",
+        "waiting",
+    )
+
+    def __init__(
+        self, name: str, leaf: bool, dynamic: bool, parent: "CapacityQueue | None", none: Resource
+    ) -> None:
+        super().__init__(name, leaf, dynamic, len(none))
+        self.parent = parent
+        self.children: dict[str, CapacityQueue] = {}
+        self.ranked: list[CapacityQueue] = []
+        self.rank = 0
+        self.path: tuple[CapacityQueue, ...] = (self, *(parent.path if parent else ()))
+        self.shares: dict[str, Share] = {"": Share(none)}
+        # In force from the configuration.
+        self.settings = QueueSettings()
+        self.state = RUNNING
+        self.mode = PERCENTAGE
+        self.policy = "fifo" if leaf else "utilization"
+        self.size_based = False
+        self.priority = 0
+        self.default_priority = 0
+        self.priority_rules: tuple[PriorityRule, ...] = ()
+        self.user_limit_percent = 100.0
+        self.user_limit_factor = 1.0
+        self.maximum_parallel = NO_LIMIT
+        self.maximum_allocation = none
+        self.maximum_lifetime_s = -1
+        self.default_lifetime_s = -1
+        self.preemptable = True
+        self.intra_preemptable = True
+        self.allow_zero_sum = False
+        self.accessible: frozenset[str] = frozenset(("*",))
+        self.default_label = ""
+        self.dynamic_eligible = False
+        # Computed.
+        self.maximum_applications = 0
+        self.maximum_per_user = 0
+        self.number_of_applications = 0  # accepted ones, of all below too
+        self.runnable = 0  # not held back, of all below too
+        self.containers = 0  # with reservations, of all below too
+        self.preempted = 0
+        self.created_ms = 0
+        self.idle_since_ms = 0
+        self.users = Users(none)
+        self.limit = none
+        self.order: list[Entry] = []
+        self.active: dict[int, CapacityApplication] = {}
+        self.waiting: list[Entry] = []
+        self.held: dict[int, CapacityApplication] = {}
+
+    @property
+    def share(self) -> Share:
+        """Its part of the default partition."""
+        return self.shares[""]
+
+    def may_use(self, label: str) -> bool:
+        """Whether a partition is accessible; the default one always is."""
+        return not label or "*" in self.accessible or label in self.accessible
+
+    def stop(self) -> None:
+        """Accept nothing any longer: DRAINING while applications are left (24)."""
+        for child in self.children.values():
+            child.stop()
+        if self.state != STOPPED:
+            self.state = DRAINING if self.number_of_applications > 0 else STOPPED
+
+    @property
+    def short_name(self) -> str:
+        """The last part of its path."""
+        return self.name.rpartition(".")[2]

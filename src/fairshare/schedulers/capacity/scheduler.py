@@ -1,0 +1,323 @@
+"""Owns the Capacity Scheduler as the resource manager calls it; the rules are in files beside."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from fairshare.model.applications import Application
+from fairshare.model.events import (
+    ApplicationMoved,
+    AsksChanged,
+    AttemptEnded,
+    AttemptStarted,
+    PriorityChanged,
+)
+from fairshare.model.identifiers import ApplicationId, ContainerId
+from fairshare.model.inputs import SubmitApplication
+from fairshare.model.nodes import Node
+from fairshare.model.resources import UNBOUNDED, Resource, ResourceTypes
+from fairshare.model.work import ResourceRequest
+from fairshare.placement.mapping.placing import place
+from fairshare.placement.mapping.variables import MappingRequest
+from fairshare.placement.rule import Misplaced
+from fairshare.schedulers.capacity import (
+    activation,
+    containers,
+    limits,
+    naming,
+    priorities,
+    tree,
+    views,
+)
+from fairshare.schedulers.capacity import submission as checks
+from fairshare.schedulers.capacity.access import listed, may_administer, may_submit
+from fairshare.schedulers.capacity.heartbeat import Heartbeat
+from fairshare.schedulers.capacity.index import QueueIndex
+from fairshare.schedulers.capacity.preemption.monitor import Monitor
+from fairshare.schedulers.capacity.queues import CapacityQueue
+from fairshare.schedulers.capacity.settings import CapacitySettings
+from fairshare.schedulers.capacity.state import CapacityState
+from fairshare.schedulers.protocol import Refusal, Step
+from fairshare.schedulers.views import ApplicationView, QueueView
+
+
+class CapacityScheduler:
+    """YARN's Capacity Scheduler (spec/capacity.md)."""
+
+    name = "capacity"
+
+    def __init__(self, types: ResourceTypes) -> None:
+        self._state = CapacityState(types)
+
+    @property
+    def state(self) -> CapacityState:
+        """The cluster; only events change it."""
+        return self._state
+
+    @property
+    def master_attempts(self) -> int:
+        """How often a master may fail, the first time included."""
+        return self._state.settings.master_max_attempts
+
+    # Configuration and queues.
+
+    def load(self, step: Step, settings: bytes, epoch_ms: int) -> None:
+        """Take settings over, at the start or at a reload; a refused reload changes nothing."""
+        state = self._state
+        try:
+            new = msgspec.json.decode(settings, type=CapacitySettings)
+        except msgspec.ValidationError as error:
+            raise Refusal("invalid-settings", f"settings of another scheduler: {error}") from error
+        if new.types != state.types:
+            raise Refusal(
+                "resource-types-changed",
+                f"resource types cannot change while running (they are {state.types.names})",
+            )
+        tree.follow(state, step, new, settings, epoch_ms)
+        activation.wake_everywhere(state, step)
+        activation.activate_everywhere(state, step)
+
+    def tidy(self, step: Step) -> None:
+        """Remove queues that were made on demand and have been idle for long."""
+        tree.remove_idle(self._state, step)
+
+    # Applications.
+
+    def place(self, step: Step, submission: SubmitApplication) -> tuple[str, int]:
+        """Choose, and make, the queue; resolve the priority (7.1, 7.2)."""
+        state = self._state
+        given = submission
+        if given.recovering:
+            leaf = self._leaf(step, given.queue, given)
+            return leaf.name, priorities.resolve(
+                given.priority,
+                None,
+                leaf.default_priority,
+                state.settings.maximum_application_priority,
+            )
+        name = self._placed(given)
+        found = naming.find(state, name)
+        master = given.master
+        if master is not None:
+            self._check_sizes((master,), state.largest_container(step.now_ms, found), name)
+        priority = self._check_rights(found, name, given)
+        checks.check_system(state)
+        leaf = self._leaf(step, name, given)
+        if found is None:
+            priority = priorities.priority_of(
+                state.settings, leaf, given.user, given.groups, given.priority
+            )
+        checks.check_leaf(leaf, given.user)
+        return leaf.name, priority
+
+    def _placed(self, given: SubmitApplication) -> str:
+        state = self._state
+        request = MappingRequest(given.user, given.groups, given.queue or "default", given.name)
+        override = state.settings.mappings_override
+        try:
+            name = place(state.settings.mappings, request, QueueIndex(state), override=override)
+        except Misplaced as refusal:
+            raise Refusal("rejected-by-placement", str(refusal)) from refusal
+        return name or given.queue or "default"
+
+    def _check_rights(
+        self, found: CapacityQueue | None, name: str, given: SubmitApplication
+    ) -> int:
+        settings = self._state.settings
+        if found is None or not found.leaf:
+            return 0
+        priority = priorities.priority_of(settings, found, given.user, given.groups, given.priority)
+        if settings.acl_enabled and not may_submit(found, given.user, given.groups):
+            raise Refusal(
+                "access-denied",
+                f"User {given.user} does not have permission to submit to queue {found.name}",
+            )
+        return priority
+
+    def _leaf(self, step: Step, name: str, given: SubmitApplication) -> CapacityQueue:
+        state = self._state
+        if naming.ambiguous(state, name):
+            raise Refusal(
+                "ambiguous-queue",
+                f"Application submitted by user {given.user} to ambiguous queue: {name} please use"
+                " full queue path instead",
+            )
+        found = naming.find(state, name)
+        if found is None:
+            if "." not in name:
+                raise Refusal(
+                    "unknown-queue",
+                    f"Application submitted by user {given.user} to unknown queue: {name}."
+                    f" {self._queues_to_name()}",
+                )
+            return tree.create(state, step, name)
+        if not found.leaf:
+            raise Refusal(
+                "not-a-leaf-queue",
+                f"Application submitted by user {given.user} to non-leaf queue: {found.name}",
+            )
+        return found
+
+    def _queues_to_name(self) -> str:
+        """Advice for who named none: which leaves there are."""
+        names = sorted(queue.name for queue in self._state.queues.values() if queue.leaf)
+        more = f", and {len(names) - 8} more" if len(names) > 8 else ""
+        return f"The leaf queues are {', '.join(names[:8])}{more}"
+
+    def start_attempt(self, step: Step, application: Application, attempt: int) -> None:
+        """Put an attempt into its queue; it is active when there is room for its master."""
+        state = self._state
+        leaf = state.queues[application.queue]
+        may_run = limits.may_run(state, application.user, leaf)
+        step.emit(AttemptStarted(application.id, attempt, may_run))
+        if may_run:
+            activation.activate_if_any_nodes(state, step, leaf)
+
+    def end_attempt(self, step: Step, application: Application, *, failed: bool = False) -> None:
+        """Take an attempt out, and let those start that waited for it."""
+        state = self._state
+        leaf = state.queues[application.queue]
+        held = application.id in leaf.held
+        step.emit(AttemptEnded(application.id, failed))
+        activation.activate(state, step, leaf)
+        if not held:
+            activation.wake_after_leaving(state, step, leaf, application.user)
+
+    def in_order_of_end(self, holder: Application | Node) -> Sequence[ContainerId]:
+        """Containers that end together, in Hadoop's order."""
+        state = self._state
+        if isinstance(holder, Node):
+            return containers.of_node(state, holder)
+        return containers.of_application(state, state.applications[holder.id])
+
+    def move(self, step: Step, application: Application, queue: str) -> None:
+        """Put an application into another leaf; into its own too, as if it left and came (18.2)."""
+        state = self._state
+        mover = state.applications[application.id]
+        source = mover.leaf
+        target = naming.find(state, queue)
+        if target is None:
+            raise Refusal("unknown-queue", f"The specified Queue: {queue} doesn't exist")
+        if not target.leaf:
+            raise Refusal(
+                "not-a-leaf-queue", f"The specified Queue: {target.name} is not a Leaf Queue"
+            )
+        if source is None:
+            raise Refusal("not-running", f"application {mover.id} has no running attempt")
+        checks.check_leaf(target, mover.user)
+        may_run = mover.id not in source.held  # max-parallel-apps is not looked at again
+        step.emit(ApplicationMoved(mover.id, target.name, may_run))
+        activation.activate(state, step, source)
+        if may_run:
+            activation.activate_if_any_nodes(state, step, target)
+        step.emit(AsksChanged(mover.id, ()))
+
+    def set_priority(self, step: Step, application: Application, priority: int) -> None:
+        """Change an application's priority, at most to the cluster's maximum (17).
+
+        As in Hadoop what was resolved at the submission counts as the priority that it has: to set
+        that again changes nothing, and another attempt has it anew.
+        """
+        state = self._state
+        one = state.applications[application.id]
+        settings = state.settings
+        wanted = min(priority, settings.maximum_application_priority)
+        leaf = state.queues[one.queue]
+        priorities.check(settings, leaf, one.user, one.groups, wanted)
+        if wanted not in (one.priority, one.first_priority):  # as in Hadoop: there is no way back
+            step.emit(PriorityChanged(one.id, wanted))
+
+    def may_administer(self, queue: str, user: str, groups: Sequence[str]) -> bool:
+        """Whether a user may kill or move others' applications of a queue (7.6)."""
+        settings = self._state.settings
+        if not settings.acl_enabled or listed(settings.administrators_acl, user, groups):
+            return True
+        found = self._state.queues.get(queue)
+        return found is not None and may_administer(found, user, groups)
+
+    def may_submit(self, queue: str, user: str, groups: Sequence[str]) -> bool:
+        """Whether a user may bring an application into a queue."""
+        found = naming.find(self._state, queue)
+        if not self._state.settings.acl_enabled or found is None:
+            return True
+        return may_submit(found, user, groups)
+
+    # Sizes of containers.
+
+    def check_asks(
+        self, application: ApplicationId, queue: str, requests: Sequence[ResourceRequest]
+    ) -> None:
+        """No ask is refused for its queue's capacity: beyond the maximum it waits for ever (34)."""
+
+    def validate(self, step: Step, queue: str, resources: Sequence[Resource]) -> None:
+        """A container larger than the queue's and the cluster's maximum is refused."""
+        state = self._state
+        most = state.largest_container(step.now_ms, state.queues.get(queue))
+        self._check_sizes(resources, most, queue)
+
+    def _check_sizes(self, resources: Sequence[Resource], most: Resource, queue: str) -> None:
+        names = self._state.types.names
+        for resource in resources:
+            for name, amount, largest in zip(names, resource, most, strict=True):
+                if amount < 0 or amount > largest:
+                    raise Refusal(
+                        "invalid-resource-request",
+                        f"Invalid resource request, requested {name}={amount} is below 0 or more"
+                        f" than the maximum allowed allocation of queue {queue}, {name}={largest}",
+                    )
+
+    def normalise(self, step: Step, queue: str, resource: Resource) -> Resource:
+        """The size that is granted in a queue when this one is asked for (1.7)."""
+        state = self._state
+        return state.normalise(step.now_ms, state.queues.get(queue), resource)
+
+    # Time.
+
+    def node_changed(self, step: Step) -> None:
+        """There may be room for more masters."""
+        activation.activate_everywhere(self._state, step)
+
+    def beat(self, step: Step, node: str) -> None:
+        """Assign containers on a node."""
+        found = self._state.nodes.get(node)
+        if found is not None:
+            Heartbeat(self._state, step, found).run()
+
+    def update(self, step: Step) -> None:
+        """Nothing: capacities are computed when something changes."""
+
+    def preempt(self, step: Step) -> None:
+        """One pass of every monitor that is configured."""
+        state = self._state
+        monitor = state.settings.monitor
+        if monitor.enabled:
+            Monitor(state, step).run()
+        if monitor.auto_removal:
+            tree.remove_idle(state, step)
+
+    def next_deadline_ms(self) -> int | None:
+        """Nothing is due at an instant: the monitor comes at intervals."""
+        return None
+
+    def update_interval_ms(self) -> int | None:
+        """Nothing must be updated."""
+        return None
+
+    def clock_interval_ms(self) -> int | None:
+        """No clock runs from an update."""
+        return None
+
+    def update_due(self) -> bool:
+        """Never: everything follows at once."""
+        return False
+
+    # What is shown.
+
+    def queue_views(self, now_ms: int | None = None) -> list[QueueView]:
+        """All queues, root first, parents before children."""
+        at_ms = UNBOUNDED if now_ms is None else now_ms
+        return views.queue_views(self._state, at_ms)
+
+    def application_view(self, application: ApplicationId) -> ApplicationView:
+        """One application; raises KeyError."""
+        return views.application_view(self._state, self._state.applications[application])

@@ -1,0 +1,53 @@
+"""Owns what must hold before an application enters a leaf: at submission, and at a move.
+
+Raises Refusal in Hadoop's words; changes nothing (spec/capacity.md 7.2, 7.3, 18.2).
+"""
+
+from typing import TYPE_CHECKING
+
+from fairshare.schedulers.capacity.queues import RUNNING, CapacityQueue
+from fairshare.schedulers.capacity.state import USER_LIMIT
+from fairshare.schedulers.protocol import Refusal
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.capacity.state import CapacityState
+
+
+def check_system(state: "CapacityState") -> None:
+    """The whole system has room for one more application."""
+    if state.root.number_of_applications >= state.settings.maximum_applications:
+        raise Refusal(
+            "system-limit",
+            "Maximum system application limit reached, cannot accept submission: there are"
+            f" {state.root.number_of_applications} applications",
+        )
+
+
+def check_leaf(leaf: CapacityQueue, user: str) -> None:
+    """A leaf, and all above it, take one more application of a user."""
+    if leaf.state != RUNNING:
+        raise _stopped(leaf)
+    accepted = len(leaf.applications)
+    if accepted >= leaf.maximum_applications:
+        raise Refusal(
+            "queue-limit",
+            f"Queue {leaf.name} already has {accepted} applications, cannot accept submission of"
+            f" another one (the maximum is {leaf.maximum_applications})",
+        )
+    record = leaf.users.get(user)
+    own = 0 if record is None else record.applications
+    if own >= leaf.maximum_per_user:
+        raise Refusal(
+            USER_LIMIT,
+            f"Queue {leaf.name} already has {own} applications from user {user}, cannot accept"
+            f" submission of another one (the maximum is {leaf.maximum_per_user})",
+        )
+    for above in leaf.path[1:]:
+        if above.state != RUNNING:
+            raise _stopped(above)
+
+
+def _stopped(queue: CapacityQueue) -> Refusal:
+    return Refusal(
+        "queue-stopped", f"Queue {queue.name} is STOPPED. Cannot accept submission of applications"
+    )

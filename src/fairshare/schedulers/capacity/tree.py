@@ -1,0 +1,153 @@
+"""Owns how queues come and go: by a load, on demand, and when they have been idle long enough.
+
+Decides by `step.emit` alone (spec/capacity.md 25, 27).
+"""
+
+from typing import TYPE_CHECKING
+
+from fairshare.model.events import (
+    ConfigurationLoaded,
+    QueueCreated,
+    QueueDynamicChanged,
+    QueueRemoved,
+    QueuesConfigured,
+)
+from fairshare.model.queues import ROOT, parent_name
+from fairshare.schedulers.capacity.checks import refusals
+from fairshare.schedulers.capacity.plan import named_queues
+from fairshare.schedulers.capacity.queues import WEIGHT, CapacityQueue
+from fairshare.schedulers.capacity.settings import CapacitySettings
+from fairshare.schedulers.protocol import Refusal
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.capacity.state import CapacityState
+    from fairshare.schedulers.protocol import Step
+
+MOST_CHILDREN = 1000
+
+
+def follow(
+    state: "CapacityState",
+    step: "Step",
+    new: CapacitySettings,
+    encoded: bytes,
+    epoch_ms: int,
+) -> None:
+    """Take settings over, all of them or nothing: raises Refusal with everything that is wrong."""
+    wrong = [fault.message for fault in refusals(new, state if ROOT in state.queues else None)]
+    if wrong:
+        prefix = "Failed to re-init queues : " if ROOT in state.queues else ""
+        raise Refusal("invalid-configuration", prefix + "; ".join(wrong))
+    step.emit(ConfigurationLoaded(encoded, epoch_ms))
+    named = named_queues(new)
+    for queue in reversed(tuple(state.queues.values())):
+        gone = queue.name not in named and not (queue.dynamic and _keeps(state, named, queue))
+        turned = named.get(queue.name, queue.leaf) != queue.leaf
+        if (gone or turned) and queue.name in state.queues:
+            _remove(state, step, queue)
+    for name, leaf in named.items():
+        found = state.queues.get(name)
+        if found is None:
+            step.emit(QueueCreated(name, leaf, False))
+        elif found.dynamic:
+            step.emit(QueueDynamicChanged(name, False))
+    step.emit(QueuesConfigured(()))
+
+
+def _keeps(state: "CapacityState", named: dict[str, bool], queue: CapacityQueue) -> bool:
+    """Whether a queue that was made on demand stays: the one above is still a parent."""
+    above = parent_name(queue.name)
+    if above in named:
+        return not named[above]
+    return above in state.queues and _keeps(state, named, state.queues[above])
+
+
+def _remove(state: "CapacityState", step: "Step", queue: CapacityQueue) -> None:
+    for child in tuple(queue.children.values()):
+        _remove(state, step, child)
+    if queue.name in state.queues:
+        step.emit(QueueRemoved(queue.name))
+
+
+def create(state: "CapacityState", step: "Step", name: str) -> CapacityQueue:
+    """Make a missing leaf and what is missing above it; raises Refusal where that is not allowed.
+
+    `root.teams` allows it: `root.teams.red.ann` makes the parent `red` and the leaf `ann`, since
+    two levels below a queue of the file are allowed unless the settings say otherwise (27.1).
+    """
+    missing = [name]
+    while (above := parent_name(missing[-1])) not in state.queues:
+        if not above:
+            raise _unknown(name)
+        missing.append(above)
+    parent = state.queues[above]
+    legacy = bool(parent.settings.legacy_dynamic_leaves)
+    if parent.leaf or not (parent.dynamic_eligible or (legacy and len(missing) == 1)):
+        raise _unknown(name)
+    if not all(name.split(".")):
+        raise Refusal("invalid-queue-name", f"queue {name} has an empty part in its name")
+    _check_depth(state, parent, name, len(missing))
+    _check_children(state, parent, name, legacy=legacy)
+    for path in reversed(missing):
+        step.emit(QueueCreated(path, path == name, True))
+    return state.queues[name]
+
+
+def _unknown(name: str) -> Refusal:
+    return Refusal(
+        "unknown-queue",
+        f"Application submitted to unknown queue: {name}. It does not exist, and nothing above it"
+        " may create it",
+    )
+
+
+def _check_depth(state: "CapacityState", parent: CapacityQueue, name: str, missing: int) -> None:
+    fixed = parent
+    depth = missing
+    while fixed.dynamic and fixed.parent is not None:
+        fixed = fixed.parent
+        depth += 1
+    most = fixed.settings.maximum_queue_depth
+    if most is None:
+        most = state.settings.maximum_queue_depth
+    if depth > most:
+        raise Refusal(
+            "queue-depth",
+            f"Could not auto create queue {name}: it would be {depth} levels below {fixed.name},"
+            f" and {most} are allowed",
+        )
+
+
+def _check_children(
+    state: "CapacityState", parent: CapacityQueue, name: str, *, legacy: bool
+) -> None:
+    own = parent.settings
+    most = own.legacy_maximum_leaves if legacy else own.maximum_dynamic_children
+    most = MOST_CHILDREN if most is None else most
+    children = parent.children.values()
+    if len(parent.children) >= most:
+        raise Refusal(
+            "too-many-queues",
+            f"Cannot auto create queue {name}: {parent.name} has {len(parent.children)} children,"
+            f" and {most} are allowed",
+        )
+    weights = all(child.mode == WEIGHT or child.dynamic for child in children)
+    if not legacy and state.settings.legacy_queue_mode and not weights:
+        raise Refusal(
+            "not-in-weight-mode",
+            f"Cannot auto create queue {name}: the children of {parent.name} have percentages or"
+            " amounts, and only weights leave room for more",
+        )
+
+
+def remove_idle(state: "CapacityState", step: "Step") -> None:
+    """Remove what was made on demand and has been idle longer than the settings allow (27.3)."""
+    wait_ms = state.settings.queue_expiration_ms
+    for queue in reversed(tuple(state.queues.values())):
+        parent = queue.parent
+        if not queue.dynamic or parent is None or queue.children or queue.number_of_applications:
+            continue
+        own = queue.settings.remove_dynamic
+        allowed = True if own is None else own
+        if allowed and not queue.applications and step.now_ms - queue.idle_since_ms > wait_ms:
+            step.emit(QueueRemoved(queue.name))

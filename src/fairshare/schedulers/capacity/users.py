@@ -1,0 +1,237 @@
+"""Owns the users of a leaf queue: what they use, who is active, how much each may have.
+
+Knows no heartbeat. Formulas of spec/capacity.md 9; sums in single precision are kept as Hadoop
+keeps them, by adding differences.
+"""
+
+from fairshare.model.identifiers import ApplicationId
+from fairshare.model.resources import Resource, add, subtract
+from fairshare.schedulers.capacity.calculators import (
+    ResourceCalculator,
+    larger,
+    smaller,
+    truncate,
+)
+from fairshare.schedulers.rounding import single
+
+NO_FACTOR = -1.0
+"""The user-limit-factor that switches the factor off."""
+
+
+class User:
+    """One user's record in a leaf. `used` includes reservations and masters; by partition."""
+
+    __slots__ = (
+        "active",
+        "active_applications",
+        "master_used",
+        "name",
+        "pending_applications",
+        "ratios",
+        "used",
+        "weight",
+    )
+
+    def __init__(self, name: str, weight: float) -> None:
+        self.name = name
+        self.weight = weight
+        self.active = False
+        self.pending_applications = 0  # may be below 0, as in Hadoop: an end counts for it
+        self.active_applications = 0
+        self.used: dict[str, Resource] = {}
+        self.master_used: dict[str, Resource] = {}
+        self.ratios: dict[str, float] = {}
+
+    @property
+    def applications(self) -> int:
+        """How many applications count for the user's limit."""
+        return self.pending_applications + self.active_applications
+
+
+class Users:
+    """All users of one leaf.
+
+    `asking` are the applications that count as asking, by user. `version` changes whenever a limit
+    may be another one. `only_pending` is how many users had nothing but waiting applications when
+    the limits were last computed (it counts for the masters' limit alone).
+    """
+
+    __slots__ = (
+        "active_used",
+        "active_weight",
+        "all_weight",
+        "asking",
+        "limits",
+        "none",
+        "only_pending",
+        "ratios",
+        "users",
+        "version",
+        "weights",
+    )
+
+    def __init__(self, none: Resource) -> None:
+        self.none = none
+        self.users: dict[str, User] = {}
+        self.weights: dict[str, float] = {}  # configured here or above
+        self.asking: dict[str, dict[ApplicationId, None]] = {}
+        self.active_used: dict[str, Resource] = {}
+        self.active_weight = 0.0
+        self.all_weight = 0.0
+        self.ratios: dict[str, float] = {}
+        self.only_pending = 0
+        self.version = 0
+        self.limits: dict[tuple[str, bool, bool], tuple[int, Resource]] = {}
+
+    def get(self, name: str) -> User | None:
+        """A user's record, if there is one."""
+        return self.users.get(name)
+
+    def get_or_add(self, name: str) -> User:
+        """A user's record; a new one is not active."""
+        user = self.users.get(name)
+        if user is None:
+            user = self.users[name] = User(name, self.weights.get(name, 1.0))
+            self._sum_weights()
+        return user
+
+    def remove(self, name: str) -> None:
+        """A user's last application is gone."""
+        if self.users.pop(name, None) is not None:
+            self._sum_weights()
+            self.version += 1
+
+    def reweigh(self, weights: dict[str, float]) -> None:
+        """Take over configured weights, also for users that are there."""
+        self.weights = weights
+        for user in self.users.values():
+            user.weight = weights.get(user.name, 1.0)
+        self._sum_weights()
+        self.version += 1
+
+    def _sum_weights(self) -> None:
+        active = everybody = 0.0
+        for user in self.users.values():
+            everybody = single(everybody + user.weight)
+            if user.active:
+                active = single(active + user.weight)
+        self.active_weight = active
+        self.all_weight = everybody
+
+    def charge(
+        self, name: str, label: str, amount: Resource, c: ResourceCalculator, total: Resource
+    ) -> None:
+        """A user uses more on a partition, or less (`amount` negative)."""
+        user = self.get_or_add(name)
+        used = add(user.used.get(label, self.none), amount)
+        user.used[label] = used
+        if user.active:
+            self.active_used[label] = add(self.active_used.get(label, self.none), amount)
+        self.version += 1
+        ratio = c.ratio(used, total)
+        change = single(ratio - user.ratios.get(label, 0.0))
+        user.ratios[label] = ratio
+        self.ratios[label] = single(self.ratios.get(label, 0.0) + change)
+
+    def recount(self, label: str, c: ResourceCalculator, total: Resource) -> None:
+        """The partition's size has changed: compute the ratios anew."""
+        consumed = 0.0
+        for user in self.users.values():
+            ratio = c.ratio(user.used.get(label, self.none), total)
+            user.ratios[label] = ratio
+            consumed = single(consumed + ratio)
+        self.ratios[label] = consumed
+
+    def ask(self, name: str, application: ApplicationId) -> None:
+        """An application asks for something; ignored while its user has no active application."""
+        user = self.users.get(name)
+        if user is not None and user.active_applications <= 0:
+            return
+        asking = self.asking.get(name)
+        if asking is None:
+            asking = self.asking[name] = {}
+            self._activate(self.get_or_add(name), 1)
+        asking[application] = None
+
+    def ask_no_more(self, name: str, application: ApplicationId) -> None:
+        """An application wants nothing any longer, or is gone."""
+        asking = self.asking.get(name)
+        if asking is None:
+            return
+        asking.pop(application, None)
+        if not asking:
+            del self.asking[name]
+            user = self.users.get(name)
+            self.version += 1
+            if user is not None:
+                self._activate(user, -1)
+
+    def _activate(self, user: User, sign: int) -> None:
+        self.version += 1
+        if user.active == (sign > 0):
+            return
+        user.active = sign > 0
+        for label, used in user.used.items():
+            before = self.active_used.get(label, self.none)
+            self.active_used[label] = add(before, used) if sign > 0 else subtract(before, used)
+        self._sum_weights()
+
+    def count_only_pending(self) -> None:
+        """Look again who has nothing but waiting applications."""
+        self.only_pending = sum(
+            1
+            for user in self.users.values()
+            if user.pending_applications > 0 and user.active_applications <= 0
+        )
+
+    @property
+    def active_count(self) -> int:
+        """Active users, and those that wait for room for their master."""
+        return len(self.asking) + self.only_pending
+
+
+def base_limit(
+    users: Users,
+    c: ResourceCalculator,
+    label: str,
+    *,
+    total: Resource,
+    minimum: Resource,
+    guarantee: Resource,
+    maximum: Resource,
+    percent: float,
+    factor: float,
+    everybody: bool = False,
+    ignore: bool = False,
+) -> Resource:
+    """What a user of weight 1 may have on a partition (9.4; `everybody`: 9.5, all users count).
+
+    `total` is the partition's size, `guarantee` and `maximum` the leaf's there, `percent` and
+    `factor` its minimum-user-limit-percent and user-limit-factor. `ignore`: the node's label is
+    not asked for, then the ceiling is the whole partition.
+
+    Example: 16384 MB, guarantee 8192, percent 50, factor 1, two active users with 4096 and 2048 in
+    use: max((6144 + 1024) / 2, 8192 * 50 %) = 4096.
+    """
+    cap = larger(c, total, guarantee, minimum)
+    consumed = c.multiply_up(total, users.ratios.get(label, 0.0), minimum)
+    current = cap if c.compare(total, consumed, cap) < 0 else add(consumed, minimum)
+    if everybody:
+        share = c.ceil_divide(current, users.all_weight)
+    else:
+        active = add(users.active_used.get(label, users.none), minimum)
+        share = c.ceil_divide(active, users.active_weight)
+    least = c.ceil_divide_whole(truncate(current, percent), 100)
+    wanted = larger(c, total, share, least)
+    if ignore:
+        ceiling = total
+    elif factor == NO_FACTOR or not any(guarantee):
+        ceiling = c.round_down(maximum, minimum)
+    else:
+        ceiling = truncate(cap, factor)
+    return c.round_up(smaller(c, total, wanted, ceiling), minimum)
+
+
+def weighted(c: ResourceCalculator, base: Resource, weight: float, minimum: Resource) -> Resource:
+    """A user's own limit: the base times the weight, rounded down (9.4.9)."""
+    return c.multiply_down(base, weight, minimum)

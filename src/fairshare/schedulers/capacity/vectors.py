@@ -1,0 +1,122 @@
+"""Owns capacities whose types each have a unit of their own: amounts, percentages, weights.
+
+Used without the legacy mode only (spec/capacity.md 5). Types are worked out one after another, and
+within a type the amounts first, then percentages of what they leave, then weights of the rest.
+"""
+
+import math
+from typing import TYPE_CHECKING
+
+from fairshare.model.resources import Resource, smallest, subtract
+from fairshare.schedulers.capacity.queues import CapacityQueue
+from fairshare.schedulers.capacity.settings import (
+    Amount,
+    Capacity,
+    LabelCapacity,
+    Percentage,
+    Unit,
+    Vector,
+    Weight,
+)
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.capacity.state import CapacityState
+
+
+def _amounts(capacity: Capacity | None, types: int) -> tuple[Amount, ...]:
+    match capacity:
+        case Percentage(percent):
+            return (Amount(percent, Unit.PERCENTAGE),) * types
+        case Weight(weight):
+            return (Amount(weight, Unit.WEIGHT),) * types
+        case Vector(amounts) if amounts[0].value:
+            return amounts
+        case _:
+            return (Amount(0, Unit.ABSOLUTE),) * types
+
+
+def _configured(queue: CapacityQueue, label: str) -> tuple[Capacity | None, Capacity | None]:
+    own = queue.settings
+    if label:
+        part = own.label_capacities.get(label, LabelCapacity())
+        return part.capacity, part.maximum_capacity
+    return own.capacity, own.maximum_capacity
+
+
+def divide(state: "CapacityState", parent: CapacityQueue, label: str) -> None:
+    """Give the children of a queue their effective resources on a partition.
+
+    Example: of 32768 MB `50%` gives 16384, and of the other half weights 1 and 3 give 4096 and
+    12288.
+    """
+    types = len(state.none)
+    above = parent.shares[label]
+    children = list(parent.children.values())
+    minimums: dict[str, list[int]] = {child.name: [0] * types for child in children}
+    wanted = {}
+    for child in children:
+        capacity = _configured(child, label)[0]
+        if child.dynamic and capacity is None:
+            capacity = Weight(1.0)
+        wanted[child.name] = _amounts(capacity, types)
+    for kind in range(types):
+        parts = {name: amounts[kind] for name, amounts in wanted.items()}
+        shares = _divide_type(parts, above.effective_minimum[kind])
+        for name, amount in shares.items():
+            minimums[name][kind] = amount
+    left = above.effective_minimum
+    weights = sum(max(0.0, _weight(child, label)) for child in children)
+    for child in children:
+        share = child.shares[label]
+        weight = _weight(child, label)
+        share.normalized_weight = weight / weights if weight > 0 else 0.0
+        maximum = _maximum(_configured(child, label)[1], above.effective_maximum)
+        least: Resource = tuple(minimums[child.name])
+        if least[0] == 0:
+            least = (0,) * types
+        least = smallest(smallest(least, maximum), left)
+        share.effective_minimum = least
+        share.effective_maximum = maximum
+        left = subtract(left, least)
+
+
+def _weight(child: CapacityQueue, label: str) -> float:
+    return child.shares[label].weight
+
+
+def _divide_type(parts: dict[str, Amount], whole: int) -> dict[str, int]:
+    """One type among siblings: amounts, then percentages, then weights of what is left."""
+    shares: dict[str, int] = {}
+    left = whole
+    for unit in (Unit.ABSOLUTE, Unit.PERCENTAGE, Unit.WEIGHT):
+        group = {name: part.value for name, part in parts.items() if part.unit == unit}
+        summed = sum(group.values())
+        base = left
+        for name, value in group.items():
+            if unit == Unit.ABSOLUTE:
+                scale = min(1.0, whole / summed) if summed else 1.0
+                amount = math.floor(value * scale * (base / whole)) if whole else 0
+            elif unit == Unit.PERCENTAGE:
+                amount = math.floor(base * value / 100)
+            else:
+                amount = _round(base * (value / summed)) if summed else 0
+            shares[name] = amount
+            left -= amount
+    return shares
+
+
+def _round(value: float) -> int:
+    return math.floor(value + 0.5)
+
+
+def _maximum(capacity: Capacity | None, above: Resource) -> Resource:
+    """A maximum amount, or part of the parent's; what is unset or larger is the parent's (5.3)."""
+    amounts = _amounts(Percentage(100.0) if capacity is None else capacity, len(above))
+    result = []
+    for amount, most in zip(amounts, above, strict=True):
+        if amount.unit == Unit.PERCENTAGE:
+            value = math.floor(most * amount.value / 100)
+        else:
+            value = int(amount.value)
+        result.append(min(value, most) if value > 0 else most)
+    return tuple(result)

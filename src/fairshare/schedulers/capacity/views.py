@@ -1,0 +1,201 @@
+"""Owns what the Capacity Scheduler shows of its queues and applications. Changes nothing."""
+
+from typing import TYPE_CHECKING
+
+from fairshare.model.resources import Resource, add, largest, smallest, subtract, total
+from fairshare.schedulers.capacity import limits, orders
+from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
+from fairshare.schedulers.capacity.queues import CapacityQueue
+from fairshare.schedulers.capacity.users import User
+from fairshare.schedulers.views import ApplicationView, CapacityView, QueueView, UserView
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.capacity.state import CapacityState
+
+
+def queue_views(state: "CapacityState", now_ms: int) -> list[QueueView]:
+    """All queues, root first, parents before children, children in the order of the file."""
+    found: list[QueueView] = []
+
+    def visit(queue: CapacityQueue) -> list[CapacityApplication]:
+        place = len(found)
+        found.append(None)  # type: ignore[arg-type]
+        below = list(queue.applications.values())
+        for child in queue.children.values():
+            below.extend(visit(child))
+        found[place] = _queue_view(state, queue, below, now_ms)
+        return below
+
+    visit(state.root)
+    return found
+
+
+def _queue_view(
+    state: "CapacityState", queue: CapacityQueue, below: list[CapacityApplication], now_ms: int
+) -> QueueView:
+    size = len(state.none)
+    share = queue.share
+    used = total((part.used for part in queue.shares.values()), size)
+    pending = total((part.pending for part in queue.shares.values()), size)
+    reserved = total((part.reserved for part in queue.shares.values()), size)
+    stages = [application.stage for application in below]
+    return QueueView(
+        name=queue.name,
+        leaf=queue.leaf,
+        dynamic=queue.dynamic,
+        parent=queue.parent.name if queue.parent else "",
+        children=tuple(queue.children),
+        policy=queue.policy,
+        used=used,
+        reserved=reserved,
+        demand=add(used, pending),
+        pending=pending,
+        min_share=share.effective_minimum,
+        max_share=share.effective_maximum,
+        fair_share=share.effective_minimum,
+        steady_fair_share=share.effective_minimum,
+        weight=share.weight,
+        running_applications=stages.count(Stage.ACTIVE),
+        pending_applications=stages.count(Stage.WAITING),
+        max_running_applications=queue.maximum_applications if queue.leaf else None,
+        containers=sum(len(a.containers) for a in below),
+        reserved_containers=sum(len(a.reservations) for a in below),
+        preempted=queue.preempted,
+        preemptable=queue.preemptable,
+        master_used=share.master_used,
+        master_limit=limits.master_limit(state, queue, "") if queue.leaf else None,
+        max_master_share=share.master_share if queue.leaf else None,
+        max_container=state.largest_container(now_ms, queue),
+        capacity=_capacity_view(state, queue, stages),
+    )
+
+
+def _capacity_view(
+    state: "CapacityState", queue: CapacityQueue, stages: list[Stage]
+) -> CapacityView:
+    share = queue.share
+    leaf = queue.leaf
+    return CapacityView(
+        state=queue.state,
+        mode=queue.mode,
+        priority=queue.priority,
+        capacity=share.capacity * 100,
+        max_capacity=share.maximum_capacity * 100,
+        absolute_capacity=share.absolute_capacity * 100,
+        absolute_max_capacity=share.absolute_maximum * 100,
+        used_capacity=share.used_capacity * 100,
+        absolute_used_capacity=share.absolute_used * 100,
+        weight=share.weight,
+        normalized_weight=share.normalized_weight,
+        effective_min=share.effective_minimum,
+        effective_max=share.effective_maximum,
+        max_allocation=queue.maximum_allocation,
+        max_parallel_applications=queue.maximum_parallel,
+        non_runnable_applications=stages.count(Stage.HELD),
+        intra_queue_preemptable=queue.intra_preemptable,
+        max_lifetime_s=queue.maximum_lifetime_s,
+        default_lifetime_s=queue.default_lifetime_s,
+        max_applications_per_user=queue.maximum_per_user if leaf else None,
+        user_limit_percent=queue.user_limit_percent if leaf else None,
+        user_limit_factor=queue.user_limit_factor if leaf else None,
+        active_users=queue.users.active_count if leaf else None,
+        pending_after_user_limits=pending_after_user_limits(state, queue, "") if leaf else None,
+        user_master_limit=limits.user_master_limit(state, queue, "", None) if leaf else None,
+        default_priority=queue.default_priority if leaf else None,
+        users=tuple(_user_view(state, queue, user) for user in queue.users.users.values()),
+    )
+
+
+def _user_view(state: "CapacityState", leaf: CapacityQueue, user: User) -> UserView:
+    return UserView(
+        name=user.name,
+        used=user.used.get("", state.none),
+        master_used=user.master_used.get("", state.none),
+        max_resource=limits.user_limit(state, leaf, user.name, ""),
+        master_limit=limits.user_master_limit(state, leaf, "", user.name),
+        weight=user.weight,
+        active=user.active,
+        running_applications=user.active_applications,
+        pending_applications=user.pending_applications,
+    )
+
+
+def pending_after_user_limits(
+    state: "CapacityState", leaf: CapacityQueue, label: str, *, without_reserved: bool = False
+) -> Resource:
+    """What a leaf's active applications want, each user's part cut to its headroom (21.3)."""
+    rooms: dict[str, Resource] = {}
+    wanted = state.none
+    for application in orders.active_in_order(leaf):
+        user = application.user
+        if user not in rooms:
+            record = leaf.users.get(user)
+            used = state.none if record is None else record.used.get(label, state.none)
+            limit = limits.user_limit(state, leaf, user, label)
+            rooms[user] = largest(subtract(limit, used), state.none)
+        pending = application.asks.pending if application.label == label else state.none
+        if without_reserved:
+            pending = subtract(pending, application.reserved)
+        part = smallest(rooms[user], largest(pending, state.none))
+        wanted = add(wanted, part)
+        rooms[user] = subtract(rooms[user], part)
+    return wanted
+
+
+def application_view(state: "CapacityState", application: CapacityApplication) -> ApplicationView:
+    """One application as it stands."""
+    submission = application.submission
+    pending = application.asks.pending
+    return ApplicationView(
+        id=application.id,
+        name=submission.name,
+        user=application.user,
+        queue=application.queue,
+        state=application.shown_state,
+        priority=application.priority,
+        attempt=application.attempt,
+        runnable=application.runnable,
+        submitted_ms=application.submitted_ms,
+        started_ms=application.started_ms,
+        finished_ms=application.finished_ms,
+        containers=len(application.containers),
+        used=application.used,
+        reserved=application.reserved,
+        pending=pending,
+        demand=add(application.used, pending),
+        fair_share=state.none,
+        headroom=limits.headroom(state, application),
+        to_preempt=len(application.to_preempt),
+        preempted=application.preempted,
+        diagnostics=application.diagnostics or _waits_for(state, application),
+        missed={
+            priority: key.opportunities for (priority, _), key in application.asks.keys.items()
+        },
+    )
+
+
+def _waits_for(state: "CapacityState", application: CapacityApplication) -> str:
+    """What holds an application back, in the words of Hadoop's diagnostics (33.2)."""
+    leaf = application.leaf
+    if leaf is None or application.stage == Stage.NOWHERE:
+        return ""
+    if application.stage == Stage.HELD:
+        return "Application is not runnable: a limit of max-parallel-apps has been reached"
+    if application.stage == Stage.WAITING:
+        why = _masters_limit(state, leaf, application)
+        return f"Application is added to the scheduler and is not yet activated. {why}"
+    if application.managed and application.master is None:
+        return "Application is Activated, waiting for resources to be assigned for AM."
+    return ""
+
+
+def _masters_limit(
+    state: "CapacityState", leaf: CapacityQueue, application: CapacityApplication
+) -> str:
+    if not any(state.total):
+        return "Skipping AM assignment as cluster resource is empty."
+    label = application.label
+    used = add(leaf.shares[label].master_used, application.master_resource)
+    if not state.calculator.fits(used, limits.master_limit(state, leaf, label)):
+        return "Queue's AM resource limit exceeded."
+    return "User's AM resource limit exceeded."

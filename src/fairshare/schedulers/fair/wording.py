@@ -1,0 +1,68 @@
+"""Owns the words of Hadoop's refusals, which its clients and their logs know. Decides nothing."""
+
+from collections.abc import Sequence
+
+from fairshare.model.identifiers import ApplicationId, application_name
+from fairshare.model.resources import UNBOUNDED, Resource, ResourceTypes
+from fairshare.model.work import ResourceRequest
+
+
+def resource_text(types: ResourceTypes, resource: Resource) -> str:
+    """`<memory:1024, vCores:1, yarn.io/gpu: 2>`; further types only if there are any of them."""
+    further = zip(types.names[2:], types.units[2:], resource[2:], strict=True)
+    told = [f"{name}: {amount}{unit}" for name, unit, amount in further if amount]
+    return "<" + ", ".join((f"memory:{resource[0]}, vCores:{resource[1]}", *told)) + ">"
+
+
+def too_large(
+    types: ResourceTypes, name: str, wanted: Resource, allowed: Resource, configured: Resource
+) -> str:
+    """A container that is larger than the queue may have."""
+    return (
+        "Invalid resource request! Cannot allocate containers as requested resource is greater"
+        f" than maximum allowed allocation. Requested resource type=[{name}], Requested"
+        f" resource={resource_text(types, wanted)}, maximum allowed"
+        f" allocation={resource_text(types, allowed)}, please note that maximum allowed"
+        " allocation is calculated by scheduler based on maximum resource of registered"
+        " NodeManagers, which might be less than configured maximum"
+        f" allocation={resource_text(types, configured)}"
+    )
+
+
+def zero_amount(
+    types: ResourceTypes,
+    epoch_ms: int,
+    application: ApplicationId,
+    queue: str,
+    requests: Sequence[tuple[ResourceRequest, Sequence[str]]],
+) -> str:
+    """Requests for types (named beside each) of which the queue may have nothing."""
+    told = ", ".join(
+        f"MaxResourceValidationResult{{resourceRequest={_request_text(types, request)},"
+        f" invalidResources=[{', '.join(_type_text(types, name, request) for name in names)}]}}"
+        for request, names in requests
+    )
+    return (
+        f"Resource request is invalid for application {application_name(epoch_ms, application)}"
+        f" because queue {queue} has 0 amount of resource for a resource type!"
+        f" Validation result: [{told}]"
+    )
+
+
+def _request_text(types: ResourceTypes, request: ResourceRequest) -> str:
+    relax = "true" if request.relax else "false"
+    return (
+        f"{{AllocationRequestId: {request.request}, Priority: {request.priority}, Capability:"
+        f" {resource_text(types, request.resource)}, # Containers: {request.count}, Location:"
+        f" {request.location}, Relax Locality: {relax}, Execution Type Request: {{Execution Type:"
+        " GUARANTEED, Enforce Execution Type: false}, Node Label Expression: }"
+    )
+
+
+def _type_text(types: ResourceTypes, name: str, request: ResourceRequest) -> str:
+    place = types.names.index(name)
+    return (
+        f"name: {name}, units: {types.units[place]}, type: COUNTABLE, value:"
+        f" {request.resource[place]}, minimum allocation: 0, maximum allocation: {UNBOUNDED},"
+        " tags: [], attributes {}"
+    )
