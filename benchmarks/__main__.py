@@ -67,7 +67,8 @@ def main() -> int:
         print(f"{point.id:28} {sample.containers_per_s_fill:10,.0f} "
               f"{sample.containers_per_s_churn:10,.0f} {sample.heartbeat_us_p50:9.1f} "
               f"{sample.heartbeat_us_p99:8.1f} {sample.idle_heartbeat_us_p50:8.1f} "
-              f"{sample.update_ms:9.3f}{'' if sample.fill_complete else ' *'}", flush=True)  # fmt: skip
+              f"{sample.update_ms:9.3f}{'' if sample.fill_complete else ' *'}",
+              flush=True)  # fmt: skip
     few, many = (rates.get(f"growth-n{options.nodes}-q1-a{n}") for n in (10, 10_000))
     if few is not None and many is not None and not options.json:
         fill = few.containers_per_s_fill / many.containers_per_s_fill

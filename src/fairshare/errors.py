@@ -27,7 +27,7 @@ class ConfigurationError(FairshareError):
 
 
 class InputError(FairshareError):
-    """A call that cannot be served. `code` is stable (`unknown-queue`); the message is for people."""
+    """A call that cannot be served. `code` is stable (`unknown-queue`), the message for people."""
 
     def __init__(self, code: str, message: str) -> None:
         self.code = code

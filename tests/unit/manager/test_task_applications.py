@@ -182,7 +182,7 @@ def test_a_killed_application_leaves_nothing_behind(cluster: Cluster) -> None:
         ((group("a", max_attempts=0),), "max_attempts below 1"),
         ((group("a", time_limit_ms=0),), "time limit below 1 ms"),
         ((group("", 1),), "needs a name"),
-        ((group("a", resource=(99999, 1)),), "memory-mb=99999"),
+        ((group("a", resource=(99999, 1)),), "Requested resource=<memory:99999, vCores:1>"),
         ((group("a", resource=(1024, -1)),), "vcores=-1 is below 0"),
     ],
 )

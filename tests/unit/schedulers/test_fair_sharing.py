@@ -160,7 +160,7 @@ def test_a_larger_container_than_allowed_is_refused_as_a_whole() -> None:
     requests = (ContainerRequest(1, (1024, 1)), ContainerRequest(1, (9999, 1)))
     (refused,) = cluster.feed(RequestContainers(application, requests))
     assert isinstance(refused, RequestRefused)
-    assert "memory-mb=9999" in refused.reason
+    assert "Requested resource=<memory:9999, vCores:1>" in refused.reason
 
 
 def test_a_reload_changes_weights_at_once() -> None:

@@ -29,9 +29,9 @@ class CapacityApplication(Application):
     `label` is the partition that its asks are for, `master_resource` what it counts with towards
     the masters' limits. `entry` is its key in the leaf's order while it is active and asks. `size`
     and `demand` are what the fair order knows of it, in MB. `reserved` sums its reservations;
-    `re_reservations` counts, by ask, how often a reserved node beat in vain. `seen_in` is
-    the leaf in which it was last considered, so that it has a headroom there. `to_preempt` holds the containers
-    that are to be preempted, `most_containers` is how many it had at once.
+    `re_reservations` counts, by ask, how often a reserved node beat in vain. `seen_in` is the leaf
+    in which it was last considered, so that it has a headroom there. `to_preempt` holds containers
+    that are to be preempted; `most_containers` is how many it had at once.
     """
 
     __slots__ = (

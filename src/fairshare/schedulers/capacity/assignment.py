@@ -17,14 +17,15 @@ from fairshare.model.events import (
 from fairshare.model.identifiers import container_id
 from fairshare.model.nodes import Reservation
 from fairshare.model.resources import Resource, add, subtract
-from fairshare.schedulers.capacity import limits
+from fairshare.schedulers.capacity import containers, limits
+from fairshare.schedulers.capacity.answers import Answer, Room
 from fairshare.schedulers.capacity.applications import CapacityApplication
 from fairshare.schedulers.capacity.calculators import larger
 from fairshare.schedulers.capacity.locality import may_be_anywhere, may_be_rack_local
 from fairshare.schedulers.rounding import single
 
 if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.heartbeat import Answer, Heartbeat, Room
+    from fairshare.schedulers.capacity.heartbeat import Heartbeat
 
 _NO_ASK = Ask(0, (), True)
 
@@ -41,10 +42,8 @@ class _Choice(NamedTuple):
     kill: tuple[int, ...] = ()
 
 
-def offer(beat: "Heartbeat", application: CapacityApplication, room: "Room") -> "Answer":
+def offer(beat: "Heartbeat", application: CapacityApplication, room: Room) -> Answer:
     """Offer the node to an application's asks, the most urgent first (14.1, 14.2, 31.4)."""
-    from fairshare.schedulers.capacity.heartbeat import Answer
-
     state = beat.state
     settings = state.settings
     c = state.calculator
@@ -85,7 +84,7 @@ def _by_locality(
     beat: "Heartbeat",
     application: CapacityApplication,
     key: AskKey,
-    room: "Room | None",
+    room: Room | None,
     *,
     reserved: bool,
 ) -> tuple[_Choice | None, bool]:
@@ -145,7 +144,7 @@ def _fit(
     key: AskKey,
     ask: Ask,
     locality: Locality,
-    room: "Room | None",
+    room: Room | None,
 ) -> _Choice | None:
     """A container here, or a reservation, or neither (15.1 to 15.4); no room: a reserved node."""
     state = beat.state
@@ -186,9 +185,13 @@ def _reservation_of(
     beat: "Heartbeat", application: CapacityApplication, key: AskKey, need: Resource
 ) -> str | None:
     """A node reserved for the same ask whose reservation gives enough back."""
-    for name, reservation in application.reservations.items():
-        same = (reservation.priority, reservation.request) == key.order
-        if same and beat.state.calculator.fits(need, reservation.resource):
+    names = [
+        name
+        for name, reservation in application.reservations.items()
+        if (reservation.priority, reservation.request) == key.order
+    ]
+    for name in containers.nodes(beat.state, names):
+        if beat.state.calculator.fits(need, application.reservations[name].resource):
             return name
     return None
 
@@ -199,10 +202,8 @@ def _commit(
     key: AskKey,
     choice: _Choice,
     before: int,
-) -> "Answer":
+) -> Answer:
     """Make it so, unless a limit forbids it after all; then it is dropped without a word (15.8)."""
-    from fairshare.schedulers.capacity.heartbeat import Answer
-
     state = beat.state
     step = beat.step
     node = beat.node

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable
 from typing import Protocol
 
-from fairshare.model.resources import Resource
+from fairshare.model.resources import UNBOUNDED, Resource
 from fairshare.schedulers.rounding import single
 
 MOST_CONTAINERS = 2**31 - 1
@@ -92,6 +92,17 @@ def _quotient(a: float, b: float) -> float:
     return math.inf if a > 0 else 0.0
 
 
+def _whole(value: float) -> int:
+    """A Java double as a long: not a number is 0, and infinity the largest there is."""
+    if math.isnan(value):
+        return 0
+    return UNBOUNDED if value >= UNBOUNDED else math.ceil(value)
+
+
+def _floor(value: float) -> int:
+    return int(value) if math.isfinite(value) else _whole(value)
+
+
 class MemoryCalculator:
     """Memory alone (spec/capacity.md 1.2)."""
 
@@ -125,7 +136,7 @@ class MemoryCalculator:
 
     def multiply_up(self, a: Resource, by: float, step: Resource) -> Resource:
         """Half a MB is added before the fraction is cut off."""
-        return self._of(ceil_to(int(a[0] * by + 0.5), step[0]))
+        return self._of(ceil_to(_floor(a[0] * by + 0.5), step[0]))
 
     def multiply_down(self, a: Resource, by: float, step: Resource) -> Resource:
         """The fraction is cut off first."""
@@ -211,7 +222,7 @@ class DominantCalculator:
 
     def multiply_up(self, a: Resource, by: float, step: Resource) -> Resource:
         """Rounded up in single precision first."""
-        return tuple(ceil_to(math.ceil(single(x * by)), s) for x, s in zip(a, step, strict=True))
+        return tuple(ceil_to(_whole(single(x * by)), s) for x, s in zip(a, step, strict=True))
 
     def multiply_down(self, a: Resource, by: float, step: Resource) -> Resource:
         """The fraction is cut off first."""

@@ -15,10 +15,10 @@ from fairshare.schedulers.capacity.users import NO_FACTOR
 from fairshare.schedulers.rounding import single
 
 if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.state import CapacityState
+    from fairshare.schedulers.capacity.cluster import CapacityCluster
 
 
-def recompute(state: "CapacityState") -> None:
+def recompute(state: "CapacityCluster") -> None:
     """Everything that follows from the cluster's size and the settings."""
     root = state.root
     for label in state.labels:
@@ -38,7 +38,7 @@ def _root(share: Share, whole: Resource) -> None:
     share.effective_minimum = share.effective_maximum = whole
 
 
-def _below(state: "CapacityState", parent: CapacityQueue, label: str, whole: Resource) -> None:
+def _below(state: "CapacityCluster", parent: CapacityQueue, label: str, whole: Resource) -> None:
     children = list(parent.children.values())
     if not children:
         return
@@ -71,7 +71,7 @@ def _below(state: "CapacityState", parent: CapacityQueue, label: str, whole: Res
 
 
 def _minimum_ratios(
-    state: "CapacityState", parent: CapacityQueue, label: str, whole: Resource
+    state: "CapacityCluster", parent: CapacityQueue, label: str, whole: Resource
 ) -> list[float | None]:
     """By how much absolute children are scaled down, by type; None: not at all (4.5)."""
     wanted = total(
@@ -94,7 +94,7 @@ def _minimum_ratios(
 
 
 def _absolute(
-    state: "CapacityState",
+    state: "CapacityCluster",
     child: CapacityQueue,
     label: str,
     ratios: list[float | None],
@@ -131,7 +131,7 @@ def _finite(quotient: float) -> float:
     return quotient if math.isfinite(quotient) else 0.0
 
 
-def _refresh(state: "CapacityState", queue: CapacityQueue) -> None:
+def _refresh(state: "CapacityCluster", queue: CapacityQueue) -> None:
     c = state.calculator
     for label in state.labels:
         whole = state.total_of(label)
@@ -143,7 +143,7 @@ def _refresh(state: "CapacityState", queue: CapacityQueue) -> None:
         queue.users.version += 1
 
 
-def limit_applications(state: "CapacityState", leaf: CapacityQueue) -> None:
+def limit_applications(state: "CapacityCluster", leaf: CapacityQueue) -> None:
     """How many applications a leaf, and one user in it, may have (7.4, 7.5).
 
     Its own maximum, else one for all queues, else its part of the system's: 10 % of 10000 is 1000.
@@ -181,14 +181,14 @@ def child_limit(
     return c.round_down(add(room, child.used), minimum)
 
 
-def leaf_limit(state: "CapacityState", leaf: CapacityQueue, limit: Resource) -> Resource:
+def leaf_limit(state: "CapacityCluster", leaf: CapacityQueue, limit: Resource) -> Resource:
     """What a leaf can reach, as its masters' limit and headroom know it (8.2, 13.1)."""
     c = state.calculator
     most = c.round_down(leaf.share.effective_maximum, state.settings.minimum_allocation)
     return smaller(c, state.total, most, limit)
 
 
-def _limit_leaves(state: "CapacityState", queue: CapacityQueue, limit: Resource) -> None:
+def _limit_leaves(state: "CapacityCluster", queue: CapacityQueue, limit: Resource) -> None:
     """The limits that hold until a heartbeat says otherwise (4.9)."""
     if queue.leaf:
         queue.limit = leaf_limit(state, queue, limit)

@@ -33,7 +33,7 @@ from fairshare.schedulers.capacity.users import NO_FACTOR
 from fairshare.schedulers.rounding import single
 
 if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.state import CapacityState
+    from fairshare.schedulers.capacity.cluster import CapacityCluster
 
 DYNAMIC_LEAF = QueueSettings(user_limit_factor=NO_FACTOR, maximum_master_share=1.0)
 """What holds for a leaf that is made on demand, unless a template says otherwise (27.2)."""
@@ -90,7 +90,7 @@ def settings_of(
     return overlay(result, own)
 
 
-def configure(state: "CapacityState", queue: CapacityQueue, *, first: bool = False) -> None:
+def configure(state: "CapacityCluster", queue: CapacityQueue, *, first: bool = False) -> None:
     """Let a queue take over what the configuration says of it; its parent has done so before."""
     settings = state.settings
     own = settings_of(settings, queue.name, leaf=queue.leaf, dynamic=queue.dynamic)
@@ -229,7 +229,7 @@ def _take_state(queue: CapacityQueue, own: QueueSettings, *, first: bool) -> Non
         queue.state = RUNNING
 
 
-def _take_capacities(state: "CapacityState", queue: CapacityQueue) -> None:
+def _take_capacities(state: "CapacityCluster", queue: CapacityQueue) -> None:
     own = queue.settings
     master = _or(own.maximum_master_share, state.settings.maximum_master_share)
     for label in state.labels:

@@ -1,7 +1,8 @@
-"""Owns the order in which Hadoop ends containers that end together.
+"""Owns the order in which Hadoop ends containers that end together, and looks at reserved nodes.
 
 That is the order of its hash maps (`schedulers/hash_order.py`), as large as they ever had to be: an
-application's live containers are in a ConcurrentHashMap, those of a node in a HashMap.
+application's live containers are in a ConcurrentHashMap, those of a node and the nodes reserved for
+an ask in HashMaps. A node's id there is its name and port; ports are given here, by arrival.
 """
 
 from collections.abc import Iterable
@@ -10,10 +11,13 @@ from typing import TYPE_CHECKING
 from fairshare.model.identifiers import ContainerId
 from fairshare.model.nodes import Node
 from fairshare.schedulers.capacity.applications import CapacityApplication
-from fairshare.schedulers.hash_order import container_code, in_hash_order, table_size
+from fairshare.schedulers.hash_order import container_code, in_hash_order, node_code, table_size
 
 if TYPE_CHECKING:
     from fairshare.schedulers.capacity.state import CapacityState
+
+
+FIRST_PORT = 1000
 
 
 def of_application(state: "CapacityState", application: CapacityApplication) -> list[ContainerId]:
@@ -26,6 +30,12 @@ def of_node(state: "CapacityState", node: Node) -> list[ContainerId]:
     """The live containers on a node."""
     size = table_size(state.most_on_node[node.name], concurrent=False)
     return _in_order(state, node.containers, size)
+
+
+def nodes(state: "CapacityState", names: Iterable[str]) -> list[str]:
+    """Nodes that are reserved for one ask."""
+    ports = state.ports
+    return in_hash_order(names, lambda name: node_code(name, ports[name]))
 
 
 def _in_order(

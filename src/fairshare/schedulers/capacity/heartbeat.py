@@ -4,7 +4,6 @@ Each attempt starts at the root and grants at most one container; attempts are r
 the settings allow (spec/capacity.md 11, 13, 31). What one application takes: `assignment.py`.
 """
 
-import enum
 from typing import TYPE_CHECKING
 
 from fairshare.model.asks import AskKey
@@ -12,6 +11,7 @@ from fairshare.model.events import Locality, OffersCounted, QueueLimited, Reserv
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, add, subtract
 from fairshare.schedulers.capacity import assignment, limits
+from fairshare.schedulers.capacity.answers import Answer, Room
 from fairshare.schedulers.capacity.applications import CapacityApplication
 from fairshare.schedulers.capacity.calculators import larger, smaller
 from fairshare.schedulers.capacity.capacities import child_limit, leaf_limit
@@ -20,35 +20,6 @@ from fairshare.schedulers.capacity.queues import CapacityQueue
 if TYPE_CHECKING:
     from fairshare.schedulers.capacity.state import CapacityState
     from fairshare.schedulers.protocol import Step
-
-
-class Answer(enum.IntEnum):
-    """What a queue or an application made of a node."""
-
-    NOTHING = 0
-    SKIPPED = 1  # the application: try the next one
-    QUEUE_LIMIT = 2  # the queue has too little left for the container that is next
-    OFF_SWITCH = 3  # granted, anywhere
-    NEAR = 4  # granted, on a host or rack that was asked for
-    RESERVED = 5
-
-
-class Room:
-    """What a queue may use in one attempt, and what came of it.
-
-    `limit` is handed down; `headroom` is what the queue has left below it; `blocked` is kept aside
-    for children that wait for more room than there is; `need` is what an application must give
-    back of its reservations before it may take more.
-    """
-
-    __slots__ = ("blocked", "headroom", "limit", "may_kill", "need")
-
-    def __init__(self, limit: Resource, none: Resource) -> None:
-        self.limit = limit
-        self.headroom = none
-        self.blocked = none
-        self.need = none
-        self.may_kill = False
 
 
 class Heartbeat:

@@ -20,7 +20,7 @@ from fairshare.schedulers.capacity.settings import (
 )
 
 if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.state import CapacityState
+    from fairshare.schedulers.capacity.cluster import CapacityCluster
 
 
 def _amounts(capacity: Capacity | None, types: int) -> tuple[Amount, ...]:
@@ -43,7 +43,7 @@ def _configured(queue: CapacityQueue, label: str) -> tuple[Capacity | None, Capa
     return own.capacity, own.maximum_capacity
 
 
-def divide(state: "CapacityState", parent: CapacityQueue, label: str) -> None:
+def divide(state: "CapacityCluster", parent: CapacityQueue, label: str) -> None:
     """Give the children of a queue their effective resources on a partition.
 
     Example: of 32768 MB `50%` gives 16384, and of the other half weights 1 and 3 give 4096 and

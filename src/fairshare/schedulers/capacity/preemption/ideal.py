@@ -162,13 +162,13 @@ class IdealAssignment:
 
     def _most_underserved(self, whole: Resource, needy: list[Claim]) -> list[Claim]:
         """Take all that stand first together out of the needy."""
-        keys = {id(claim): self._key(whole, claim) for claim in needy}
-        needy.sort(key=lambda q: keys[id(q)])
-        served = [needy.pop(0)]
-        self._note(served[0])
-        while needy and keys[id(needy[0])] == keys[id(served[0])]:
-            served.append(needy.pop(0))
-            self._note(served[-1])
+        keyed = sorted(((self._key(whole, q), place) for place, q in enumerate(needy)))
+        line = [(key, needy[place]) for key, place in keyed]
+        first = line[0][0]
+        served = [claim for key, claim in line if key == first]
+        for claim in served:
+            self._note(claim)
+        needy[:] = [claim for key, claim in line if key != first]
         if needy:
             self._note(needy[0])
         return served

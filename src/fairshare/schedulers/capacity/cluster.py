@@ -1,0 +1,237 @@
+"""Owns the part of the Capacity Scheduler's state that is not about applications: nodes and
+partitions, queues, settings in force, and what follows from them.
+
+Changed by events alone; what containers and applications change stands in `state.py`.
+"""
+
+from fairshare.model.events import (
+    ConfigurationLoaded,
+    NodeAdded,
+    NodeRemoved,
+    NodeTotalChanged,
+    QueueCreated,
+    QueueDynamicChanged,
+    QueueLimited,
+    QueueRemoved,
+    QueuesConfigured,
+    SharesUpdated,
+)
+from fairshare.model.identifiers import ApplicationId, ContainerId
+from fairshare.model.inputs import SubmitApplication
+from fairshare.model.nodes import Node
+from fairshare.model.queues import ROOT, parent_name
+from fairshare.model.resources import Resource, ResourceTypes, add, largest, smallest
+from fairshare.model.state import ClusterState
+from fairshare.schedulers.capacity import capacities, configuration, orders
+from fairshare.schedulers.capacity.applications import CapacityApplication
+from fairshare.schedulers.capacity.calculators import ResourceCalculator, calculator
+from fairshare.schedulers.capacity.containers import FIRST_PORT
+from fairshare.schedulers.capacity.queues import CapacityQueue
+from fairshare.schedulers.capacity.settings import CapacitySettings
+
+
+class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
+    """The cluster as the Capacity Scheduler sees it.
+
+    `labels` are the partitions, the default one (`""`) first. `user_runnable` counts the attempts
+    of each user that max-parallel-apps lets run. `selected_ms` says when a container was first
+    selected for preemption.
+    """
+
+    def __init__(self, types: ResourceTypes) -> None:
+        super().__init__(types)
+        self.settings = CapacitySettings(types=types)
+        self.calculator: ResourceCalculator = calculator(False, len(types.names))
+        self.labels: tuple[str, ...] = ("",)
+        self.totals: dict[str, Resource] = {"": types.none}
+        self.started_ms: int | None = None
+        self.starts = 0
+        self.user_runnable: dict[str, int] = {}
+        self.selected_ms: dict[ContainerId, int] = {}
+        self.most_on_node: dict[str, int] = {}  # containers at once, since it joined
+        self.arrivals = 0  # of nodes
+        self.ports: dict[str, int] = {}  # of the nodes
+        self.reserved_ms: dict[str, int] = {}  # since when a node is reserved
+        self._largest_node: Resource | None = None
+        self._fulfilling = False
+        self.handlers.update(
+            {
+                QueuesConfigured: self._queues_configured,
+                QueueLimited: self._queue_limited,
+                SharesUpdated: lambda now_ms, event: None,
+            }
+        )
+
+    @property
+    def root(self) -> CapacityQueue:
+        """The queue above all others."""
+        return self.queues[ROOT]
+
+    def total_of(self, label: str) -> Resource:
+        """What the nodes of a partition offer."""
+        return self.totals.get(label, self.none)
+
+    def label_of(self, node: Node) -> str:
+        """The partition that a node belongs to."""
+        if len(self.labels) == 1:
+            return ""
+        label = self.settings.label_of_node.get(node.name, node.attributes.get("partition", ""))
+        return label if label in self.totals else ""
+
+    def new_queue(self, name: str, leaf: bool, dynamic: bool) -> CapacityQueue:
+        """A queue with the settings in force, and its place in the tree."""
+        parent = self.queues.get(parent_name(name))
+        queue = CapacityQueue(name, leaf, dynamic, parent, self.none)
+        configuration.configure(self, queue, first=True)
+        if parent is not None:
+            parent.children[name] = queue
+        return queue
+
+    def new_application(
+        self,
+        number: ApplicationId,
+        submission: SubmitApplication,
+        queue: str,
+        priority: int,
+        now_ms: int,
+    ) -> CapacityApplication:
+        """An application without an attempt."""
+        return CapacityApplication(number, submission, queue, priority, now_ms, len(self.none))
+
+    def ancestry(self, queue: str) -> tuple[CapacityQueue, ...]:
+        """A queue and all above it."""
+        return self.queues[queue].path
+
+    # Sizes of containers.
+
+    def largest_container(self, now_ms: int, queue: CapacityQueue | None) -> Resource:
+        """The most that a container may have now, in each type by itself (1.7, 1.8)."""
+        settings = self.settings
+        most = settings.maximum_allocation
+        up_ms = now_ms - (self.started_ms or 0)
+        if self.nodes and up_ms > settings.maximum_override_delay_ms:
+            most = smallest(most, self.largest_node())
+        return most if queue is None else smallest(most, queue.maximum_allocation)
+
+    def largest_node(self) -> Resource:
+        """The most that a node offers, in each type by itself."""
+        if self._largest_node is None:
+            biggest = self.none
+            for node in self.nodes.values():
+                biggest = largest(biggest, node.total)
+            self._largest_node = biggest
+        return self._largest_node
+
+    def normalise(self, now_ms: int, queue: CapacityQueue | None, ask: Resource) -> Resource:
+        """The size that is granted for an ask."""
+        least = self.settings.minimum_allocation
+        most = self.largest_container(now_ms, queue)
+        return self.calculator.normalise(ask, least, most, least)
+
+    # Configuration, nodes, queues.
+
+    def _configuration_loaded(self, now_ms: int, event: ConfigurationLoaded) -> None:
+        first = self.started_ms is None
+        self.settings = configuration.decode(event.settings)
+        if first:
+            self.started_ms = now_ms
+            self.calculator = calculator(self.settings.dominant, len(self.none))
+        self.labels = ("", *self.settings.labels)
+        self._count_totals()
+        super()._configuration_loaded(now_ms, event)
+
+    def _queues_configured(self, now_ms: int, event: QueuesConfigured) -> None:
+        for queue in self._parents_first(self.root):
+            policy = queue.policy
+            configuration.configure(self, queue)
+            if queue.leaf and queue.policy != policy:
+                orders.sort_applications(queue)
+            self._order_children(queue)
+        self._recompute()
+
+    def _parents_first(self, queue: CapacityQueue) -> list[CapacityQueue]:
+        found = [queue]
+        for child in queue.children.values():
+            found += self._parents_first(child)
+        return found
+
+    def _order_children(self, queue: CapacityQueue) -> None:
+        """Children in the order of the file, then those that it does not name."""
+        names = [f"{queue.name}.{short}" for short in queue.settings.children or ()]
+        named = [name for name in names if name in queue.children]
+        others = [name for name in queue.children if name not in named]
+        queue.children = {name: queue.children[name] for name in (*named, *others)}
+
+    def _recompute(self) -> None:
+        if ROOT not in self.queues:
+            return
+        capacities.recompute(self)
+        for queue in self.queues.values():
+            queue.users.count_only_pending()
+            for application in queue.active.values():
+                application.look_at()
+
+    def _queue_created(self, now_ms: int, event: QueueCreated) -> None:
+        super()._queue_created(now_ms, event)
+        queue = self.queues[event.queue]
+        queue.created_ms = queue.idle_since_ms = now_ms
+        if queue.parent is not None:
+            queue.parent.idle_since_ms = now_ms
+        if event.dynamic:
+            self._recompute()
+
+    def _queue_removed(self, now_ms: int, event: QueueRemoved) -> None:
+        queue = self.queues[event.queue]
+        parent = queue.parent
+        assert parent is not None
+        for label, share in queue.shares.items():
+            if share.entry is not None:
+                orders.remove(parent.shares[label].order, share.entry)
+        del parent.children[event.queue]
+        super()._queue_removed(now_ms, event)
+        if queue.dynamic:
+            self._recompute()
+
+    def _queue_dynamic_changed(self, now_ms: int, event: QueueDynamicChanged) -> None:
+        super()._queue_dynamic_changed(now_ms, event)
+        configuration.configure(self, self.queues[event.queue])
+
+    def _queue_limited(self, now_ms: int, event: QueueLimited) -> None:
+        """Told anew though nothing differs: the cluster was looked at, and all with it (10)."""
+        queue = self.queues[event.queue]
+        if queue.limit == event.limit:
+            for application in queue.active.values():
+                application.look_at()
+        queue.limit = event.limit
+
+    def _node_added(self, now_ms: int, event: NodeAdded) -> None:
+        super()._node_added(now_ms, event)
+        self.most_on_node[event.node] = 0
+        self.ports[event.node] = FIRST_PORT + self.arrivals
+        self.arrivals += 1
+        self._total_changed()
+
+    def _node_removed(self, now_ms: int, event: NodeRemoved) -> None:
+        super()._node_removed(now_ms, event)
+        del self.most_on_node[event.node]
+        del self.ports[event.node]
+        self._total_changed()
+
+    def _node_total_changed(self, now_ms: int, event: NodeTotalChanged) -> None:
+        self._drop_reservation(self.nodes[event.node])  # as in Hadoop, whatever the new size
+        super()._node_total_changed(now_ms, event)
+        self._total_changed()
+
+    def _total_changed(self) -> None:
+        self._largest_node = None
+        self._count_totals()
+        self._recompute()
+
+    def _count_totals(self) -> None:
+        if len(self.labels) == 1:
+            self.totals = {"": self.total}
+            return
+        self.totals = dict.fromkeys(self.labels, self.none)
+        for node in self.nodes.values():
+            label = self.label_of(node)
+            self.totals[label] = add(self.totals[label], node.total)
