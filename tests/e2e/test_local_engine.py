@@ -31,7 +31,7 @@ SOURCE = Path(__file__).parents[2] / "src"
 
 
 def groups_named(name: str) -> list[Path]:
-    """The control groups of this name. Other groups may go while it looks: os.walk passes over them."""
+    """The control groups of this name; that others go away while it looks does not matter."""
     walk = os.walk("/sys/fs/cgroup")
     return [Path(parent, name) for parent, below, _ in walk if name in below]
 
