@@ -76,9 +76,9 @@ class ResourceManager:
             NodeJoined: self._node_joined,
             NodeLost: self._node_lost,
             NodeResized: self._node_resized,
-            UpdateShares: lambda step, _: self.scheduler.update(step),
-            TidyQueues: lambda step, _: self.scheduler.tidy(step),
-            PreemptContainers: lambda step, _: self.scheduler.preempt(step),
+            UpdateShares: self._update_shares,
+            TidyQueues: self._tidy_queues,
+            PreemptContainers: self._preempt_containers,
             SubmitApplication: self._submit,
             MasterRegistered: self._master_registered,
             RequestContainers: self._request_containers,
@@ -155,6 +155,15 @@ class ResourceManager:
 
     def _node_beat(self, step: Step, given: NodeBeat) -> None:
         self.scheduler.beat(step, given.node)
+
+    def _update_shares(self, step: Step, given: UpdateShares) -> None:
+        self.scheduler.update(step)
+
+    def _tidy_queues(self, step: Step, given: TidyQueues) -> None:
+        self.scheduler.tidy(step)
+
+    def _preempt_containers(self, step: Step, given: PreemptContainers) -> None:
+        self.scheduler.preempt(step)
 
     # Applications from outside.
 

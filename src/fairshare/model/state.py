@@ -94,7 +94,7 @@ class ClusterState(ABC, Generic[QueueType, ApplicationType]):
             TasksAdded: self._tasks_added,
             ContainerLaunched: self._container_launched,
             ContainerRunning: self._container_running,
-            RequestRefused: lambda now_ms, event: None,
+            RequestRefused: self._nothing_changes,
         }
 
     # What a scheduler says of itself.
@@ -129,6 +129,9 @@ class ClusterState(ABC, Generic[QueueType, ApplicationType]):
     def apply(self, now_ms: int, event: Event) -> None:
         """Change the state as the event says. Deterministic: events alone rebuild a state."""
         self.handlers[type(event)](now_ms, event)
+
+    def _nothing_changes(self, now_ms: int, event: Event) -> None:
+        """For events that are told to somebody, and leave the state as it is."""
 
     # Containers.
 

@@ -9,7 +9,9 @@ equals (by start, by name) and leads back to it. (Measured alternatives: docs/de
 
 from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heappush, heapreplace
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
+
+from fairshare.model.resources import Resource
 
 RANK_BITS = 24
 _MASK = (1 << RANK_BITS) - 1
@@ -24,19 +26,48 @@ class Ranked(Protocol):
     entry: Entry | None
 
 
+class Source(Protocol):
+    """Where the key of an order comes from: a policy, which has one for each size of cluster."""
+
+    def key(self, cluster: Resource) -> tuple[Callable[[Any], Entry], bool]:
+        """The key, and whether it gives whole numbers."""
+
+
 SiblingType = TypeVar("SiblingType", bound=Ranked)
 
 
 class Order(Generic[SiblingType]):
     """Siblings by a policy's key. `key(sibling)` gives the entry, which must end in its rank."""
 
-    __slots__ = ("heap", "key", "members", "whole_numbers")
+    __slots__ = ("heap", "key", "members", "source", "whole_numbers")
 
     def __init__(self, key: Callable[[SiblingType], Entry], whole_numbers: bool) -> None:
         self.heap: list[Entry] = []
         self.members: list[SiblingType | None] = []  # by rank
         self.key = key
         self.whole_numbers = whole_numbers
+        self.source: tuple[Source, Resource] | None = None
+
+    def follow(self, policy: Source, cluster: Resource) -> None:
+        """Take a policy's key for a cluster of this size; the caller then calls `refresh`."""
+        self.key, self.whole_numbers = policy.key(cluster)
+        self.source = (policy, cluster)
+
+    # A copy of an order (a snapshot of the state) cannot hold a key that a policy has made: a
+    # function within a function. It holds where the key came from.
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {name: getattr(self, name) for name in Order.__slots__}
+        if self.source is not None:
+            del state["key"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
+        if self.source is not None:
+            policy, cluster = self.source
+            self.key = policy.key(cluster)[0]
 
     def append(self, sibling: SiblingType) -> None:
         """Give a sibling the last rank; it does not stand in the order yet."""

@@ -58,7 +58,7 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
             {
                 QueuesConfigured: self._queues_configured,
                 QueueLimited: self._queue_limited,
-                SharesUpdated: lambda now_ms, event: None,
+                SharesUpdated: self._nothing_changes,
             }
         )
 

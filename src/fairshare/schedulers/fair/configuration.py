@@ -53,7 +53,7 @@ def configure(state: "FairState", queue: FairQueue, *, policy: bool = True) -> N
     _take_preemption(queue, own or QueueSettings(queue.name), allocations)
     if policy:
         queue.policy = policy_of(allocations, queue.name)
-    queue.order.key, queue.order.whole_numbers = queue.policy.key(state.total)
+    queue.order.follow(queue.policy, state.total)
     queue.shares_stale = True
     queue.sizes_stale = True
     _bound(state, queue)

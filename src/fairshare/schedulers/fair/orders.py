@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def reorder(queue: FairQueue, cluster: Resource) -> None:
     """Compute the keys of a queue's children anew (other cluster, policy or settings)."""
-    queue.order.key, queue.order.whole_numbers = queue.policy.key(cluster)
+    queue.order.follow(queue.policy, cluster)
     queue.order.refresh()
 
 

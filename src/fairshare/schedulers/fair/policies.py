@@ -167,6 +167,10 @@ class Policy:
             return drf_key(cluster), False
         return (fifo_key if self.name == "fifo" else fair_key), True
 
+    def __reduce__(self) -> tuple[Callable[[str], "Policy"], tuple[str]]:
+        """A copy of a queue has the same policy, not a copy of it."""
+        return policy_named, (self.name,)
+
     def shared_types(self, types: int) -> int:
         """How many of the types are divided, the first ones: 1 for fair, all for drf, 0 for fifo.
 
@@ -192,6 +196,14 @@ POLICIES = {
     "drf": Policy("drf", "DRF", dominant_calculator, leaf_only=False),
 }
 """The policies by the name in the allocation file. A new one is one entry here."""
+
+
+def policy_named(name: str) -> Policy:
+    """The policy of this name. Raises LookupError when nobody has registered it."""
+    try:
+        return POLICIES[name]
+    except KeyError:
+        raise LookupError(f"the policy {name!r} is not installed") from None
 
 
 def register(policy: Policy) -> None:
