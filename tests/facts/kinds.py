@@ -1,6 +1,6 @@
 """The table of kinds: which function answers the facts of a kind. A new kind is one line here."""
 
-from . import decisions, dumps, files, sharing
+from . import capacity_limits, capacity_orders, decisions, dumps, files, nodes, sharing
 from .fact import Evaluator, Fact
 
 KINDS: dict[str, Evaluator] = {
@@ -17,6 +17,23 @@ KINDS: dict[str, Evaluator] = {
     "start": files.start,
     "state_dump": dumps.state_dump,
     "visited_requests": decisions.visited_requests,
+    # of the Capacity Scheduler
+    "am-limit": capacity_limits.master_limits,
+    "app-order": capacity_orders.application_order,
+    "application-limit": capacity_limits.application_limit,
+    "calculators": capacity_orders.calculators,
+    "effective-capacity": capacity_limits.effective_capacity,
+    "lifetime": capacity_limits.lifetime,
+    "locality-delay": capacity_orders.locality_delay,
+    "max-resource-approximation": capacity_limits.max_resource_approximation,
+    "node-enforcement": nodes.node_enforcement,
+    "priority": capacity_orders.priority,
+    "queue-order": capacity_orders.queue_order,
+    "user-limit": capacity_limits.user_limit,
+    "users-table": capacity_limits.users_table,
+    "utilisation": capacity_orders.utilisation,
+    "vcores": nodes.vcores,
+    "victim-order": capacity_orders.victim_order,
 }
 
 # Two schedulers have facts of one kind; a field tells them apart.

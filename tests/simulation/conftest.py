@@ -10,6 +10,12 @@ from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import NodeJoined, SubmitApplication
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup
+from fairshare.schedulers.capacity.settings import (
+    CapacitySettings,
+    MonitorSettings,
+    Percentage,
+)
+from fairshare.schedulers.capacity.settings import QueueSettings as CapacityQueueSettings
 from fairshare.schedulers.fair.settings import (
     AllocationSettings,
     Amount,
@@ -29,6 +35,29 @@ QUEUES = (
     QueueSettings("root.c", policy="fifo"),
 )
 
+CAPACITY = CapacitySettings(
+    queues={
+        "root": CapacityQueueSettings(children=("a", "b", "c"), capacity=Percentage(100.0)),
+        "root.a": CapacityQueueSettings(capacity=Percentage(50.0), default_lifetime_s=20),
+        "root.b": CapacityQueueSettings(capacity=Percentage(30.0), ordering_policy="fair"),
+        "root.c": CapacityQueueSettings(capacity=Percentage(20.0), maximum_parallel_applications=2),
+    },
+    minimum_allocation=(512, 1),
+    maximum_allocation=(8192, 8),
+    dominant=True,
+    user_limit_factor=3.0,
+    minimum_user_limit_percent=50.0,
+    maximum_master_share=1.0,
+    monitor=MonitorSettings(
+        enabled=True,
+        monitor_on=True,
+        interval_ms=500,
+        wait_before_kill_ms=1_000,
+        total_per_round=0.5,
+        natural_termination_factor=1.0,
+    ),
+)
+
 SETTINGS = {
     "fair": FairSettings(),
     "fair with preemption, several containers a beat, and limits": FairSettings(
@@ -46,6 +75,8 @@ SETTINGS = {
         locality_threshold_node=0.5, locality_threshold_rack=0.5, maximum_allocation=(8192, 8)
     ),
     "fifo": FifoSettings(),
+    "capacity with preemption, lifetimes and limits": CAPACITY,
+    "capacity with lazy preemption": msgspec.structs.replace(CAPACITY, lazy_preemption=True),
 }
 
 

@@ -64,8 +64,9 @@ def test_a_replay_finds_no_difference(simulation, manager):
 
 def test_everything_came_to_its_end(simulation, settings_name):
     report = simulation.run()
-    ended = report.applications_by_state["FINISHED"] + report.applications_by_state["FAILED"]
-    assert ended == 20
+    states = report.applications_by_state
+    assert states["FINISHED"] + states["FAILED"] + states["KILLED"] == 20
+    assert bool(states["KILLED"]) == ("capacity" in settings_name)  # of root.a, after 20 s
     assert report.applications_by_state["FAILED"] == 1  # the one whose last tasks always fail
     if "preemption" in settings_name:
         assert report.containers.preempted > 0

@@ -4,6 +4,7 @@ import click
 import msgspec
 
 from fairshare.cli.cells import plain_lines
+from fairshare.cli.configuration import config
 from fairshare.cli.options import json_option, with_client
 from fairshare.cli.tables import print_json
 from fairshare.client import Client
@@ -14,15 +15,19 @@ def command() -> None:
     """Administer a running server."""
 
 
+command.add_command(config)
+
+
 @command.command("refresh-queues")
 @with_client
 @json_option
 def refresh_queues(client: Client, as_json: bool) -> None:
     """Let the server read its configuration again, now.
 
-    The allocation file and the maximum allocations of yarn-site.xml are taken over. What else has
-    changed is named: it needs a restart. If a file is wrong, all its problems are printed, nothing
-    changes, and the exit code is 1.
+    The allocation file, or capacity-scheduler.xml, and the maximum allocations of yarn-site.xml are
+    taken over. What else has changed is named: it needs a restart. If a file is wrong, or says what
+    cannot change while the server runs, all that is wrong is printed, nothing changes, and the exit
+    code is 1.
     """
     if as_json:
         print_json(msgspec.to_builtins(client.refresh_queues()))

@@ -8,10 +8,11 @@ from fairshare.cli.tables import open_console
 @click.command()
 @click.option(
     "--scheduler",
-    type=click.Choice(["fair", "fifo"]),
+    type=click.Choice(["fair", "capacity", "fifo"]),
     default="fair",
     show_default=True,
-    help="fifo shows the problem that fair solves: the very same work, first come first served.",
+    help="The very same work under another one. fifo shows the problem that the others solve: first"
+    " come, first served. With capacity two users with weights divide one queue.",
 )
 @click.option("--quick", is_flag=True, hidden=True, help="Less of everything, for tests.")
 def command(scheduler: str, quick: bool) -> None:

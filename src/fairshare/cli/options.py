@@ -4,7 +4,7 @@ Opens the client for a verb and closes it. Knows no single verb.
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -56,6 +56,13 @@ def with_client(verb: Verb) -> Verb:
             verb(client, *arguments, **options)
 
     return opened
+
+
+def scheduler_option(names: Sequence[str]) -> Callable[[Verb], Verb]:
+    """`--scheduler`, for a verb that reads a configuration which names one already."""
+    return click.option(
+        "--scheduler", type=click.Choice(names), help="Instead of the one that is configured."
+    )
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")

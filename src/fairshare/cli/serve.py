@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 import click
 
+from fairshare.cli.options import scheduler_option
 from fairshare.cli.verbs import Failure
+from fairshare.config.scheduler_choice import SchedulerName
 from fairshare.errors import ConfigurationError, FairshareError
+from fairshare.schedulers.registry import SCHEDULERS
 
 WRONG_CONFIGURATION = 2
 
@@ -18,7 +20,8 @@ WRONG_CONFIGURATION = 2
     "--conf",
     required=True,
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The configuration directory: yarn-site.xml, fair-scheduler.xml, fairshare.toml ...",
+    help="The configuration directory: yarn-site.xml, fair-scheduler.xml or capacity-scheduler.xml,"
+    " fairshare.toml ...",
 )
 @click.option("--host", help="The loopback address to listen on. [default: 127.0.0.1]")
 @click.option(
@@ -35,9 +38,7 @@ WRONG_CONFIGURATION = 2
 )
 @click.option("--memory-mb", type=click.IntRange(min=1), help="The memory of each node.")
 @click.option("--vcores", type=click.IntRange(min=1), help="The vcores of each node.")
-@click.option(
-    "--scheduler", type=click.Choice(["fair", "fifo"]), help="Instead of the configured one."
-)
+@scheduler_option(tuple(SCHEDULERS))
 @click.option(
     "--keep-containers",
     is_flag=True,
@@ -51,7 +52,7 @@ def command(
     nodes: int | None,
     memory_mb: int | None,
     vcores: int | None,
-    scheduler: Literal["fair", "fifo"] | None,
+    scheduler: SchedulerName | None,
     keep_containers: bool,
 ) -> None:
     """Run the scheduler on this machine.

@@ -6,7 +6,7 @@ Joins the rooms that do the work, and prints. Knows nothing of scheduling itself
 import gc
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import cast, get_args
 
 import click
 import msgspec
@@ -24,7 +24,7 @@ from fairshare.cli.cells import (
     plain,
     short_queue,
 )
-from fairshare.cli.options import DURATION
+from fairshare.cli.options import DURATION, scheduler_option
 from fairshare.cli.tables import (
     Column,
     ascii_only,
@@ -36,6 +36,7 @@ from fairshare.cli.tables import (
     table,
 )
 from fairshare.config.directory import Configuration, read_directory
+from fairshare.config.scheduler_choice import SchedulerName
 from fairshare.journal.lines import LinesJournal
 from fairshare.journal.memory import ForgetfulJournal
 from fairshare.journal.protocol import Journal
@@ -113,9 +114,7 @@ APPLICATION_COLUMNS = (
 @click.option(
     "--until", type=DURATION, metavar="TIME", help="Stop then, such as 1h; else at the end."
 )
-@click.option(
-    "--scheduler", type=click.Choice(["fair", "fifo"]), help="Instead of the configured one."
-)
+@scheduler_option(tuple(SCHEDULERS))
 @click.option("--json", "as_json", is_flag=True, help="Print the whole report as JSON.")
 @click.option(
     "--events",
@@ -151,7 +150,7 @@ def command(
     node_memory_mb: int | None,
     node_vcores: int | None,
     until: int | None,
-    scheduler: str | None,
+    scheduler: SchedulerName | None,
     as_json: bool,
     events: Path | None,
     queue_from: str,
@@ -163,7 +162,7 @@ def command(
     The same decisions as those of a server: only the clock and the containers are made up. The same
     workload and configuration give the same bytes.
     """
-    configuration = read_directory(conf, scheduler=cast(Literal["fair", "fifo"] | None, scheduler))
+    configuration = read_directory(conf, scheduler=scheduler)
     for problem in configuration.problems:
         click.echo(plain(str(problem)), err=True)
     options = ReaderOptions(

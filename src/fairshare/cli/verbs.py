@@ -38,6 +38,8 @@ VERBS = {
     "shutdown": ("fairshare.cli.shutdown", "End the server."),
     "simulate": ("fairshare.cli.simulate", "Run a workload under a configuration, in no time."),
     "record": ("fairshare.cli.record", "Record what scenarios do, to compare two schedulers."),
+    "replay": ("fairshare.cli.replay", "Decide a server's journal again, and compare."),
+    "backup": ("fairshare.cli.backup", "Copy the record of a server, of one that runs too."),
     "lint": ("fairshare.cli.lint", "Point out what a configuration probably did not mean."),
     "demo": ("fairshare.cli.demo", "Show the scheduler at work."),
 }

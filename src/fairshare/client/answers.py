@@ -223,6 +223,17 @@ class Refreshed(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
 
 
+class Properties(msgspec.Struct, frozen=True):
+    """The scheduler's properties where documents may change them. `ignored` are parts of a change
+    that mean nothing; `problems` the warnings of what is in force now."""
+
+    version: int = 0
+    properties: tuple[tuple[str, str], ...] = ()
+    message: str = ""
+    ignored: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
 def understood(answer: Any, form: type[Answer]) -> Answer:
     """A decoded answer as what it should be; raises AnswerNotUnderstood and says where it is not.
 

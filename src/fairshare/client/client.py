@@ -20,6 +20,7 @@ from fairshare.client.answers import (
     Configuration,
     Container,
     Node,
+    Properties,
     Queue,
     Refreshed,
     Task,
@@ -79,6 +80,22 @@ class Client:
     def refresh_queues(self) -> Refreshed:
         """Let the server read its configuration again. Raises Refused with all problems."""
         return understood(self.connection.post("/admin/refresh-queues", _actor()), Refreshed)
+
+    def properties(self) -> Properties:
+        """The scheduler's properties. Raises Refused where only a file can change them."""
+        return understood(self.connection.get("/configuration/properties"), Properties)
+
+    def change_configuration(self, update: Mapping[str, Any], *, check: bool = False) -> Properties:
+        """Change properties by a document as Hadoop's `scheduler-conf` takes it; with `check` only
+        see what would come of it. Raises Refused with all that is wrong: nothing has changed then.
+        """
+        body = {"update": update, "check": check, **_actor()}
+        return understood(self.connection.post("/admin/configuration", body), Properties)
+
+    def format_configuration(self) -> Properties:
+        """Forget all changes: the file holds again."""
+        answer = self.connection.post("/admin/configuration/format", _actor())
+        return understood(answer, Properties)
 
     def queues(self) -> tuple[Queue, ...]:
         """All queues, the root first."""

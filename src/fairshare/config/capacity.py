@@ -18,6 +18,7 @@ from fairshare.config.capacity_rules import FileReader
 from fairshare.config.capacity_tree import read_tree
 from fairshare.config.capacity_unsupported import report_unsupported
 from fairshare.config.manager import ManagerSettings, read_manager
+from fairshare.config.node_labels import read_node_labels
 from fairshare.config.problems import Problem, Problems
 from fairshare.config.resource_types import RESOURCE_TYPES, limit_key
 from fairshare.config.site import Site
@@ -141,6 +142,7 @@ def _global(
         user_metrics=boolean("user-metrics.enable", False),
         application_fail_fast=boolean("application.fail-fast", False),
         maximum_queue_depth=integer("auto-queue-creation-v2.maximum-queue-depth", 2),
+        **read_node_labels(site, problems),
         queue_expiration_ms=1_000
         * site.long(PREFIX + "auto-queue-creation-v2.queue-expiration-time", 300, problems),
     )

@@ -44,6 +44,24 @@ def read_capacity_site(
     return site.with_values(SHIPPED, str(path))
 
 
+def written_properties(
+    directory: Path, stored: Mapping[str, str] | None = None
+) -> tuple[tuple[str, str], ...]:
+    """Names and values of capacity-scheduler.xml, variables and all; `stored` instead, if given.
+
+    What is wrong with the file is told by who reads it for its meaning.
+    """
+    if stored is not None:
+        return tuple(stored.items())
+    path = directory / CAPACITY_FILE
+    try:
+        document = path.read_bytes()
+    except OSError:
+        return tuple(SHIPPED.items())
+    site = read_site([(str(path), document)], Problems(), {}, include_reader(directory))
+    return tuple((found.name, found.value) for found in site)
+
+
 def _broken(path: Path, problems: Problems) -> bool:
     """Whether a file said so little that it makes no sense to ask for its queues."""
     return any(problem.file == str(path) for problem in problems.errors)

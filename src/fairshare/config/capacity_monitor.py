@@ -21,6 +21,8 @@ _PROPORTIONAL: Final = _CAPACITY + "ProportionalCapacityPreemptionPolicy"
 _REMOVAL: Final = _SCHEDULER + "AutoCreatedQueueDeletionPolicy"
 _MANAGEMENT: Final = _SCHEDULER + "QueueManagementDynamicEditPolicy"
 _REFRESH: Final = _SCHEDULER + "QueueConfigurationAutoRefreshPolicy"
+_KNOWN: Final = (_PROPORTIONAL, _REMOVAL, _MANAGEMENT, _REFRESH)
+_REFRESH_INTERVAL: Final = PREFIX + "queue.auto.refresh.monitoring-interval"
 _ORDERS: Final = ("userlimit_first", "priority_first")
 
 
@@ -72,6 +74,22 @@ def read_monitor(site: Site, problems: Problems) -> MonitorSettings:
     )
 
 
+def read_auto_refresh(site: Site, problems: Problems) -> int | None:
+    """How often the file is looked at for changes, in milliseconds; None: only a command counts."""
+    interval_ms = site.long(_REFRESH_INTERVAL, 5_000, problems, minimum=1)
+    on = site.boolean(ENABLE, False, Problems())
+    runs = on and _REFRESH in site.strings(POLICIES, Problems())
+    if not runs and _REFRESH_INTERVAL in site:
+        problems.warning(
+            site.place(_REFRESH_INTERVAL),
+            "without-effect",
+            f"{_REFRESH_INTERVAL} has no effect: {POLICIES} does not name {_REFRESH},"
+            f" or {ENABLE} is not true",
+            "ignores it",
+        )
+    return interval_ms if runs else None
+
+
 def _policies(site: Site, on: bool, problems: Problems) -> tuple[str, ...]:
     """The classes of the monitors; the proportional one if the file names none."""
     if POLICIES not in site:
@@ -79,11 +97,8 @@ def _policies(site: Site, on: bool, problems: Problems) -> tuple[str, ...]:
     policies = site.strings(POLICIES, problems)
     place = site.place(POLICIES)
     for policy in policies:
-        if policy == _REFRESH:
-            message = f"{POLICIES}: {policy} is not honoured: refresh the queues by command"
-            problems.warning(place, "unsupported", message, "looks after the file by itself")
-        elif policy not in (_PROPORTIONAL, _REMOVAL, _MANAGEMENT):
-            known = ", ".join((_PROPORTIONAL, _REMOVAL, _MANAGEMENT))
+        if policy not in _KNOWN:
+            known = ", ".join(_KNOWN)
             message = f"{POLICIES}: there is no policy {policy!r} (there are {known})"
             add = problems.error if on else problems.warning
             add(place, "property-value", message, "does not start without the class")

@@ -19,7 +19,6 @@ _DETAILS: Final = (
     "schedule-asynchronously.maximum-threads",
     "schedule-asynchronously.maximum-pending-backlogs",
     "schedule-asynchronously.scheduling-interval-ms",
-    "queue.auto.refresh.monitoring-interval",
 )
 """What has no effect whatever it says."""
 

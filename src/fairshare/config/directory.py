@@ -4,16 +4,23 @@ The only part of this room that opens files. Knows nothing of what a server does
 """
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 from urllib.parse import unquote, urlsplit
 
 import msgspec
 
 from fairshare.config import shell
 from fairshare.config.capacity import CAPACITY_FILE, collect_capacity
-from fairshare.config.capacity_file import file_reader, include_reader, read_capacity_site
+from fairshare.config.capacity_file import (
+    file_reader,
+    include_reader,
+    read_capacity_site,
+    written_properties,
+)
+from fairshare.config.capacity_monitor import read_auto_refresh
+from fairshare.config.capacity_store import ConfigurationStore, read_store
 from fairshare.config.fair import ALLOCATION_FILE, DEFAULT_ALLOCATION_FILE, collect_fair
 from fairshare.config.fifo import collect_fifo
 from fairshare.config.manager import read_manager
@@ -40,7 +47,8 @@ class Configuration(msgspec.Struct, frozen=True):
     """All that a configuration directory says.
 
     Exactly the settings of `scheduler` are there. `allocation_path` is the file to look at for
-    changes; None: there is none. `problems` are warnings and traps.
+    changes; None: there is none. `problems` are warnings and traps. `store` says how the Capacity
+    Scheduler's part may be changed by document; `auto_refresh_ms` how often its file is looked at.
     """
 
     scheduler: SchedulerName
@@ -52,12 +60,15 @@ class Configuration(msgspec.Struct, frozen=True):
     capacity: CapacitySettings | None = None
     allocation_path: Path | None = None
     heartbeat_interval_ms: int = 1_000
+    max_completed_applications: int = 1_000
     master_max_attempts: int = 2
     problems: tuple[Problem, ...] = ()
     directory: Path = Path()
     node_manager: NodeManagerSettings = NodeManagerSettings()
     groups: GroupSettings = GroupSettings()
     acl_enabled: bool = False
+    store: ConfigurationStore = ConfigurationStore()
+    auto_refresh_ms: int | None = None
 
     @property
     def settings(self) -> FairSettings | FifoSettings | CapacitySettings:
@@ -70,7 +81,8 @@ class Configuration(msgspec.Struct, frozen=True):
 def read_directory(
     path: str | Path,
     policies: Collection[str] | None = None,
-    scheduler: Literal["fair", "fifo", "capacity"] | None = None,
+    scheduler: SchedulerName | None = None,
+    stored: Mapping[str, str] | None = None,
 ) -> Configuration:
     """Read a configuration directory; raises ConfigurationError with all problems of all files.
 
@@ -78,10 +90,11 @@ def read_directory(
     far as they exist, a later one before an earlier one; for the Capacity Scheduler then from
     capacity-scheduler.xml. `policies` are the names of scheduling
     policies that the allocation file may use, in lower case; None: all that there are. `scheduler`
-    is chosen whatever the properties say; None: they choose.
+    is chosen whatever the properties say; None: they choose. `stored` are properties that hold
+    instead of those of capacity-scheduler.xml.
     """
     problems = Problems()
-    configuration = collect_directory(Path(path), problems, policies, scheduler)
+    configuration = collect_directory(Path(path), problems, policies, scheduler, stored)
     problems.raise_errors()
     assert configuration is not None, "without one there is an error, which has been raised"
     return msgspec.structs.replace(configuration, problems=problems.all)
@@ -91,7 +104,8 @@ def collect_directory(
     directory: Path,
     problems: Problems,
     policies: Collection[str] | None = None,
-    scheduler: Literal["fair", "fifo", "capacity"] | None = None,
+    scheduler: SchedulerName | None = None,
+    stored: Mapping[str, str] | None = None,
 ) -> Configuration | None:
     """As `read_directory`, but errors are only added to the problems; None: no scheduler is chosen.
 
@@ -113,8 +127,13 @@ def collect_directory(
         (directory / CAPACITY_FILE).is_file(),
         problems,
     )
+    store = ConfigurationStore()
     if chosen == "capacity":
-        site = read_capacity_site(directory, documents, problems, os.environ)
+        store = read_store(site, written_properties(directory, stored), problems)
+        if stored is None:
+            site = read_capacity_site(directory, documents, problems, os.environ)
+        else:
+            site = store.with_properties(stored)
     toml = directory / shell.FILE
     toml_document = _read(toml, problems)
     shell_settings = shell.read_shell(toml_document, str(toml), problems, _web_port(site, problems))
@@ -125,7 +144,7 @@ def collect_directory(
     groups = read_user_groups(
         site, problems, chosen=bool(users.groups_file or users.groups_command)
     )
-    fair, fifo, capacity, allocation_path = None, None, None, None
+    fair, fifo, capacity, allocation_path, auto_refresh_ms = None, None, None, None, None
     if chosen == "fair":
         allocation_path, document = _allocation_file(directory, site, problems)
         name = str(allocation_path or directory / DEFAULT_ALLOCATION_FILE)
@@ -134,6 +153,7 @@ def collect_directory(
         fifo = collect_fifo(site, problems)
     elif chosen == "capacity":
         name = str(directory / CAPACITY_FILE)
+        auto_refresh_ms = read_auto_refresh(site, problems)
         capacity = collect_capacity(site, problems, name, file_reader(directory))
     if chosen is None:
         return None
@@ -147,11 +167,14 @@ def collect_directory(
         capacity=capacity,
         allocation_path=allocation_path,
         heartbeat_interval_ms=manager.heartbeat_interval_ms,
+        max_completed_applications=manager.max_completed_applications,
         master_max_attempts=manager.master_max_attempts,
         directory=directory,
         node_manager=node_manager,
         groups=groups,
         acl_enabled=manager.acl_enabled,
+        store=store,
+        auto_refresh_ms=auto_refresh_ms,
     )
 
 

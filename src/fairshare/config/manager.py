@@ -21,6 +21,7 @@ class ManagerSettings(msgspec.Struct, frozen=True):
     heartbeat_interval_ms: int
     acl_enabled: bool
     master_max_attempts: int
+    max_completed_applications: int
 
 
 def read_manager(site: Site, problems: Problems) -> ManagerSettings:
@@ -41,6 +42,9 @@ def read_manager(site: Site, problems: Problems) -> ManagerSettings:
         acl_enabled=site.boolean("yarn.acl.enable", False, problems),
         master_max_attempts=site.integer(
             "yarn.resourcemanager.am.max-attempts", 2, problems, minimum=1
+        ),
+        max_completed_applications=site.integer(
+            "yarn.resourcemanager.max-completed-applications", 1_000, problems, minimum=0
         ),
     )
 

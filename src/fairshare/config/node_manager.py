@@ -7,6 +7,7 @@ from fairshare.config.site import Site
 
 MEMORY_CHECK = "yarn.nodemanager.pmem-check-enabled"
 STRICT_CPU = "yarn.nodemanager.linux-container-executor.cgroups.strict-resource-usage"
+VCORES_PER_CORE = "yarn.nodemanager.resource.pcores-vcores-multiplier"
 GRACE_MS = "yarn.nodemanager.sleep-delay-before-sigkill.ms"
 
 
@@ -15,12 +16,14 @@ class NodeManagerSettings(msgspec.Struct, frozen=True):
 
     `memory_check`: who uses more memory than he was granted is ended. `strict_cpu`: nobody gets
     more CPU than his vcores, also when others idle. `grace_ms`: from the request to end to the end
-    by force.
+    by force. `vcores_per_core`: what a processor is worth where nobody says how many vcores a node
+    has.
     """
 
     memory_check: bool = True
     strict_cpu: bool = False
     grace_ms: int = 250
+    vcores_per_core: float = 1.0
 
 
 def read_node_manager(site: Site, problems: Problems) -> NodeManagerSettings:
@@ -29,4 +32,14 @@ def read_node_manager(site: Site, problems: Problems) -> NodeManagerSettings:
         memory_check=site.boolean(MEMORY_CHECK, True, problems),
         strict_cpu=site.boolean(STRICT_CPU, False, problems),
         grace_ms=site.integer(GRACE_MS, 250, problems, minimum=0),
+        vcores_per_core=_vcores_per_core(site, problems),
     )
+
+
+def _vcores_per_core(site: Site, problems: Problems) -> float:
+    found = site.single(VCORES_PER_CORE, 1.0, problems)
+    if found > 0:
+        return found
+    message = f"Illegal value for {VCORES_PER_CORE}: {found:g} must be greater than 0"
+    problems.error(site.place(VCORES_PER_CORE), "property-value", message, "does not start")
+    return 1.0

@@ -5,14 +5,17 @@ The allocation file may, at any time; on a refresh also the maximum allocations 
 is done nor what becomes of the result.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from fairshare.config.allocation_file import read_allocation_file
+from fairshare.config.capacity import read_capacity
 from fairshare.config.capacity_reload import is_refreshed, refreshed_capacity
+from fairshare.config.capacity_rules import FileReader
+from fairshare.config.capacity_store import STORED, ConfigurationStore
 from fairshare.config.directory import Configuration, read_directory
 from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.resource_types import RESOURCE_TYPES, limit_key
@@ -39,6 +42,26 @@ class Refreshed(msgspec.Struct, frozen=True):
     settings: SchedulerSettings
     needs_restart: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
+    store: ConfigurationStore = ConfigurationStore()
+
+
+def mutated(
+    store: ConfigurationStore,
+    in_force: CapacitySettings,
+    properties: Mapping[str, str],
+    read_file: FileReader,
+) -> Refreshed:
+    """What comes of other properties in the place of those of capacity-scheduler.xml.
+
+    No file is read but the one that mapping-rule-json-file names. Raises ConfigurationError with
+    all problems.
+    """
+    site = store.with_properties(properties)
+    now, found = read_capacity(site, STORED, read_file)
+    problems = Problems()
+    settings = _with_maximum(refreshed_capacity(in_force, now), now, site, problems)
+    problems.raise_errors()
+    return Refreshed(settings, (), found, store)
 
 
 def reread_allocations(
@@ -62,13 +85,15 @@ def refresh(
     started: Configuration,
     in_force: SchedulerSettings,
     policies: Collection[str] | None = None,
+    stored: Mapping[str, str] | None = None,
 ) -> Refreshed:
     """Read the whole directory again, and take over what may change.
 
-    `started` is what the server was started with. Raises ConfigurationError with all problems.
+    `started` is what the server was started with; `stored` holds instead of what
+    capacity-scheduler.xml says. Raises ConfigurationError with all problems.
     """
     assert started.scheduler != "pools", started.scheduler
-    now = read_directory(started.directory, policies, started.scheduler)
+    now = read_directory(started.directory, policies, started.scheduler, stored)
     problems = Problems()
     if now.types != started.types:
         problems.error(
@@ -92,7 +117,8 @@ def refresh(
         assert now.fifo is not None
         settings = _with_maximum(in_force, now.fifo, now.site, problems)
     problems.raise_errors()
-    return Refreshed(settings, tuple(_needs_restart(started, now)), now.problems)
+    restart = tuple(_needs_restart(started, now))
+    return Refreshed(settings, restart, now.problems, now.store)
 
 
 def _with_maximum(in_force: _Settings, now: _Settings, site: Site, problems: Problems) -> _Settings:

@@ -58,6 +58,23 @@ class UserSettings(msgspec.Struct, frozen=True):
     groups_command: tuple[str, ...] | None = None
 
 
+class RetentionSettings(msgspec.Struct, frozen=True):
+    """How long a server remembers.
+
+    Of the applications that are over, those are kept that are among the last
+    `finished_applications` and ended less than `finished_hours` ago. The journal keeps the last
+    `records` of its records, or a little more: whole stretches between two snapshots go. After
+    `snapshot_records` new ones there is a snapshot: a start reads no more than these.
+    """
+
+    finished_applications: int | None = (
+        None  # None: as yarn-site.xml says, which is 1,000 if silent
+    )
+    finished_hours: int = 24 * 7
+    records: int = 1_000_000
+    snapshot_records: int = 25_000
+
+
 class ShellSettings(msgspec.Struct, frozen=True):
     """Everything of fairshare.toml."""
 
@@ -65,6 +82,7 @@ class ShellSettings(msgspec.Struct, frozen=True):
     engine: EngineSettings = EngineSettings()
     configuration: WatchSettings = WatchSettings()
     users: UserSettings = UserSettings()
+    retention: RetentionSettings = RetentionSettings()
 
 
 class _Key(msgspec.Struct, frozen=True):
@@ -89,6 +107,12 @@ _KEYS: Final[dict[str, dict[str, _Key]]] = {
     "configuration": {
         "check_interval_ms": _Key(int, 10, _DAY_MS),
         "settle_ms": _Key(int, 0, _DAY_MS),
+    },
+    "retention": {
+        "finished_applications": _Key(int, 0, 10_000_000),
+        "finished_hours": _Key(int, 1, 1_000_000),
+        "records": _Key(int, 1_000, 2**40),
+        "snapshot_records": _Key(int, 100, 10_000_000),
     },
     "users": {"groups_file": _TEXT, "groups_command": _Key(list)},
 }

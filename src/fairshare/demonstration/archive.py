@@ -15,7 +15,7 @@ import msgspec
 from fairshare.demonstration.measurement import Figures
 from fairshare.demonstration.plan import Pace, Plan
 
-FORM = 1
+FORM = 2
 """The form of the file: figures that are meant otherwise get another number."""
 
 LONGEST_AGE_S = 24 * 3600.0
@@ -46,8 +46,9 @@ class Archive(msgspec.Struct, frozen=True):
         return self.plan if recent and self.plan.pace == pace else None
 
     def other_run(self, scheduler: str) -> Run | None:
-        """The run of another scheduler with the same plan."""
-        return next((run for other, run in self.runs.items() if other != scheduler), None)
+        """The run of another scheduler with the same plan: FIFO's, if there is one."""
+        others = [run for other, run in self.runs.items() if other != scheduler]
+        return min(others, key=lambda run: run.figures.scheduler != "fifo", default=None)
 
 
 def archive_path(environment: Mapping[str, str] = os.environ) -> Path:

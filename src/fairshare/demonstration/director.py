@@ -20,11 +20,12 @@ from fairshare.demonstration.observation import (
 )
 from fairshare.demonstration.teams import (
     ADHOC,
-    CONTAINER,
+    ONE_USER_EACH,
     PRODUCTION,
     RESEARCH,
     TEAMS,
     Arrival,
+    Setting,
 )
 
 PACE_S = 0.25
@@ -46,11 +47,13 @@ class Director:
         arrivals: Sequence[Arrival],
         kill_after: float,
         show: Callable[[Snapshot], None],
+        setting: Setting = ONE_USER_EACH,
     ) -> None:
         self._client = client
         self._waiting = list(arrivals)
         self._queries_total = sum(arrival.team == ADHOC for arrival in arrivals)
         self._show = show
+        self._setting = setting
         self._happenings: list[Happening] = []
         self._told_over: set[str] = set()
         self._began_s = 0.0
@@ -91,8 +94,14 @@ class Director:
         if arrival.team == ADHOC:
             return f"{ADHOC} begins to ask: {self._queries_total} short queries, one after another"
         if arrival.team == RESEARCH:
-            return f"{RESEARCH} takes the idle machine: {arrival.submission.name}, {groups}"
+            return f"{RESEARCH} takes the idle machine: {self._researchers(arrival, groups)}"
         return f"{arrival.team} arrives: {arrival.submission.name}, {groups}"
+
+    def _researchers(self, arrival: Arrival, groups: str) -> str:
+        weights = self._setting.researchers
+        if not weights:
+            return f"{arrival.submission.name}, {groups}"
+        return " and ".join(f"{user} (weight {weight})" for user, weight in weights.items())
 
     def _look(self) -> bool:
         """Show how everything stands; whether all is over."""
@@ -132,7 +141,7 @@ class Director:
         return Snapshot(
             at_s=self._at_s,
             scheduler=cluster.scheduler,
-            places=places_of(cluster, CONTAINER),
+            places=places_of(cluster, self._setting.container),
             teams=statuses,
             queries=query_status(found[ADHOC], cluster.now_ms),
             queries_total=self._queries_total,

@@ -1,7 +1,7 @@
-"""Owns what the example's fair-scheduler.xml promises to each team. Asks no server.
+"""Owns what the example's configuration promises to each team. Asks no server.
 
-With the Fair Scheduler the server itself says what it owes; this is what one can compare a
-scheduler with that owes nobody anything.
+With the Fair and the Capacity Scheduler the server itself says what it owes; this is what one can
+compare a scheduler with that owes nobody anything.
 """
 
 from collections.abc import Iterable
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fairshare.config.directory import read_directory
 from fairshare.demonstration.errors import DemonstrationFailed
+from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage
 from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.schedulers.shares import Claim, fair_shares
 
@@ -21,12 +22,27 @@ def read_entitlements(
     Raises ConfigurationError for a directory that cannot be used, and DemonstrationFailed if a team
     has no queue.
     """
-    settings = read_directory(configuration).fair
-    if settings is None:
+    found = read_directory(configuration)
+    if found.capacity is not None:
+        return guarantees(found.capacity, teams)
+    if found.fair is None:
         raise DemonstrationFailed(
             f"{configuration} is not for the Fair Scheduler: the demonstration needs its shares"
         )
-    return entitlements(settings, teams, memory_mb)
+    return entitlements(found.fair, teams, memory_mb)
+
+
+def guarantees(settings: CapacitySettings, teams: Iterable[str]) -> dict[str, float]:
+    """The parts of the machine that capacity-scheduler.xml guarantees: 50 are 1/2."""
+    promised = {}
+    for team in teams:
+        queue = settings.queues.get(f"root.{team}")
+        if queue is None or not isinstance(queue.capacity, Percentage):
+            raise DemonstrationFailed(
+                f"capacity-scheduler.xml has no percentage for a queue {team}: write it again"
+            )
+        promised[team] = queue.capacity.percent / 100
+    return promised
 
 
 def entitlements(settings: FairSettings, teams: Iterable[str], memory_mb: int) -> dict[str, float]:

@@ -48,6 +48,16 @@ class TeamFigures(msgspec.Struct, frozen=True):
     finished_ms: int
 
 
+class UserFigures(msgspec.Struct, frozen=True):
+    """One user of a queue that several divide: his part of what they had together while all of them
+    wanted more, and the part that his weight stands for."""
+
+    name: str
+    weight: int
+    expected: float
+    got: float
+
+
 class QueryFigures(msgspec.Struct, frozen=True):
     """The ad-hoc queries: until the first container, and until the answer."""
 
@@ -67,6 +77,7 @@ class Figures(msgspec.Struct, frozen=True):
     busy: float  # part of the memory that was in use, over the whole run
     teams: dict[str, TeamFigures]
     queries: QueryFigures
+    users: tuple[UserFigures, ...] = ()  # of the team research, if it has several
 
 
 def figures_of(
@@ -75,10 +86,12 @@ def figures_of(
     memory_mb: int,
     wanted: Mapping[str, float],
     owed: Mapping[str, float],
+    weights: Mapping[str, int] | None = None,
 ) -> Figures:
     """The figures of a run in which every team has handed something in.
 
     `memory_mb` is the cluster's; `wanted` and `owed` are each team's claims while all are active.
+    `weights` are those of the users of the team research, in the order of their applications.
     """
     every = [span for team in TEAMS for span in teams[team]]
     began_ms = min(span.submitted_ms for span in every)
@@ -97,6 +110,7 @@ def figures_of(
             for team in TEAMS
         },
         queries=query_figures(teams[ADHOC]),
+        users=user_figures(teams[RESEARCH], weights) if weights else (),
     )
 
 
@@ -114,6 +128,24 @@ def _team_figures(
         got=part_used(spans, contended, memory_mb),
         begun_ms=min(span.begun_ms for span in spans) - first_ms,
         finished_ms=max(span.finished_ms for span in spans) - first_ms,
+    )
+
+
+def user_figures(
+    spans: Sequence[ApplicationSpan], weights: Mapping[str, int]
+) -> tuple[UserFigures, ...]:
+    """How users have divided a queue, from one application of each, in the order of `weights`.
+
+    It is counted from when all have a container to when the first has got his last one. Users of
+    the weights 1 and 2 who had 512 and 1024 MB for 10 s got 1/3 and 2/3.
+    """
+    start = max(span.begun_ms for span in spans)
+    end = min(max(c.allocated_ms for c in span.containers) for span in spans)
+    whole = [(start, max(start, end))]
+    had = [part_used([span], whole, 1) for span in spans]
+    return tuple(
+        UserFigures(name, weight, weight / sum(weights.values()), used / (sum(had) or 1.0))
+        for (name, weight), used in zip(weights.items(), had, strict=True)
     )
 
 

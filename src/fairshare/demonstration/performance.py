@@ -23,7 +23,7 @@ from fairshare.demonstration.presentation import presentation_on
 from fairshare.demonstration.results import Outcome, outcome_of
 from fairshare.demonstration.server import Server, configuration_directory, confined
 from fairshare.demonstration.summary import PROGRAM, summary
-from fairshare.demonstration.teams import arrivals
+from fairshare.demonstration.teams import SETTINGS, arrivals
 from fairshare.demonstration.verification import Check
 from fairshare.errors import FairshareError
 
@@ -43,7 +43,7 @@ class Performance:
 
     def run(self) -> bool:
         """Run it; whether all checks were passed. Raises DemonstrationFailed, KeyboardInterrupt."""
-        configuration = configuration_directory()
+        configuration = configuration_directory(self._scheduler)
         with ended_by_signals():
             try:
                 plan, outcome = self._perform(configuration)
@@ -91,9 +91,9 @@ class Performance:
         self._say(f"Look at it from another terminal: {PROGRAM} top --url {client.url}\n")
         with presentation_on(self._console) as presentation:
             plan = prepared.plan
-            director = Director(
-                client, arrivals(plan, folder), plan.pace.kill_after, presentation.show
-            )
+            setting = SETTINGS[self._scheduler]
+            work = arrivals(plan, folder, setting)
+            director = Director(client, work, plan.pace.kill_after, presentation.show, setting)
             director.run()
         self._say("\nChecking the results ...")
         exchange = folder / "exchange"
@@ -117,7 +117,7 @@ class Performance:
 def demonstrate(
     scheduler: str, console: Console, *, pace: Pace = WHOLE, archive_path: Path | None = None
 ) -> bool:
-    """Show a scheduler (`fair`, `fifo`) at work; whether everything was as it should be."""
+    """Show a scheduler (`fair`, `capacity`, `fifo`) at work; whether all was as it should be."""
     return Performance(scheduler, pace, console, archive_path or archive.archive_path()).run()
 
 

@@ -19,6 +19,7 @@ BAR_WIDTH = 26
 
 SCHEDULER_WORDS = {
     "fair": "fair: everybody gets his share",
+    "capacity": "capacity: everybody has his guarantee",
     "fifo": "fifo: first come, first served",
 }
 
@@ -96,7 +97,7 @@ def _machine(snapshot: Snapshot, ascii_only: bool) -> Text:
     row = Text("machine     ")
     free = snapshot.places
     for team in snapshot.teams:
-        taken = min(free, team.containers)
+        taken = min(free, round(team.has * snapshot.places))
         free -= taken
         letter = team.name[0].upper() if ascii_only else "■"
         row.append(f"{letter} " * taken, style=STYLES.get(team.name, ""))

@@ -95,12 +95,13 @@ def plan_of(rates: Rates, processors: int, pace: Pace, corpus_bytes: int, docume
     """
     tasks = max(1, round(pace.research_s / TASK_S))
     numbers_per_task = max(1_000, int(TASK_S * processors * rates.numbers))
+    numbers_per_task = min(numbers_per_task, primes.LARGEST // tasks)
     map_bytes = TASK_S * processors * rates.mapped_bytes
     return Plan(
         pace=pace,
         processors=processors,
         research_tasks=tasks,
-        numbers_per_task=min(numbers_per_task, primes.LARGEST // tasks),
+        numbers_per_task=numbers_per_task - numbers_per_task % 2,  # so that it can be halved
         maps=min(documents, max(1, round(corpus_bytes / map_bytes))),
         reduces=REDUCES,
         corpus_bytes=corpus_bytes,

@@ -22,7 +22,7 @@ from fairshare.demonstration.measurement import (
 )
 from fairshare.demonstration.observation import MEMORY, places_of
 from fairshare.demonstration.preparation import Prepared
-from fairshare.demonstration.teams import ADHOC, CONTAINER, QUERY_TASKS, RESEARCH, TEAMS
+from fairshare.demonstration.teams import ADHOC, QUERY_TASKS, RESEARCH, SETTINGS, TEAMS
 from fairshare.demonstration.verification import Check, RangeResult
 
 Applications = Mapping[str, Sequence[str]]
@@ -57,10 +57,12 @@ def outcome_of(
     spans = {team: [span_of(client, name) for name in applications[team]] for team in TEAMS}
     parts = verification.read_reduced(exchange, prepared.plan.reduces)
     return Outcome(
-        figures=figures_of(scheduler, spans, memory_mb, wanted, owed),
+        figures=figures_of(
+            scheduler, spans, memory_mb, wanted, owed, SETTINGS[scheduler].researchers
+        ),
         checks=_checks(client, applications, director.casualty, prepared, parts),
         frequent=tuple(verification.most_frequent(parts)),
-        places=places_of(cluster, CONTAINER),
+        places=places_of(cluster, SETTINGS[scheduler].container),
     )
 
 
@@ -94,7 +96,8 @@ def _checks(
         for name in applications[ADHOC]
     ]
     tasks = [task for team in TEAMS for name in applications[team] for task in client.tasks(name)]
-    expected = plan.research_tasks + plan.maps + plan.reduces + QUERY_TASKS * plan.pace.queries
+    ranges_expected = plan.research_tasks * (2 if len(applications[RESEARCH]) > 1 else 1)
+    expected = ranges_expected + plan.maps + plan.reduces + QUERY_TASKS * plan.pace.queries
     counted = verification.direct_count(document.path for document in prepared.documents)
     searched = verification.direct_count(document.path for document in prepared.searched)
     return (

@@ -18,6 +18,7 @@ from fairshare.client.errors import Refused, ServerUnreachable
 from fairshare.client.waiting import SERVICE_UNAVAILABLE
 from fairshare.demonstration import processes
 from fairshare.demonstration.errors import DemonstrationFailed
+from fairshare.demonstration.teams import SETTINGS
 from fairshare.errors import FairshareError
 
 _START_S = 30.0
@@ -36,10 +37,11 @@ os.execv(sys.argv[1], sys.argv[1:])
 """Becomes the program that is named behind it, which is told to end should we be killed."""
 
 
-def configuration_directory() -> Path:
+def configuration_directory(scheduler: str = "fair") -> Path:
     """The example that is demonstrated; raises DemonstrationFailed where it is not."""
-    directory = Path(fairshare.__file__).resolve().parents[2] / "examples" / "three-teams"
-    if not (directory / "fair-scheduler.xml").is_file():
+    name = SETTINGS[scheduler].configuration
+    directory = Path(fairshare.__file__).resolve().parents[2] / "examples" / name
+    if not (directory / "yarn-site.xml").is_file():
         raise DemonstrationFailed(
             f"the demonstration needs its configuration {directory}, which is only in a checkout of"
             " the project: run `make demo` there"

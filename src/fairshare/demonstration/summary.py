@@ -20,9 +20,13 @@ from fairshare.demonstration.verification import Check
 WIDTH = 79
 WORTH_TELLING = 1.5
 
-FAIR, FIFO = "fair", "fifo"
-NAMES = {FAIR: "the Fair Scheduler", FIFO: "FIFO (first come, first served)"}
-OTHER = {FAIR: FIFO, FIFO: FAIR}
+FAIR, CAPACITY, FIFO = "fair", "capacity", "fifo"
+NAMES = {
+    FAIR: "the Fair Scheduler",
+    CAPACITY: "the Capacity Scheduler",
+    FIFO: "FIFO (first come, first served)",
+}
+OTHER = {FAIR: FIFO, CAPACITY: FIFO, FIFO: FAIR}
 PROGRAM = ".venv/bin/fairshare"
 CLUSTER_COMMANDS = (
     f"{PROGRAM} serve --conf examples/three-teams",
@@ -30,6 +34,7 @@ CLUSTER_COMMANDS = (
     f"{PROGRAM} top",
 )
 COMMANDS = {FAIR: "make demo", FIFO: "make demo SCHEDULER=fifo"}
+WEIGHTED = "make demo SCHEDULER=capacity"
 
 
 def summary(
@@ -51,6 +56,7 @@ def summary(
         _team_table(figures),
         _wrapped(_explanation(figures), style="dim"),
         Text(),
+        *_user_parts(figures),
         _query_text(figures.queries),
         Text(),
     ]
@@ -80,7 +86,7 @@ def _outline(figures: Figures, plan: Plan, places: int) -> Text:
 
 
 def _team_table(figures: Figures) -> Table:
-    owed = "owed" if figures.scheduler == FAIR else "due*"
+    owed = "due*" if figures.scheduler == FIFO else "owed"
     table = _table("", "wanted", owed, "got", "first container after", "all done after")
     for team in TEAMS:
         found = figures.teams[team]
@@ -105,6 +111,21 @@ def _explanation(figures: Figures) -> str:
     return f"{words} Who wants less than he is owed leaves the rest to the others."
 
 
+def _user_parts(figures: Figures) -> list[RenderableType]:
+    """How the users of one queue divided it, where several did."""
+    if not figures.users:
+        return []
+    table = _table(f"users of {RESEARCH}", "weight", "expected", "got")
+    for user in sorted(figures.users, key=lambda user: -user.weight):
+        row = (str(user.weight), f"{user.expected:.0%}", f"{user.got:.0%}")
+        table.add_row(Text(user.name, style=STYLES[RESEARCH]), *row)
+    words = (
+        f"Parts of what {RESEARCH} had, while both wanted more. A user is passed over once he is"
+        " above his part, so that he may have one container more than it."
+    )
+    return [table, _wrapped(words, style="dim"), Text()]
+
+
 def _query_text(queries: QueryFigures) -> Text:
     return _wrapped(
         f"{queries.count} short queries beside the big jobs: half of them began within"
@@ -118,7 +139,7 @@ def _query_text(queries: QueryFigures) -> Text:
 def _comparison(figures: Figures, other: Run) -> Table:
     runs = {figures.scheduler: ("now", figures)}
     runs[other.figures.scheduler] = (date_text(other.at_s), other.figures)
-    order = [name for name in (FAIR, FIFO) if name in runs]
+    order = [name for name in (FAIR, CAPACITY, FIFO) if name in runs]
     table = _table("", *(f"{name}, {runs[name][0]}" for name in order))
     both = [runs[name][1] for name in order]
     rows = {
@@ -135,7 +156,10 @@ def _comparison(figures: Figures, other: Run) -> Table:
 
 def _verdict(figures: Figures, other: Figures) -> str:
     by_name = {figures.scheduler: figures.queries, other.scheduler: other.queries}
-    fair, fifo = by_name[FAIR], by_name[FIFO]
+    if FIFO not in by_name:
+        return "Both let a short query begin soon, whatever came before it."
+    fair = by_name[next(name for name in by_name if name != FIFO)]
+    fifo = by_name[FIFO]
     median = fifo.answered_median_ms / max(1, fair.answered_median_ms)
     slowest = fifo.answered_longest_ms / max(1, fair.answered_longest_ms)
     if median >= WORTH_TELLING:
@@ -171,6 +195,7 @@ def _next_text(figures: Figures, other: Run | None) -> Text:
             f"{again}:" if other else f"{again}, and both compared:",
             (COMMANDS[OTHER[figures.scheduler]],),
         ),
+        *((("Two users with weights in one queue:", (WEIGHTED,)),) * (not figures.users)),
         ("This cluster for yourself, and how to use it from another terminal:", CLUSTER_COMMANDS),
         ("A configuration tried on a workload, in no time:", (f"{PROGRAM} simulate --help",)),
     )

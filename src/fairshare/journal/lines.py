@@ -37,10 +37,10 @@ class LinesJournal:
         if len(self._buffer) > _FLUSH_BYTES:
             self._flush()
 
-    def records(self) -> Iterator[Record]:
-        """All records that were appended."""
+    def records(self, after: int = 0) -> Iterator[Record]:
+        """The records that were appended, behind number `after`."""
         self._flush()
-        return read_lines(self.path)
+        return (record for record in read_lines(self.path) if record.sequence > after)
 
     def close(self) -> None:
         """Write what is left; raises JournalError if the file could not be written."""

@@ -28,9 +28,9 @@ class MemoryJournal:
             self._buffer.clear()
             self.committed.append(len(self._records))
 
-    def records(self) -> Iterator[Record]:
-        """All committed records."""
-        return iter(tuple(self._records))
+    def records(self, after: int = 0) -> Iterator[Record]:
+        """The committed records behind number `after`."""
+        return iter([record for record in self._records if record.sequence > after])
 
     def close(self) -> None:
         """Nothing is held."""
@@ -46,7 +46,7 @@ class ForgetfulJournal:
     def commit(self) -> None:
         """Nothing is there to be made safe."""
 
-    def records(self) -> Iterator[Record]:
+    def records(self, after: int = 0) -> Iterator[Record]:
         """None."""
         return iter(())
 

@@ -1,8 +1,9 @@
 """Owns the journal in an SQLite file: what a server has decided, and what survives its end.
 
-One table, one row a record: sequence, now_ms, and the record as MessagePack. The file is in WAL
-mode with synchronous=FULL: after `commit` a record survives a crash of the process and of the
-machine. `user_version` is the format. Knows nothing of what the records mean.
+One table has a row for each record (sequence, now_ms, and the record as MessagePack), another one
+the snapshots. The file is in WAL mode with synchronous=FULL: after `commit` a record survives a
+crash of the process and of the machine. `user_version` is the format: 1 had no snapshots. Knows
+nothing of what records and snapshots mean.
 """
 
 import sqlite3
@@ -13,10 +14,11 @@ import msgspec
 
 from fairshare.errors import JournalError
 from fairshare.journal.lock import StateLock
+from fairshare.journal.protocol import Snapshot
 from fairshare.model.events import Record
 
 JOURNAL_FILE = "journal.sqlite3"
-FORMAT = 1
+FORMAT = 2
 _APPLICATION = 0x46414952  # "FAIR": says in the file's header whose it is
 
 _TABLE = """
@@ -26,6 +28,18 @@ CREATE TABLE records (
     body BLOB NOT NULL
 )
 """
+
+_SNAPSHOTS = """
+CREATE TABLE snapshots (
+    sequence INTEGER PRIMARY KEY,
+    now_ms INTEGER NOT NULL,
+    layout TEXT NOT NULL,
+    body BLOB NOT NULL
+)
+"""
+
+TRIMMED_AT_ONCE = 20_000
+"""Records that one `trim` deletes at most: whoever waits for the next commit waits for it too."""
 
 _ADVICE = {
     sqlite3.SQLITE_FULL: "the disk is full: make room, then start again; nothing recorded is lost",
@@ -52,7 +66,7 @@ class SqliteJournal:
     def __init__(self, directory: Path, *, address: str = "", read_only: bool = False) -> None:
         self.path = directory / JOURNAL_FILE
         self._encoder = msgspec.msgpack.Encoder()
-        self._buffer: list[tuple[int, int, bytes]] = []
+        self._buffer: list[tuple[object, ...]] = []
         self._lock = None if read_only else StateLock(directory, address)
         self._connection: sqlite3.Connection | None = None
         try:
@@ -80,27 +94,17 @@ class SqliteJournal:
         """Write all that was appended in one transaction, and wait for the disk."""
         if not self._buffer:
             return
-        connection = self._connected()
         rows, self._buffer = self._buffer, []
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                connection.executemany("INSERT INTO records VALUES (?, ?, ?)", rows)
-                connection.execute("COMMIT")
-            except sqlite3.Error:
-                # Some errors have rolled back by themselves already.
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
-        except sqlite3.Error as error:
-            raise self._trouble("write", error) from error
+        self._write("INSERT INTO records VALUES (?, ?, ?)", rows)
 
-    def records(self) -> Iterator[Record]:
-        """All committed records, checked to be without a gap from number 1 on."""
+    def records(self, after: int = 0) -> Iterator[Record]:
+        """The committed records behind number `after`, checked to be without a gap."""
         decoder = msgspec.msgpack.Decoder(Record)
-        expected = 1
+        expected = after + 1
         try:
-            cursor = self._connected().execute("SELECT sequence, body FROM records ORDER BY 1")
+            cursor = self._connected().execute(
+                "SELECT sequence, body FROM records WHERE sequence > ? ORDER BY 1", (after,)
+            )
             for sequence, body in cursor:
                 if sequence != expected:
                     raise JournalError(
@@ -117,6 +121,103 @@ class SqliteJournal:
                     ) from error
         except sqlite3.Error as error:
             raise self._trouble("read", error) from error
+
+    def first_record(self) -> int:
+        """The number of the oldest record that is kept; 1 if there is none yet."""
+        try:
+            (first,) = self._connected().execute("SELECT min(sequence) FROM records").fetchone()
+        except sqlite3.Error as error:
+            raise self._trouble("read", error) from error
+        return 1 if first is None else int(first)
+
+    # Snapshots: each stands for all records up to its number.
+
+    def snapshots(self) -> list[int]:
+        """The numbers of the records behind which there is a snapshot, ascending."""
+        if self._format() < 2:
+            return []
+        try:
+            rows = self._connected().execute("SELECT sequence FROM snapshots ORDER BY 1")
+            return [sequence for (sequence,) in rows]
+        except sqlite3.Error as error:
+            raise self._trouble("read", error) from error
+
+    def snapshot(self, sequence: int) -> Snapshot:
+        """One snapshot. Raises JournalError if there is none behind this record."""
+        try:
+            row = (
+                self._connected()
+                .execute("SELECT * FROM snapshots WHERE sequence = ?", (sequence,))
+                .fetchone()
+            )
+        except sqlite3.Error as error:
+            raise self._trouble("read", error) from error
+        if row is None:
+            raise JournalError(f"{self.path} has no snapshot behind record {sequence}")
+        return Snapshot(*row)
+
+    def save(self, snapshot: Snapshot) -> None:
+        """Keep a snapshot, in one transaction. Raises JournalError; then there is none."""
+        row = (snapshot.sequence, snapshot.now_ms, snapshot.layout, snapshot.body)
+        self._write("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)", [row])
+
+    def trim(self, records: int) -> int:
+        """Forget the oldest records for as long as at least `records` stay; returns how many went.
+
+        Only whole stretches up to a snapshot go, and the snapshots before that one: what stays can
+        be replayed from there. At most TRIMMED_AT_ONCE go in one call.
+        """
+        snapshots = self.snapshots()
+        try:
+            first, last = (
+                self._connected().execute("SELECT min(sequence), max(sequence) FROM records")
+            ).fetchone()
+        except sqlite3.Error as error:
+            raise self._trouble("read", error) from error
+        spare = [one for one in snapshots if first is not None and one <= last - records]
+        if not spare or first > spare[-1]:
+            return 0
+        end = min(spare[-1], first + TRIMMED_AT_ONCE - 1)
+        self._write("DELETE FROM records WHERE sequence <= ?", [(end,)])
+        self._write("DELETE FROM snapshots WHERE sequence < ?", [(end,)])
+        return int(end - first + 1)
+
+    def back_up(self, target: Path) -> None:
+        """Write a copy of one instant to a new file, while the journal is in use.
+
+        Raises JournalError if the file exists or cannot be written.
+        """
+        if target.exists():
+            raise JournalError(f"{target} exists already: name a new file")
+        copy = None
+        try:
+            copy = sqlite3.connect(target)
+            self._connected().backup(copy, pages=1_000)
+            copy.execute("PRAGMA journal_mode = DELETE")
+        except sqlite3.Error as error:
+            raise JournalError(f"cannot back {self.path} up to {target}: {error}") from error
+        finally:
+            if copy is not None:
+                copy.close()
+
+    def _write(self, statement: str, rows: list[tuple[object, ...]]) -> None:
+        connection = self._connected()
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                connection.executemany(statement, rows)
+                connection.execute("COMMIT")
+            except sqlite3.Error:
+                # Some errors have rolled back by themselves already.
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+        except sqlite3.Error as error:
+            raise self._trouble("write", error) from error
+
+    def _format(self) -> int:
+        (version,) = self._connected().execute("PRAGMA user_version").fetchone()
+        return int(version)
 
     def close(self) -> None:
         """Close the file and let go of the lock."""
@@ -166,7 +267,13 @@ class SqliteJournal:
         if not tables:
             connection.execute("BEGIN IMMEDIATE")
             connection.execute(_TABLE)
+            connection.execute(_SNAPSHOTS)
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+            connection.execute("COMMIT")
+        elif version < FORMAT:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute(_SNAPSHOTS)
             connection.execute(f"PRAGMA user_version = {FORMAT}")
             connection.execute("COMMIT")
 

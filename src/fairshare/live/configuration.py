@@ -1,25 +1,40 @@
 """Owns the configuration of a running server: when it is read again, and how that went.
 
-The allocation file is looked at in an interval; a broken one leaves in force what was loaded before
-and is told once. A refresh reads everything at once (spec/fair.md 5.6). What may change is said in
-`config.reload`; the core decides on it as on any other input. Knows nothing of HTTP.
+The allocation file is looked at in an interval, capacity-scheduler.xml only where a policy asks for
+that; a broken one leaves in force what was loaded before and is told once. A refresh reads
+everything at once (spec/fair.md 5.6, capacity.md 25). What may change is said in `config.reload`;
+the core decides on it as on any other input. Knows nothing of HTTP.
 """
 
 import asyncio
 import logging
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
 
+from fairshare.config.capacity import CAPACITY_FILE
+from fairshare.config.capacity_file import file_reader, written_properties
+from fairshare.config.capacity_store import ConfigurationStore
 from fairshare.config.directory import Configuration
 from fairshare.config.fair import DEFAULT_ALLOCATION_FILE
 from fairshare.config.problems import Problem
-from fairshare.config.reload import Refreshed, SchedulerSettings, refresh, reread_allocations
+from fairshare.config.reload import (
+    Refreshed,
+    SchedulerSettings,
+    mutated,
+    refresh,
+    reread_allocations,
+)
 from fairshare.errors import ConfigurationError, InputError
 from fairshare.live.file_watch import FileWatch, Finding, Stamp, stamp_of
+from fairshare.live.kept_configuration import KeptConfiguration
 from fairshare.live.service import Service
 from fairshare.model.events import ConfigurationLoaded, Record
 from fairshare.model.inputs import LoadConfiguration, TidyQueues
+from fairshare.schedulers.capacity.checks import refusals
+from fairshare.schedulers.capacity.settings import CapacitySettings
+from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.fair.settings import FairSettings
 
 _PASSING = frozenset({"busy", "stopping"})
@@ -39,7 +54,7 @@ class ConfigurationFailure(msgspec.Struct, frozen=True):
 class ConfigurationView(msgspec.Struct, frozen=True):
     """What is in force, and how it stands to the files.
 
-    `file` is the allocation file, None if the scheduler has none. `changed`: the one on disk is
+    `file` is the file that is watched, None if there is none. `changed`: the one on disk is
     another than the one that was loaded. `version` is the number of the journal's record that
     loaded what is in force. `problems` are the warnings of that load.
     """
@@ -84,6 +99,7 @@ class LiveConfiguration:
         *,
         epoch_ms: int,
         loaded_ms: int,
+        kept: Path | None = None,
     ) -> None:
         self.error: ConfigurationFailure | None = None
         self._started = started
@@ -92,6 +108,7 @@ class LiveConfiguration:
         self._epoch_ms = epoch_ms
         self._loaded_ms = loaded_ms
         self._gone_told = False
+        self._what = "allocation file"
         self._loading = asyncio.Lock()
         self._problems: tuple[Problem, ...] = ()
         self._in_force: SchedulerSettings | None = None
@@ -99,14 +116,23 @@ class LiveConfiguration:
         if started is not None:
             self._problems = started.problems
             self._in_force = started.settings
+        self._store = started.store if started is not None else ConfigurationStore()
+        self._kept: KeptConfiguration | None = None
+        if self._store.mutable:
+            path = kept if self._store.kind == "persistent" else None
+            self._kept = KeptConfiguration(dict(self._store.written), path)
         if started is not None and started.fair is not None:
             path = started.allocation_path or started.directory / DEFAULT_ALLOCATION_FILE
             settle_ms = started.shell.configuration.settle_ms
             self._watch = FileWatch(path, settle_ms, loaded_ms)
+        elif started is not None and started.auto_refresh_ms and not self._store.mutable:
+            settle_ms = started.shell.configuration.settle_ms
+            self._what = CAPACITY_FILE
+            self._watch = FileWatch(started.directory / CAPACITY_FILE, settle_ms, loaded_ms)
 
     @property
     def file(self) -> Path | None:
-        """The allocation file that is watched."""
+        """The file that is watched: the allocation file, or capacity-scheduler.xml."""
         return self._watch.path if self._watch is not None else None
 
     def view(self) -> ConfigurationView:
@@ -114,32 +140,36 @@ class LiveConfiguration:
         started, watch = self._started, self._watch
         pace = started.shell.configuration if started is not None and watch is not None else None
         finding = watch.look(self._service.now_ms()) if watch is not None else Finding.SAME
+        interval_ms = started.auto_refresh_ms if started is not None else None
+        if interval_ms is None and pace is not None:
+            interval_ms = pace.check_interval_ms
         return ConfigurationView(
             directory=str(started.directory.absolute()) if started is not None else None,
             file=str(watch.path.absolute()) if watch is not None else None,
             loaded_ms=self._loaded_ms,
             version=self._loaded.version,
             changed=finding is not Finding.SAME,
-            check_interval_ms=pace.check_interval_ms if pace is not None else None,
+            check_interval_ms=interval_ms if pace is not None else None,
             settle_ms=pace.settle_ms if pace is not None else None,
             problems=self._problems,
             error=self.error,
         )
 
     async def watch(self) -> None:
-        """Look at the allocation file in its interval, for ever; returns at once without one."""
+        """Look at the watched file in its interval, for ever; returns at once without one."""
         if self._watch is None or self._started is None:
             return
-        interval_s = self._started.shell.configuration.check_interval_ms / 1_000
+        pace = self._started.shell.configuration.check_interval_ms
+        interval_s = (self._started.auto_refresh_ms or pace) / 1_000
         while True:
             await asyncio.sleep(interval_s)
             try:
                 await self.look()
             except Exception:  # a defect of ours, or a thread that cannot be had
-                _log.exception("the allocation file could not be looked at; it is tried again")
+                _log.exception("the %s could not be looked at; it is tried again", self._what)
 
     async def look(self) -> None:
-        """Look at the allocation file once, and load it if it has changed.
+        """Look at the watched file once, and load it if it has changed.
 
         A file that is broken or refused is no exception here: it is told once.
         """
@@ -150,24 +180,23 @@ class LiveConfiguration:
             finding = await asyncio.to_thread(watch.look, self._service.now_ms())
             if finding is Finding.GONE and not self._gone_told:
                 _log.warning(
-                    "there is no allocation file %s any more: what it said stays in force",
+                    "there is no %s %s any more: what it said stays in force",
+                    self._what,
                     watch.path,
                 )
             self._gone_told = finding is Finding.GONE
             if finding is not Finding.CHANGED:
                 return
-            began_ms = self._service.now_ms()
             try:
-                stamp, settings, problems = await asyncio.to_thread(self._reread)
-                await self._load(settings)
+                if isinstance(self._in_force, FairSettings):
+                    await self._load_allocations(watch)
+                else:
+                    await self._refresh()
             except ConfigurationError as error:
                 self._failed(error)
             except InputError as error:
                 if error.code not in _PASSING:
                     self._failed(error)
-            else:
-                others = tuple(p for p in self._problems if p.file != str(watch.path))
-                self._succeeded(settings, stamp, began_ms, (*others, *problems))
 
     async def refresh(self) -> Refreshed:
         """Read the whole directory now, whatever has changed; what was found and loaded.
@@ -180,11 +209,8 @@ class LiveConfiguration:
                 "no-configuration", "this server was started without a configuration directory"
             )
         async with self._loading:
-            began_ms = self._service.now_ms()
-            stamp = stamp_of(self._watch.path) if self._watch is not None else None
             try:
-                found = await asyncio.to_thread(refresh, self._started, self._in_force)
-                await self._load(found.settings)
+                return await self._refresh()
             except ConfigurationError as error:
                 self._failed(error)
                 raise
@@ -192,11 +218,97 @@ class LiveConfiguration:
                 if error.code not in _PASSING:
                     self._failed(error)
                 raise
-            self._succeeded(found.settings, stamp, began_ms, found.problems)
-            if found.needs_restart:
-                names = ", ".join(found.needs_restart)
-                _log.warning("these have changed, and need a restart of the server: %s", names)
-            return found
+
+    async def _refresh(self) -> Refreshed:
+        assert self._started is not None
+        assert self._in_force is not None
+        began_ms = self._service.now_ms()
+        stamp = stamp_of(self._watch.path) if self._watch is not None else None
+        stored = self._kept.properties if self._kept is not None else None
+        found = await asyncio.to_thread(refresh, self._started, self._in_force, None, stored)
+        await self._load(found.settings)
+        self._store = found.store
+        self._succeeded(found.settings, stamp, began_ms, found.problems)
+        if found.needs_restart:
+            names = ", ".join(found.needs_restart)
+            _log.warning("these have changed, and need a restart of the server: %s", names)
+        return found
+
+    async def _load_allocations(self, watch: FileWatch) -> None:
+        """The allocation file alone, which is all that changes while the Fair Scheduler runs."""
+        began_ms = self._service.now_ms()
+        stamp, settings, problems = await asyncio.to_thread(self._reread)
+        await self._load(settings)
+        others = tuple(p for p in self._problems if p.file != str(watch.path))
+        self._succeeded(settings, stamp, began_ms, (*others, *problems))
+
+    # Changes by document; what they mean is said in `live.mutation`.
+
+    @property
+    def mutable(self) -> bool:
+        """Whether documents may change the scheduler's properties."""
+        return self._kept is not None
+
+    @property
+    def queue_administrators(self) -> bool:
+        """Whether who administers a queue may change its properties."""
+        return self._store.queue_administrators
+
+    def properties(self) -> Mapping[str, str]:
+        """The scheduler's properties in force; only where they are mutable."""
+        assert self._kept is not None
+        return self._kept.properties
+
+    def properties_version(self) -> int:
+        """The version of `properties`."""
+        assert self._kept is not None
+        return self._kept.version
+
+    async def check(self, properties: Mapping[str, str]) -> Refreshed:
+        """What would come of other properties; raises ConfigurationError, and changes nothing."""
+        found = await asyncio.to_thread(self._mutated, properties)
+        state = self._service.state
+        if isinstance(state, CapacityState) and isinstance(found.settings, CapacitySettings):
+            faults = [fault.message for fault in refusals(found.settings, state)]
+            if faults:
+                raise ConfigurationError(faults)
+        return found
+
+    async def mutate(
+        self, change: Callable[[Mapping[str, str]], Mapping[str, str]]
+    ) -> tuple[int, tuple[Problem, ...]]:
+        """Put changed properties in force and keep them; their version, and the warnings.
+
+        Raises ConfigurationError, or InputError, or FairshareError if they cannot be kept. Then
+        nothing has changed.
+        """
+        assert self._kept is not None
+        async with self._loading:
+            began_ms = self._service.now_ms()
+            properties = change(self._kept.properties)
+            found = await self.check(properties)
+            # Once the scheduler has taken it over there may be no way back: it is written before.
+            await asyncio.to_thread(self._kept.stage, properties)
+            try:
+                await self._load(found.settings)
+            except BaseException:
+                self._kept.discard()
+                raise
+            version = self._kept.confirm()
+            self._succeeded(found.settings, None, began_ms, found.problems)
+            return version, found.problems
+
+    async def format_store(self) -> tuple[int, tuple[Problem, ...]]:
+        """Let capacity-scheduler.xml hold again, as it is now; raises as `mutate`."""
+        assert self._started is not None
+        written = await asyncio.to_thread(written_properties, self._started.directory)
+        return await self.mutate(lambda _: dict(written))
+
+    def _mutated(self, properties: Mapping[str, str]) -> Refreshed:
+        assert self._started is not None
+        assert isinstance(self._in_force, CapacitySettings)
+        read_file = file_reader(self._started.directory)
+        return mutated(self._store, self._in_force, properties, read_file)
 
     def _reread(self) -> tuple[Stamp | None, FairSettings, tuple[Problem, ...]]:
         """What stands in the allocation file; its stamp from before, so that no change is lost."""
@@ -206,8 +318,9 @@ class LiveConfiguration:
         return stamp, *reread_allocations(self._watch.path, self._in_force)
 
     async def _load(self, settings: SchedulerSettings) -> None:
-        """Feed it, behind the periodic check that Hadoop's loader begins with."""
-        await self._service.ask(TidyQueues())
+        """Feed it; the Fair Scheduler's behind the periodic check that its loader begins with."""
+        if isinstance(settings, FairSettings):
+            await self._service.ask(TidyQueues())
         await self._service.ask(LoadConfiguration(msgspec.json.encode(settings), self._epoch_ms))
 
     def _succeeded(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from fairshare.journal.protocol import Journal
 from fairshare.model.events import (
+    ApplicationsForgotten,
     ContainerAllocated,
     ContainerCompleted,
     ContainerLaunched,
@@ -115,6 +116,9 @@ class ContainerHistory:
                     record.running_ms = now_ms
             case ContainerCompleted():
                 self._completed(now_ms, event)
+            case ApplicationsForgotten():
+                for number in event.applications:
+                    self._forget_application(number)
             case _:
                 pass
 
@@ -142,6 +146,12 @@ class ContainerHistory:
         self._finished[event.container] = None
         if len(self._finished) > self.limit:
             self._forget(next(iter(self._finished)))
+
+    def _forget_application(self, number: ApplicationId) -> None:
+        history = self._applications.pop(number, None)
+        for container in history.containers if history else ():
+            self._finished.pop(container, None)
+        self._forgotten.append(number)
 
     def _forget(self, container: ContainerId) -> None:
         del self._finished[container]
@@ -188,9 +198,9 @@ class HistoricJournal:
         """As the journal does."""
         self._journal.commit()
 
-    def records(self) -> Iterator[Record]:
-        """All records; each of them has been observed when the next one is asked for."""
-        for record in self._journal.records():
+    def records(self, after: int = 0) -> Iterator[Record]:
+        """As the journal does; each record has been observed when the next one is asked for."""
+        for record in self._journal.records(after):
             yield record
             for event in record.events:
                 self._history.observe(record.now_ms, event)

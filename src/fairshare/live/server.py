@@ -20,6 +20,8 @@ from fairshare.journal.sqlite import SqliteJournal
 from fairshare.live.configuration import LiveConfiguration, LoadedSettings
 from fairshare.live.event_log import EventLog, close_log, open_log
 from fairshare.live.history import ContainerHistory, HistoricJournal
+from fairshare.live.kept_configuration import FILE as KEPT_FILE
+from fairshare.live.retention import Retention, restore
 from fairshare.live.service import Service
 from fairshare.live.settings import LiveSettings
 from fairshare.live.state_directory import open_state_directory
@@ -73,6 +75,7 @@ def local_engine(settings: LiveSettings, state_directory: Path) -> FilingEngine:
         memory_check=node_manager.memory_check,
         strict_cpu=node_manager.strict_cpu,
         grace_ms=node_manager.grace_ms,
+        vcores_per_core=node_manager.vcores_per_core,
     )
 
 
@@ -92,7 +95,7 @@ class LiveServer:
         self.url = ""
         self._started = False
         self.groups = user_groups(settings.configuration)
-        self._watching: asyncio.Task[None] | None = None
+        self._watching: list[asyncio.Task[None]] = []
         self.directory = open_state_directory(settings.state_directory)
         with contextlib.ExitStack() as opened:
             self._journal = SqliteJournal(self.directory.path)
@@ -102,12 +105,10 @@ class LiveServer:
             clock = WallClock()
             self.started_ms = clock.now_ms()
             self._identity = self.directory.claim(
-                settings.scheduler, settings.types.names, self.started_ms
+                settings.scheduler, settings.types, self.started_ms
             )
             self.tokens = DriverTokens(self.directory.secret())
             self.engine = make_engine(settings, self.directory.path)
-            self._history = ContainerHistory()
-            self._loaded = LoadedSettings()
             self._runtime = self._recovered_runtime()
             self.service = Service(
                 self._runtime, WallClock(self._runtime.position.now_ms), self._history
@@ -118,12 +119,20 @@ class LiveServer:
                 self.service,
                 epoch_ms=self._identity.epoch_ms,
                 loaded_ms=settings.read_ms or self.started_ms,
+                kept=self.directory.path / KEPT_FILE,
+            )
+            self._retention = Retention(
+                settings.retention, self._journal, self.service, self._parts, self._since
             )
             self._opened = opened.pop_all()
 
     def _recovered_runtime(self) -> Runtime:
-        scheduler = SCHEDULERS[self.settings.scheduler](self.settings.types)
-        manager = ResourceManager(scheduler)
+        self._since, parts = restore(self._journal)
+        manager: ResourceManager = parts.get("manager") or ResourceManager(
+            SCHEDULERS[self.settings.scheduler](self.settings.types)
+        )
+        self._history: ContainerHistory = parts.get("history") or ContainerHistory()
+        self._loaded: LoadedSettings = parts.get("loaded") or LoadedSettings()
         self._event_log = EventLog(manager.state)
         runtime = Runtime(
             manager,
@@ -134,11 +143,20 @@ class LiveServer:
             beat_interval_ms=self.settings.heartbeat_interval_ms,
         )
         position = runtime.recover(
-            HistoricJournal(self._journal, self._history, self._loaded.observe)
+            HistoricJournal(self._journal, self._history, self._loaded.observe), self._since
         )
         if position.sequence:
-            _log.info("recovered %d records", position.sequence)
+            _log.info(
+                "recovered up to record %d, from the snapshot behind %d",
+                position.sequence,
+                self._since.sequence,
+            )
         return runtime
+
+    def _parts(self) -> dict[str, object]:
+        """What a snapshot holds, and `_recovered_runtime` begins with."""
+        manager = self._runtime.manager
+        return {"manager": manager, "history": self._history, "loaded": self._loaded}
 
     # While it runs.
 
@@ -169,12 +187,14 @@ class LiveServer:
         for event in record.events:
             self._history.observe(record.now_ms, event)
         self._event_log.write(record.events)
+        self._retention.observe(record)
         for application in self._history.take_forgotten():
             self._prune(application)
 
     def _prune(self, application: ApplicationId) -> None:
         """Nobody can ask for the containers of this application any more: their files go too."""
-        if not self.service.state.applications[application].over:
+        known = self.service.state.applications.get(application)
+        if known is not None and not known.over:
             return
         name = application_name(self._identity.epoch_ms, application)
 
@@ -220,7 +240,10 @@ class LiveServer:
         self._warn_of_limits()
         self.directory.publish_url(url)
         self.service.start()
-        self._watching = asyncio.create_task(self.configuration.watch(), name="fairshare-watch")
+        self._watching = [
+            asyncio.create_task(self.configuration.watch(), name="fairshare-watch"),
+            asyncio.create_task(self._retention.watch(), name="fairshare-retention"),
+        ]
         self._started = True
         _log.info("listening on %s", url)
 
@@ -273,9 +296,9 @@ class LiveServer:
         After a failure they are always left: the next server takes them over. Raises EngineError
         if some process cannot be ended. The views can still be looked at. Twice is no error.
         """
-        if self._watching is not None:
-            self._watching.cancel()
-            await asyncio.gather(self._watching, return_exceptions=True)
+        for watching in self._watching:
+            watching.cancel()
+        await asyncio.gather(*self._watching, return_exceptions=True)
         await self.service.stop()
         started, self._started = self._started, False
         if started and self.stop_containers and self.service.failure is None:
@@ -285,6 +308,7 @@ class LiveServer:
             )
             await asyncio.to_thread(self.engine.close, stop_containers=True)
             self.directory.withdraw_url()
+            self._retention.save()
         else:
             await asyncio.to_thread(self.engine.close, stop_containers=False)
         self._journal.close()

@@ -22,6 +22,7 @@ from fairshare.model.events import Event, RequestRefused
 from fairshare.model.identifiers import ContainerId, application_of
 from fairshare.model.inputs import Input
 from fairshare.runtime.clock import Clock
+from fairshare.runtime.recovery import Position
 from fairshare.runtime.runtime import Runtime
 from fairshare.schedulers.protocol import State
 
@@ -72,6 +73,11 @@ class Service:
     def version(self) -> int:
         """The number of the last record; another one means that something is different."""
         return self._runtime.position.sequence
+
+    @property
+    def position(self) -> Position:
+        """The last record, all of whose events the state has seen."""
+        return self._runtime.position
 
     @property
     def views(self) -> Views:

@@ -4,13 +4,15 @@
 """
 
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
-from fairshare.config.directory import Configuration, read_directory
+from fairshare.config.directory import Configuration, collect_directory, read_directory
 from fairshare.config.node_manager import NodeManagerSettings
-from fairshare.config.problems import Problem
+from fairshare.config.problems import Problem, Problems
+from fairshare.config.scheduler_choice import SchedulerName
+from fairshare.config.shell import RetentionSettings
+from fairshare.live.kept_configuration import read_kept
 from fairshare.live.state_directory import DEFAULT_STATE_DIRECTORY
 from fairshare.live.users.identity import own_user
 from fairshare.model.resources import ResourceTypes
@@ -26,7 +28,7 @@ class Overrides(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int | None = None
     memory_mb: int | None = None
     vcores: int | None = None
-    scheduler: Literal["fair", "fifo"] | None = None
+    scheduler: SchedulerName | None = None
     keep_containers: bool = False
 
 
@@ -52,6 +54,7 @@ class LiveSettings(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[Problem, ...]
     resources: dict[str, int] = {}
     node_manager: NodeManagerSettings = NodeManagerSettings()
+    retention: RetentionSettings = RetentionSettings()
     configuration: Configuration | None = None
     read_ms: int = 0
 
@@ -62,7 +65,10 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
     Raises ConfigurationError with all problems of all files.
     """
     read_ms = WallClock().now_ms()
-    configuration = with_own_user(read_directory(directory, scheduler=overrides.scheduler))
+    stored = _stored(directory, overrides)
+    configuration = with_own_user(
+        read_directory(directory, scheduler=overrides.scheduler, stored=stored)
+    )
     server, engine = configuration.shell.server, configuration.shell.engine
     return LiveSettings(
         scheduler=configuration.scheduler,
@@ -71,9 +77,7 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
         heartbeat_interval_ms=configuration.heartbeat_interval_ms,
         host=overrides.host or server.host,
         port=server.port if overrides.port is None else overrides.port,
-        state_directory=(
-            overrides.state_directory or Path(server.state_directory or DEFAULT_STATE_DIRECTORY)
-        ),
+        state_directory=_state_directory(configuration, overrides),
         nodes=overrides.nodes or engine.nodes,
         memory_mb=overrides.memory_mb or engine.memory_mb,
         vcores=overrides.vcores or engine.vcores,
@@ -81,9 +85,34 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
         warnings=configuration.problems,
         resources=engine.resources,
         node_manager=configuration.node_manager,
+        retention=_retention(configuration),
         configuration=configuration,
         read_ms=read_ms,
     )
+
+
+def _retention(configuration: Configuration) -> RetentionSettings:
+    """fairshare.toml stands before yarn-site.xml."""
+    written = configuration.shell.retention
+    if written.finished_applications is not None:
+        return written
+    return msgspec.structs.replace(
+        written, finished_applications=configuration.max_completed_applications
+    )
+
+
+def _state_directory(configuration: Configuration, overrides: Overrides) -> Path:
+    written = configuration.shell.server.state_directory
+    return overrides.state_directory or Path(written or DEFAULT_STATE_DIRECTORY)
+
+
+def _stored(directory: Path, overrides: Overrides) -> dict[str, str] | None:
+    """The properties that an earlier server kept, if the configuration says that they hold."""
+    found = collect_directory(directory, Problems(), scheduler=overrides.scheduler)
+    if found is None or found.store.kind != "persistent":
+        return None
+    kept = read_kept(_state_directory(found, overrides))
+    return None if kept is None else dict(kept.properties)
 
 
 def with_own_user(configuration: Configuration) -> Configuration:

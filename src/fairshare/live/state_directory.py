@@ -13,13 +13,13 @@ import contextlib
 import os
 import secrets
 import stat
-from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
 from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.live.tokens import SECRET_BYTES
+from fairshare.model.resources import ResourceTypes
 
 DEFAULT_STATE_DIRECTORY = Path("~/.local/state/fairshare")
 
@@ -35,6 +35,12 @@ class ClusterIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scheduler: str
     resource_types: tuple[str, ...]
     epoch_ms: int
+    units: tuple[str, ...] = ()  # of the types; an early release did not write them down
+
+    def types(self) -> ResourceTypes:
+        """The resource types, as a scheduler wants them."""
+        names = self.resource_types
+        return ResourceTypes(names, self.units or ("Mi", *("" for _ in names[1:])))
 
 
 class StateDirectory:
@@ -81,13 +87,13 @@ class StateDirectory:
                 "file: it says scheduler, resource_types and epoch_ms"
             ) from error
 
-    def claim(self, scheduler: str, resource_types: Iterable[str], now_ms: int) -> ClusterIdentity:
+    def claim(self, scheduler: str, types: ResourceTypes, now_ms: int) -> ClusterIdentity:
         """The identity of this state; a new folder gets one with the epoch `now_ms`.
 
         Raises ConfigurationError if the state belongs to another scheduler or to other resource
         types: its records would mean something else.
         """
-        wanted = ClusterIdentity(scheduler, tuple(resource_types), now_ms)
+        wanted = ClusterIdentity(scheduler, types.names, now_ms, types.units)
         found = self.identity()
         if found is None:
             write_file(self.path / "cluster.json", msgspec.json.encode(wanted) + b"\n")

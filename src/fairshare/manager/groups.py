@@ -74,4 +74,5 @@ def request(number: int, progress: GroupProgress, count: int) -> ContainerReques
         spec.racks,
         spec.relax,
         GROUP_REQUESTS + number,
+        label=spec.label,
     )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from fairshare.manager import groups
+from fairshare.manager import groups, partitions
 from fairshare.manager.requests import entries
 from fairshare.model.applications import Application
 from fairshare.model.events import (
@@ -57,7 +57,7 @@ class Lives:
                 Refusal
             ) as refusal:  # the queue has lost a type; as in Hadoop it waits, and says so
                 step.emit(RequestRefused(application.id, refusal.code, refusal.reason))
-        else:
+        elif application.submission.prepared:
             self.go_live(step, application)
 
     def go_live(self, step: Step, application: Application) -> None:
@@ -99,6 +99,7 @@ class Lives:
             requests,
             self.state.nodes,
             lambda resource: self.scheduler.normalise(step, queue, resource),
+            lambda request: partitions.label_of(self.scheduler, application, request),
         )
         if check:  # as they were asked for, before they are rounded
             sizes = {(one.priority, one.request): one.resource for one in requests}
@@ -129,6 +130,14 @@ class Lives:
                 step.emit(ContainerCompleted(container, ExitCode.ABORTED, ENDED))
             self.scheduler.end_attempt(step, application)
         step.emit(ApplicationEnded(application.id, state, diagnostics))
+
+    def end_unregistered(self, step: Step, application: Application) -> None:
+        """It is over, as its master said."""
+        told = application.unregistered
+        assert told is not None
+        states = {"FAILED": ApplicationState.FAILED, "KILLED": ApplicationState.KILLED}
+        state = states.get(told.final_status, ApplicationState.FINISHED)
+        self.end(step, application, state, told.diagnostics)
 
     def follow_allocated(self, step: Step, event: ContainerAllocated) -> None:
         """A container for a driver or a task is told at once what to run."""
@@ -167,11 +176,17 @@ class Lives:
     def _master_completed(
         self, step: Step, application: Application, event: ContainerCompleted
     ) -> None:
+        if application.unregistered is not None:
+            self.end_unregistered(step, application)
+            return
         if event.exit_code == 0 and application.submission.driver is not None:
             self.end(step, application, ApplicationState.FINISHED, event.diagnostics)
             return
         failed = is_own_failure(event.exit_code)
         attempts = self.scheduler.master_attempts
+        wanted = application.submission.details.max_attempts
+        if 0 < wanted < attempts:
+            attempts = wanted
         if failed and application.failed_attempts + 1 >= attempts:
             self.end(
                 step,

@@ -21,17 +21,20 @@ def entries(
     requests: Iterable[ContainerRequest],
     nodes: Mapping[str, Node],
     normalise: Callable[[Resource], Resource],
+    label_of: Callable[[ContainerRequest], str] = lambda request: "",
 ) -> tuple[ResourceRequest, ...]:
     """The entries that replace those of the same key and place.
 
     Example: with 2 containers of (1024, 1) outstanding anywhere, a request for 3 more on host n1
-    of rack r1 gives the entries n1: 3, r1: 3 and *: 5.
+    of rack r1 gives the entries n1: 3, r1: 3 and *: 5. `label_of` says for which partition each
+    wish is; that stands in the entry for anywhere alone, as in Hadoop.
     """
     found: dict[_Key, ResourceRequest] = {}
     for request in requests:
         size = normalise(request.resource)
+        label = label_of(request)
         if request.location:
-            _put(found, request, request.location, size, 0, relax=request.relax)
+            _put(found, request, request.location, size, 0, label, relax=request.relax)
             continue
         for place, relax in _places(request, nodes):
             key = (request.priority, request.request, place)
@@ -40,7 +43,7 @@ def entries(
                 outstanding = earlier.count if earlier.resource == size else 0
             else:
                 outstanding = _outstanding(application, key, size)
-            _put(found, request, place, size, outstanding, relax=relax)
+            _put(found, request, place, size, outstanding, label, relax=relax)
     return tuple(found.values())
 
 
@@ -72,10 +75,12 @@ def _put(
     place: str,
     size: Resource,
     outstanding: int,
+    label: str,
     *,
     relax: bool,
 ) -> None:
     key = (request.priority, request.request, place)
     found.pop(key, None)
     count = max(0, outstanding + request.count)
-    found[key] = ResourceRequest(*key, count, size, relax)
+    label = label if place == ANYWHERE else ""
+    found[key] = ResourceRequest(*key, count, size, relax, label)

@@ -8,11 +8,13 @@ one method; then every event of the step is looked at once, since some have cons
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fairshare.manager import groups
+from fairshare.manager import groups, lifetimes, partitions
 from fairshare.manager.lives import Lives
 from fairshare.model.applications import Application
 from fairshare.model.events import (
+    ApplicationNumberTaken,
     ApplicationRejected,
+    ApplicationsForgotten,
     ApplicationState,
     ApplicationSubmitted,
     BlacklistChanged,
@@ -22,6 +24,7 @@ from fairshare.model.events import (
     ContainerRunning,
     Event,
     ExitCode,
+    MasterUnregistered,
     NodeAdded,
     NodeRemoved,
     NodeTotalChanged,
@@ -30,14 +33,19 @@ from fairshare.model.events import (
 )
 from fairshare.model.identifiers import ApplicationId, application_of
 from fairshare.model.inputs import (
+    AddLabels,
     AddTasks,
     ChangeBlacklist,
+    ChangeLifetime,
     ContainerExited,
     ContainerStarted,
     FinishApplication,
+    ForgetApplications,
     Input,
     KillApplication,
+    LabelNodes,
     LaunchContainer,
+    LifetimeOver,
     LoadConfiguration,
     MasterRegistered,
     MoveApplication,
@@ -47,16 +55,19 @@ from fairshare.model.inputs import (
     NodeResized,
     PreemptContainers,
     ReleaseContainers,
+    RemoveLabels,
     RequestContainers,
+    ReserveApplication,
     SetPriority,
     SubmitApplication,
     TidyQueues,
+    UnregisterMaster,
     UpdateShares,
 )
 from fairshare.model.queues import full_name
 from fairshare.model.tasks import GROUP_REQUESTS
 from fairshare.model.work import ANYWHERE, ResourceRequest, TaskGroup
-from fairshare.schedulers.protocol import Refusal, Scheduler, State, Step
+from fairshare.schedulers.protocol import Refusal, Scheduler, SettlesSteps, State, Step
 
 UNPLACEABLE = "invalid-queue-name"
 """The code of a refusal after which the application waits, without an attempt, to be killed."""
@@ -68,6 +79,7 @@ class ResourceManager:
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
         self._lives = Lives(scheduler)
+        self._settle = scheduler.settle if isinstance(scheduler, SettlesSteps) else None
         self._inputs: dict[type, Callable[[Step, Any], None]] = {
             NodeBeat: self._node_beat,
             ContainerExited: self._container_exited,
@@ -76,11 +88,16 @@ class ResourceManager:
             NodeJoined: self._node_joined,
             NodeLost: self._node_lost,
             NodeResized: self._node_resized,
+            AddLabels: self._change_labels,
+            RemoveLabels: self._change_labels,
+            LabelNodes: self._change_labels,
             UpdateShares: self._update_shares,
             TidyQueues: self._tidy_queues,
             PreemptContainers: self._preempt_containers,
             SubmitApplication: self._submit,
+            ReserveApplication: self._reserve_application,
             MasterRegistered: self._master_registered,
+            UnregisterMaster: self._unregister_master,
             RequestContainers: self._request_containers,
             ReleaseContainers: self._release_containers,
             LaunchContainer: self._launch_container,
@@ -90,6 +107,9 @@ class ResourceManager:
             KillApplication: self._kill,
             MoveApplication: self._move,
             SetPriority: self._set_priority,
+            ForgetApplications: self._forget,
+            ChangeLifetime: self._change_lifetime,
+            LifetimeOver: self._lifetime_over,
         }
 
     @property
@@ -109,6 +129,8 @@ class ResourceManager:
         except Refusal as refusal:
             application = getattr(given, "application", 0)
             step.emit(RequestRefused(application, refusal.code, refusal.reason))
+        if self._settle is not None:
+            self._settle(step)
         events = step.events
         for event in events:  # grows while consequences are added
             kind = type(event)
@@ -117,6 +139,7 @@ class ResourceManager:
                     self._lives.follow_allocated(step, event)  # type: ignore[arg-type]
             elif kind is ContainerCompleted:
                 self._lives.follow_completed(step, event)  # type: ignore[arg-type]
+        self.state.settle()
         return tuple(events)
 
     # Nodes and configuration.
@@ -151,7 +174,10 @@ class ResourceManager:
             raise Refusal("unknown-node", f"there is no node {given.node}")
         if self.state.nodes[given.node].total != given.total:
             step.emit(NodeTotalChanged(given.node, given.total))
-            self.scheduler.node_changed(step)
+        self.scheduler.node_changed(step)
+
+    def _change_labels(self, step: Step, given: AddLabels | RemoveLabels | LabelNodes) -> None:
+        partitions.change(step, self.scheduler, given)
 
     def _node_beat(self, step: Step, given: NodeBeat) -> None:
         self.scheduler.beat(step, given.node)
@@ -168,9 +194,12 @@ class ResourceManager:
     # Applications from outside.
 
     def _submit(self, step: Step, given: SubmitApplication) -> None:
-        number = self.state.next_application
+        number = self.state.next_application if given.number is None else given.number
+        if number in self.state.applications:
+            raise Refusal("repeated-number", f"there is an application {number} already")
         try:
             groups.check_groups(given.tasks)
+            partitions.check_submission(self.scheduler, given)
             queue, priority = self.scheduler.place(step, given)
             self._check_tasks(step, number, queue, given.tasks)
         except Refusal as refusal:
@@ -182,7 +211,11 @@ class ResourceManager:
             step.emit(ApplicationRejected(number, given, refusal.code, refusal.reason))
             return
         step.emit(ApplicationSubmitted(number, given, queue, priority))
+        lifetimes.begin(step, self.scheduler, self.state.applications[number])
         self._lives.start_attempt(step, self.state.applications[number])
+
+    def _reserve_application(self, step: Step, given: ReserveApplication) -> None:
+        step.emit(ApplicationNumberTaken(self.state.next_application))
 
     def _check_tasks(
         self, step: Step, number: ApplicationId, queue: str, tasks: Sequence[TaskGroup]
@@ -223,10 +256,17 @@ class ResourceManager:
     def _master_registered(self, step: Step, given: MasterRegistered) -> None:
         application = self._not_over(given.application)
         recovered = application.submission.recovering and application.attempt == 1
-        if application.master is None and not recovered:
+        if application.master is None and not recovered and application.submission.prepared:
             raise Refusal("not-running", f"the master of {given.application} does not run yet")
         if not application.registered:
             self._lives.go_live(step, application)
+
+    def _unregister_master(self, step: Step, given: UnregisterMaster) -> None:
+        application = self._running(given.application)
+        if application.unregistered is None:
+            step.emit(MasterUnregistered(application.id, given.final_status, given.diagnostics))
+            if application.master not in application.containers:  # none to wait for
+                self._lives.end_unregistered(step, application)
 
     def _request_containers(self, step: Step, given: RequestContainers) -> None:
         self._lives.ask(step, self._running(given.application), given.requests)
@@ -259,6 +299,7 @@ class ResourceManager:
         application = self._running(given.application)
         groups.check_groups(given.tasks, [g.spec for g in application.tasks.groups])
         self._check_tasks(step, application.id, application.queue, given.tasks)
+        partitions.check_tasks(self.scheduler, application, given.tasks)
         step.emit(TasksAdded(given.application, given.tasks))
         self._lives.ask_for_groups(step, application)
 
@@ -275,7 +316,8 @@ class ResourceManager:
     def _kill(self, step: Step, given: KillApplication) -> None:
         application = self._not_over(given.application)
         self._check_actor(application, given)
-        self._lives.end(step, application, ApplicationState.KILLED, given.diagnostics)
+        if application.unregistered is None:  # else it ends as its master said, as in Hadoop
+            self._lives.end(step, application, ApplicationState.KILLED, given.diagnostics)
 
     def _move(self, step: Step, given: MoveApplication) -> None:
         application = self._not_over(given.application)
@@ -295,8 +337,33 @@ class ResourceManager:
         self._check_actor(application, given)
         self.scheduler.set_priority(step, application, given.priority)
 
+    def _change_lifetime(self, step: Step, given: ChangeLifetime) -> None:
+        application = self._not_over(given.application)
+        self._check_actor(application, given)
+        lifetimes.change(step, self.scheduler, application, given.expires_ms)
+
+    def _lifetime_over(self, step: Step, given: LifetimeOver) -> None:
+        application = self.state.applications.get(given.application)
+        if application is not None and lifetimes.is_over(step, application):
+            state = ApplicationState.KILLED
+            self._lives.end(step, application, state, lifetimes.diagnostics(application))
+
+    def _forget(self, step: Step, given: ForgetApplications) -> None:
+        """Those that are not over, or for which room was made on a node, stay until next time."""
+        promised = {number for node in self.state.nodes.values() for number in node.promised}
+        applications = self.state.applications
+        forgotten = tuple(
+            number
+            for number in dict.fromkeys(given.applications)
+            if number in applications and applications[number].over and number not in promised
+        )
+        if forgotten:
+            step.emit(ApplicationsForgotten(forgotten))
+
     def _check_actor(
-        self, application: Application, given: KillApplication | MoveApplication | SetPriority
+        self,
+        application: Application,
+        given: KillApplication | MoveApplication | SetPriority | ChangeLifetime,
     ) -> None:
         """The owner may, and who administers the queue; without a name it is the system itself."""
         user = given.user

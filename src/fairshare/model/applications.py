@@ -4,7 +4,7 @@ A scheduler derives its own application and adds what it needs to order it.
 """
 
 from fairshare.model.asks import AskTable
-from fairshare.model.events import ApplicationState, ContainerAllocated
+from fairshare.model.events import ApplicationState, ContainerAllocated, MasterUnregistered
 from fairshare.model.identifiers import ApplicationId, ContainerId
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.nodes import Reservation
@@ -31,6 +31,7 @@ class Application:
         "containers",
         "containers_allocated",
         "diagnostics",
+        "expires_ms",
         "failed_attempts",
         "finished_ms",
         "groups",
@@ -49,6 +50,7 @@ class Application:
         "submission",
         "submitted_ms",
         "tasks",
+        "unregistered",
         "used",
         "user",
     )
@@ -72,6 +74,7 @@ class Application:
         self.diagnostics = ""
         self.submitted_ms = now_ms
         self.finished_ms: int | None = None
+        self.expires_ms: int | None = None  # when it is killed if it is not over by then
         self.failed_attempts = 0
         self.preempted = 0  # containers, over all attempts
         self.containers_allocated = 0  # over all attempts
@@ -84,6 +87,7 @@ class Application:
         self.active = False
         self.runnable = False
         self.registered = False
+        self.unregistered: MasterUnregistered | None = None
         self.started_ms = 0
         self.asks = AskTable(types)
         self.containers: dict[ContainerId, ContainerAllocated] = {}

@@ -25,14 +25,18 @@ class Ask:
 
 
 class AskKey:
-    """All entries of one priority and request id, and how long they have been passed over."""
+    """All entries of one priority and request id, and how long they have been passed over.
 
-    __slots__ = ("anywhere", "level", "opportunities", "order", "places", "since_ms")
+    `label` is the partition that they are for.
+    """
+
+    __slots__ = ("anywhere", "label", "level", "opportunities", "order", "places", "since_ms")
 
     def __init__(self, priority: int, request: int) -> None:
         self.order = (priority, request)
         self.anywhere: Ask | None = None
         self.places: dict[str, Ask] = {}  # hosts and racks
+        self.label = ""
         self.level = Locality.NODE_LOCAL
         self.opportunities = 0
         self.since_ms = 0
@@ -44,6 +48,14 @@ class AskKey:
     def pending(self) -> bool:
         """Whether containers are wanted."""
         return self.anywhere is not None and self.anywhere.count > 0
+
+    def size_at(self, node: str, rack: str, locality: Locality) -> Resource:
+        """The size that the entry has which a grant of this locality serves; KeyError: none."""
+        if locality == Locality.OFF_SWITCH or not self.places:
+            if self.anywhere is None:
+                raise KeyError(self.order)
+            return self.anywhere.resource
+        return self.places[node if locality == Locality.NODE_LOCAL else rack].resource
 
 
 class AskTable:
@@ -68,6 +80,14 @@ class AskTable:
                 pending = add(pending, scale(key.anywhere.resource, key.anywhere.count))
         return pending
 
+    def pending_on(self, label: str) -> Resource:
+        """What is wanted on one partition."""
+        pending: Resource = (0,) * self._types
+        for key in self.wanting:
+            if key.label == label and key.anywhere is not None:
+                pending = add(pending, scale(key.anywhere.resource, key.anywhere.count))
+        return pending
+
     def replace(self, request: ResourceRequest) -> None:
         """Put one entry in place of the one with the same key and location."""
         order = (request.priority, request.request)
@@ -85,6 +105,7 @@ class AskTable:
         wanted = key.pending
         if request.count > 0:
             key.anywhere = Ask(request.count, request.resource, request.relax)
+            key.label = request.label
             if not wanted:
                 insort(self.wanting, key)
         else:

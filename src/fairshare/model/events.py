@@ -101,6 +101,18 @@ class NodeTotalChanged(_Event, frozen=True):
     total: Resource
 
 
+class LabelsChanged(_Event, frozen=True):
+    """The partitions that administrators have made: by name, whether each is exclusive."""
+
+    labels: dict[str, bool]
+
+
+class NodesLabelled(_Event, frozen=True):
+    """Administrators have put nodes into partitions; empty: into the default one."""
+
+    nodes: dict[str, str]
+
+
 class QueueCreated(_Event, frozen=True):
     """A queue exists. `dynamic`: no file names it."""
 
@@ -183,10 +195,24 @@ class AttemptEnded(_Event, frozen=True):
     failed: bool = False
 
 
+class ApplicationNumberTaken(_Event, frozen=True):
+    """The number of an application was given away before its submission."""
+
+    application: ApplicationId
+
+
 class MasterStarted(_Event, frozen=True):
     """The application's master runs and asks."""
 
     application: ApplicationId
+
+
+class MasterUnregistered(_Event, frozen=True):
+    """A master said how its application ended; it is over when the master's container is."""
+
+    application: ApplicationId
+    final_status: str
+    diagnostics: str
 
 
 class ApplicationEnded(_Event, frozen=True):
@@ -236,6 +262,7 @@ class OffersCounted(_Event, frozen=True):
     opportunities: int
     level: Locality
     since_ms: int = 0
+    default_misses: int | None = None  # as far as asks for the default partition are counted apart
 
 
 class ContainerReserved(_Event, frozen=True):
@@ -311,6 +338,44 @@ class QueueLimited(_Event, frozen=True):
     limit: Resource
 
 
+class LimitsComputed(_Event, frozen=True):
+    """What the queues below one may reach was computed anew, though they have the same settings."""
+
+    queue: str
+
+
+class HeadroomTold(_Event, frozen=True):
+    """A scheduler considered an application, which knows from now on what it could still get."""
+
+    application: ApplicationId
+
+
+class UserNoted(_Event, frozen=True):
+    """A leaf knows a user though it refused the user's application."""
+
+    queue: str
+    user: str
+
+
+class LifetimeSet(_Event, frozen=True):
+    """An application ends at `expires_ms` if it is not over by then."""
+
+    application: ApplicationId
+    expires_ms: int
+
+
+class ApplicationsForgotten(_Event, frozen=True):
+    """Nothing is known any more of applications that were over."""
+
+    applications: tuple[ApplicationId, ...]
+
+
+class QueueExpiring(_Event, frozen=True):
+    """A queue that was made on demand has been idle for long, and goes if it still is next time."""
+
+    queue: str
+
+
 class RequestRefused(_Event, frozen=True):
     """A call was refused; nothing else changed."""
 
@@ -326,6 +391,8 @@ Event = (
     | NodeAdded
     | NodeRemoved
     | NodeTotalChanged
+    | LabelsChanged
+    | NodesLabelled
     | QueueCreated
     | QueueRemoved
     | QueueDynamicChanged
@@ -336,7 +403,9 @@ Event = (
     | AttemptStarted
     | ApplicationAdmitted
     | AttemptEnded
+    | ApplicationNumberTaken
     | MasterStarted
+    | MasterUnregistered
     | ApplicationEnded
     | ApplicationMoved
     | PriorityChanged
@@ -353,6 +422,12 @@ Event = (
     | ContainerLaunched
     | ContainerRunning
     | QueueLimited
+    | LimitsComputed
+    | HeadroomTold
+    | UserNoted
+    | LifetimeSet
+    | ApplicationsForgotten
+    | QueueExpiring
     | RequestRefused
 )
 

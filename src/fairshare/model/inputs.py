@@ -33,9 +33,15 @@ class NodeJoined(msgspec.Struct, frozen=True, tag=True):
 
 
 class NodeLost(msgspec.Struct, frozen=True, tag=True):
-    """A node is gone, and its containers with it."""
+    """A node is gone, and its containers with it.
+
+    `state` says why, in YARN's words: LOST, SHUTDOWN, DECOMMISSIONED, REBOOTED or UNHEALTHY;
+    `report` is what it said of its health.
+    """
 
     node: str
+    state: str = "LOST"
+    report: str = ""
 
 
 class NodeResized(msgspec.Struct, frozen=True, tag=True):
@@ -43,6 +49,37 @@ class NodeResized(msgspec.Struct, frozen=True, tag=True):
 
     node: str
     total: Resource
+
+
+class AddLabels(msgspec.Struct, frozen=True, tag=True):
+    """The cluster shall have partitions: by name, whether only asks for it may use it.
+
+    One that shares (False) lends what is idle to asks for the default partition.
+    """
+
+    labels: dict[str, bool]
+    user: str = ""  # who wants it; empty: the system itself
+    groups: tuple[str, ...] = ()
+
+
+class RemoveLabels(msgspec.Struct, frozen=True, tag=True):
+    """The cluster shall have these partitions no longer; their nodes return to the default one."""
+
+    labels: tuple[str, ...]
+    user: str = ""
+    groups: tuple[str, ...] = ()
+
+
+class LabelNodes(msgspec.Struct, frozen=True, tag=True):
+    """Nodes shall belong to these partitions, by name; empty: to the default one.
+
+    A node that is not there keeps it for when it joins, unless `known` nodes alone may be named.
+    """
+
+    nodes: dict[str, str]
+    known: bool = False
+    user: str = ""
+    groups: tuple[str, ...] = ()
 
 
 class NodeBeat(msgspec.Struct, frozen=True, tag=True):
@@ -61,6 +98,22 @@ class TidyQueues(msgspec.Struct, frozen=True, tag=True):
 
 class PreemptContainers(msgspec.Struct, frozen=True, tag=True):
     """One pass of the preemption monitor, or the killing that is due."""
+
+
+class SubmissionDetails(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What YARN's clients say of an application beside its place and its work.
+
+    `max_attempts` 0: as many as the cluster allows. The access lists are Hadoop's
+    (`alice,bob ops`); None: only the owner and administrators. The label expressions are None
+    where nobody named one.
+    """
+
+    type: str = "YARN"
+    max_attempts: int = 0
+    view_acl: str | None = None
+    modify_acl: str | None = None
+    application_label: str | None = None
+    master_label: str | None = ""
 
 
 class SubmitApplication(msgspec.Struct, frozen=True, tag=True):
@@ -83,12 +136,50 @@ class SubmitApplication(msgspec.Struct, frozen=True, tag=True):
     driver: Command | None = None
     requests: tuple[ContainerRequest, ...] = ()
     recovering: bool = False
+    label: str | None = None  # the partition of its asks that name none; None: as its queue says
+    master_label: str | None = None  # the partition of its master's container; None: `label`
+    number: ApplicationId | None = None  # reserved before; None: the next one
+    details: SubmissionDetails = SubmissionDetails()
+    lifetime_s: int = 0  # how long it may live, from its submission on; 0: as its queue says
+    properties: dict[str, str] = {}  # of a MapReduce job
+    prepared: bool = True  # False: without a master, its requests wait for MasterRegistered
+
+    def wanted_label(self, *, master: bool) -> str | None:
+        """The partition that is named for the master, or for asks that name none themselves."""
+        named = self.details.application_label if self.label is None else self.label
+        if not master:
+            return named
+        own = (self.details.master_label or None) if self.master_label is None else None
+        own = self.master_label if own is None else own
+        return named if own is None else own
+
+
+class ReserveApplication(msgspec.Struct, frozen=True, tag=True):
+    """Somebody wants the number of an application that he will submit, perhaps."""
 
 
 class MasterRegistered(msgspec.Struct, frozen=True, tag=True):
-    """An application's master runs and has said so: its requests become live."""
+    """An application's master runs and has said so: its requests become live.
+
+    `host`, `rpc_port` and `tracking_url` are where it can be reached, as it says.
+    """
 
     application: ApplicationId
+    host: str = ""
+    rpc_port: int = -1
+    tracking_url: str = ""
+
+
+class UnregisterMaster(msgspec.Struct, frozen=True, tag=True):
+    """A master says how its application ended. Its container goes on until it exits by itself.
+
+    `final_status` is SUCCEEDED, FAILED, KILLED, ENDED or UNDEFINED.
+    """
+
+    application: ApplicationId
+    final_status: str = "SUCCEEDED"
+    diagnostics: str = ""
+    tracking_url: str = ""
 
 
 class RequestContainers(msgspec.Struct, frozen=True, tag=True):
@@ -164,6 +255,27 @@ class SetPriority(msgspec.Struct, frozen=True, tag=True):
     groups: tuple[str, ...] = ()
 
 
+class ChangeLifetime(msgspec.Struct, frozen=True, tag=True):
+    """An application shall end at another instant, if it is not over by then."""
+
+    application: ApplicationId
+    expires_ms: int
+    user: str = ""  # who wants it; empty: the system itself
+    groups: tuple[str, ...] = ()
+
+
+class LifetimeOver(msgspec.Struct, frozen=True, tag=True):
+    """The instant has come at which an application ends, whatever it does."""
+
+    application: ApplicationId
+
+
+class ForgetApplications(msgspec.Struct, frozen=True, tag=True):
+    """Applications that are over need not be known any longer. Their numbers are not used again."""
+
+    applications: tuple[ApplicationId, ...]
+
+
 class ContainerStarted(msgspec.Struct, frozen=True, tag=True):
     """An engine runs a container."""
 
@@ -189,12 +301,17 @@ Input = (
     | NodeJoined
     | NodeLost
     | NodeResized
+    | AddLabels
+    | RemoveLabels
+    | LabelNodes
     | NodeBeat
     | UpdateShares
     | TidyQueues
     | PreemptContainers
     | SubmitApplication
+    | ReserveApplication
     | MasterRegistered
+    | UnregisterMaster
     | RequestContainers
     | ReleaseContainers
     | LaunchContainer
@@ -204,6 +321,9 @@ Input = (
     | KillApplication
     | MoveApplication
     | SetPriority
+    | ChangeLifetime
+    | LifetimeOver
+    | ForgetApplications
     | ContainerStarted
     | ContainerExited
 )

@@ -13,7 +13,9 @@ from fairshare.model.events import (
     ApplicationAdmitted,
     ApplicationEnded,
     ApplicationMoved,
+    ApplicationNumberTaken,
     ApplicationRejected,
+    ApplicationsForgotten,
     ApplicationState,
     ApplicationSubmitted,
     AsksChanged,
@@ -28,7 +30,9 @@ from fairshare.model.events import (
     ContainerRunning,
     Event,
     ExitCode,
+    LifetimeSet,
     MasterStarted,
+    MasterUnregistered,
     NodeAdded,
     NodeRemoved,
     NodeTotalChanged,
@@ -79,10 +83,13 @@ class ClusterState(ABC, Generic[QueueType, ApplicationType]):
             QueueDynamicChanged: self._queue_dynamic_changed,
             ApplicationSubmitted: self._application_submitted,
             ApplicationRejected: self._application_rejected,
+            ApplicationsForgotten: self._applications_forgotten,
             AttemptStarted: self._attempt_started,
             ApplicationAdmitted: self._application_admitted,
             AttemptEnded: self._attempt_ended,
+            ApplicationNumberTaken: self._application_number_taken,
             MasterStarted: self._master_started,
+            MasterUnregistered: self._master_unregistered,
             ApplicationEnded: self._application_ended,
             ApplicationMoved: self._application_moved,
             PriorityChanged: self._priority_changed,
@@ -94,10 +101,15 @@ class ClusterState(ABC, Generic[QueueType, ApplicationType]):
             TasksAdded: self._tasks_added,
             ContainerLaunched: self._container_launched,
             ContainerRunning: self._container_running,
+            LifetimeSet: self._lifetime_set,
             RequestRefused: self._nothing_changes,
         }
 
     # What a scheduler says of itself.
+
+    def room(self, node: Node) -> Resource:
+        """What a container could be placed into on a node: what is free there."""
+        return node.available
 
     @abstractmethod
     def new_queue(self, name: str, leaf: bool, dynamic: bool) -> QueueType:
@@ -129,6 +141,9 @@ class ClusterState(ABC, Generic[QueueType, ApplicationType]):
     def apply(self, now_ms: int, event: Event) -> None:
         """Change the state as the event says. Deterministic: events alone rebuild a state."""
         self.handlers[type(event)](now_ms, event)
+
+    def settle(self) -> None:
+        """An input is over, and so are its events: what follows only then. Nothing by default."""
 
     def _nothing_changes(self, now_ms: int, event: Event) -> None:
         """For events that are told to somebody, and leave the state as it is."""
@@ -278,6 +293,10 @@ class ClusterState(ABC, Generic[QueueType, ApplicationType]):
         self.applications[event.application] = application
         self.next_application = max(self.next_application, event.application + 1)
 
+    def _applications_forgotten(self, now_ms: int, event: ApplicationsForgotten) -> None:
+        for number in event.applications:
+            del self.applications[number]
+
     def _attempt_started(self, now_ms: int, event: AttemptStarted) -> None:
         application = self.applications[event.application]
         if event.attempt > 1:  # the new master begins anew, without what the old one had added
@@ -298,6 +317,12 @@ class ClusterState(ABC, Generic[QueueType, ApplicationType]):
         application = self.applications[event.application]
         application.registered = True
         application.state = ApplicationState.RUNNING
+
+    def _application_number_taken(self, now_ms: int, event: ApplicationNumberTaken) -> None:
+        self.next_application = max(self.next_application, event.application + 1)
+
+    def _master_unregistered(self, now_ms: int, event: MasterUnregistered) -> None:
+        self.applications[event.application].unregistered = event
 
     def _attempt_ended(self, now_ms: int, event: AttemptEnded) -> None:
         application = self.applications[event.application]
@@ -329,6 +354,9 @@ class ClusterState(ABC, Generic[QueueType, ApplicationType]):
 
     def _priority_changed(self, now_ms: int, event: PriorityChanged) -> None:
         self.applications[event.application].priority = event.priority
+
+    def _lifetime_set(self, now_ms: int, event: LifetimeSet) -> None:
+        self.applications[event.application].expires_ms = event.expires_ms
 
     def _asks_changed(self, now_ms: int, event: AsksChanged) -> None:
         application = self.applications[event.application]

@@ -44,6 +44,7 @@ class TaskGroup(msgspec.Struct, frozen=True):
     time_limit_ms: int | None = None
     after: tuple[str, ...] = ()
     slow_start: float = 1.0
+    label: str | None = None  # the partition; None: the application's, else the queue's
 
 
 class ContainerRequest(msgspec.Struct, frozen=True):
@@ -62,10 +63,14 @@ class ContainerRequest(msgspec.Struct, frozen=True):
     relax: bool = True
     request: int = 0  # allocation request id
     location: str = ""
+    label: str | None = None  # the partition; None: the application's, else the queue's
 
 
 class ResourceRequest(msgspec.Struct, frozen=True, array_like=True):
-    """One entry of an application's table of asks: so many of this size there (count replaces)."""
+    """One entry of an application's table of asks: so many of this size there (count replaces).
+
+    `label` is the partition that the containers shall be on; it counts in the entry for ANYWHERE.
+    """
 
     priority: int
     request: int
@@ -73,3 +78,4 @@ class ResourceRequest(msgspec.Struct, frozen=True, array_like=True):
     count: int
     resource: Resource
     relax: bool = True
+    label: str = ""

@@ -30,6 +30,7 @@ from fairshare.model.events import (
     ContainerAllocated,
     ContainerCompleted,
     ContainerLaunched,
+    ContainerMarked,
     ContainerReserved,
     ContainerRunning,
     Event,
@@ -112,6 +113,9 @@ class Beats:
                 candidates.nodes_apart_changed()
             case ContainerReserved():
                 candidates.node_changed(event.node, touched=False)
+            case ContainerMarked():
+                # Where preemption is lazy, its room can be had from now on.
+                candidates.node_marked(self._node_of[event.container])
             case (
                 NodeAdded()
                 | NodeRemoved()

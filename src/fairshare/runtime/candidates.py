@@ -46,6 +46,12 @@ class Candidates:
         if touched:
             self.touched[name] = None
 
+    def node_marked(self, name: str) -> None:
+        """Look at a node again if more can be placed there than what is free."""
+        node = self._state.nodes[name]
+        if self._state.room(node) != node.available:
+            self.node_changed(name, touched=True)
+
     def application_changed(self, number: ApplicationId) -> None:
         """Look at an application again before the next round."""
         self._applications_stale[number] = None

@@ -51,13 +51,13 @@ class Difference(msgspec.Struct, frozen=True):
         )
 
 
-def recover(records: Iterable[Record], state: State) -> Position:
-    """Bring an empty state to where the records end.
+def recover(records: Iterable[Record], state: State, since: Position | None = None) -> Position:
+    """Bring a state to where the records end: an empty one, or one of a snapshot at `since`.
 
     Raises JournalError if a record does not fit the state: it belongs to another scheduler, or to
     other resource types.
     """
-    position = Position()
+    position = since or Position()
     for record in records:
         for event in record.events:
             try:
@@ -68,6 +68,7 @@ def recover(records: Iterable[Record], state: State) -> Position:
                     f"before it: {error!r}; the journal belongs to another scheduler or to other "
                     "resource types, or it was changed"
                 ) from error
+        state.settle()
         position = Position(record.sequence, record.now_ms)
     return position
 

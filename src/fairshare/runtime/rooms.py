@@ -12,7 +12,7 @@ from fairshare.model.resources import Resource
 from fairshare.schedulers.protocol import State
 
 Group = tuple[Resource, Resource]
-"""(available, total)"""
+"""(room for containers, total)"""
 
 
 class Rooms:
@@ -49,7 +49,7 @@ class Rooms:
             del self.numbers[name], self.names[number]
         elif node.reservation is None and not node.promised:
             self._stand_apart(number, None)
-            self._join(number, (node.available, node.total))
+            self._join(number, (self._state.room(node), node.total))
         else:
             self._join(number, None)
             self._stand_apart(number, node)

@@ -14,12 +14,15 @@ from fairshare.model.events import Event, Record
 from fairshare.model.inputs import (
     ContainerExited,
     Input,
+    LifetimeOver,
     NodeBeat,
     PreemptContainers,
     TidyQueues,
     UpdateShares,
 )
 from fairshare.runtime.beats import Beats
+from fairshare.runtime.lifetimes import Lifetimes
+from fairshare.runtime.monitoring import Monitoring
 from fairshare.runtime.orders import ExtraEnvironment, OrderBook, StopOrder, nothing_extra
 from fairshare.runtime.reconciliation import reconcile
 from fairshare.runtime.recovery import Position, recover
@@ -31,7 +34,7 @@ Observer = Callable[[Record], None]
 NOT_STARTED = -1000
 """Hadoop's exit code of a container that has none: it never ran."""
 
-_OWN = frozenset((NodeBeat, PreemptContainers, TidyQueues, UpdateShares))
+_OWN = frozenset((LifetimeOver, NodeBeat, PreemptContainers, TidyQueues, UpdateShares))
 """What the runtime feeds by itself: nobody's change."""
 
 _PASSES = 16
@@ -64,7 +67,9 @@ class Runtime:
         self._orders = OrderBook(manager.state, extra_environment)
         self._interval_ms = beat_interval_ms
         self._beats = Beats(manager.state, beat_interval_ms)
-        self._tidying = Tidying()
+        self._tidying = Tidying(manager.scheduler)
+        self._monitoring = Monitoring(manager.scheduler)
+        self._lifetimes = Lifetimes(manager.state)
         self._sequence = 0
         self._now_ms = 0
         self._updated_ms = 0
@@ -75,16 +80,21 @@ class Runtime:
 
     # From the journal to the present.
 
-    def recover(self, journal: Journal | None = None) -> Position:
-        """Fold the records of a journal (by default the runtime's own) into the empty state.
+    def recover(self, journal: Journal | None = None, since: Position | None = None) -> Position:
+        """Fold the records of a journal (by default the runtime's own) into the state: an empty
+        one, or that of a snapshot at `since`.
 
         Decides nothing, records nothing, orders nothing. Raises JournalError.
         """
-        self.position = recover((journal or self.journal).records(), self.manager.state)
+        since = since or Position()
+        records = (journal or self.journal).records(since.sequence)
+        self.position = recover(records, self.manager.state, since)
         self._sequence = self.position.sequence
         self._now_ms = self._updated_ms = self.position.now_ms
         self._beats = Beats(self.manager.state, self._interval_ms)
-        self._tidying = Tidying(self._now_ms)
+        self._tidying = Tidying.after_recovery(self.manager.scheduler, self._now_ms)
+        self._monitoring = Monitoring(self.manager.scheduler)
+        self._lifetimes = Lifetimes(self.manager.state)
         self._eventful = True
         return self.position
 
@@ -155,6 +165,7 @@ class Runtime:
         if any(self._beats.note(events)):
             self._eventful = True
             self._tidying.note(self._now_ms, events)
+            self._lifetimes.note(events)
 
     def _bring_clocks_up_to_date(self, inputs: Sequence[Input]) -> list[Step]:
         """Let the scheduler see once more, before a change, how things were until now.
@@ -177,8 +188,11 @@ class Runtime:
         if not self._eventful and (self._deadline_ms is None or now_ms < self._deadline_ms):
             return
         scheduler = self.manager.scheduler
+        for application in self._lifetimes.take(now_ms):
+            self._provoke(LifetimeOver(application))
         deadline_ms = scheduler.next_deadline_ms()
-        if deadline_ms is not None and deadline_ms <= now_ms:
+        killing = deadline_ms is not None and deadline_ms <= now_ms
+        if self._monitoring.is_due(now_ms) or killing:
             self._provoke(PreemptContainers())
         update_ms = self._next_update_ms()
         if update_ms is not None and update_ms <= now_ms:
@@ -194,6 +208,7 @@ class Runtime:
             if not scheduler.update_due():
                 break
         self._eventful = False
+        self._monitoring.look(now_ms)
         self._deadline_ms = self._find_deadline_ms()
 
     def _find_deadline_ms(self) -> int | None:
@@ -205,6 +220,8 @@ class Runtime:
             self.manager.scheduler.next_deadline_ms(),
             self._next_update_ms(),
             self._tidying.due_ms,
+            self._monitoring.due_ms,
+            self._lifetimes.next_ms(),
         )
         earliest_ms = min((time for time in times if time is not None), default=None)
         return None if earliest_ms is None else max(earliest_ms, soon_ms)

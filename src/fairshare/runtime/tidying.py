@@ -1,7 +1,8 @@
 """Owns when the scheduler tidies up: queues that were made on demand and are empty go.
 
-Hadoop looks every ten seconds; we look ten seconds after something ended that could have left a
-queue empty, and again while there was something to do.
+Hadoop looks at intervals. We look an interval after something ended that could have left a queue
+empty, and again while there was something to do. The interval is the Fair Scheduler's ten seconds,
+unless the scheduler tidies in rounds of its own.
 """
 
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from fairshare.model.events import (
     ConfigurationLoaded,
     Event,
 )
+from fairshare.schedulers.protocol import Scheduler, TidiesInRounds
 
 INTERVAL_MS = 10_000
 
@@ -22,14 +24,29 @@ _CAUSES = frozenset((ApplicationEnded, ApplicationMoved, ApplicationRejected, Co
 class Tidying:
     """`due_ms` is when to tidy up, None while there is no reason to."""
 
-    def __init__(self, due_ms: int | None = None) -> None:
+    def __init__(self, scheduler: Scheduler, due_ms: int | None = None) -> None:
+        self._rounds = scheduler if isinstance(scheduler, TidiesInRounds) else None
         self.due_ms = due_ms
+
+    @classmethod
+    def after_recovery(cls, scheduler: Scheduler, now_ms: int) -> "Tidying":
+        """What ended before may have left a queue empty. Rounds are an interval apart for ever."""
+        tidying = cls(scheduler, now_ms)
+        if tidying._rounds is not None:
+            tidying._put_off(now_ms, found=False)
+        return tidying
 
     def note(self, now_ms: int, events: Sequence[Event]) -> None:
         """Take note of what may have left a queue empty."""
         if self.due_ms is None and not _CAUSES.isdisjoint(map(type, events)):
-            self.due_ms = now_ms + INTERVAL_MS
+            self._put_off(now_ms, found=True)
 
     def done(self, now_ms: int, events: Sequence[Event]) -> None:
         """It was looked; where something was found, more may follow (a parent without children)."""
-        self.due_ms = now_ms + INTERVAL_MS if events else None
+        self._put_off(now_ms, found=bool(events))
+
+    def _put_off(self, now_ms: int, *, found: bool) -> None:
+        interval_ms = INTERVAL_MS if found else None
+        if self._rounds is not None:
+            interval_ms = self._rounds.tidy_interval_ms()
+        self.due_ms = None if interval_ms is None else now_ms + interval_ms

@@ -31,6 +31,7 @@ def requests(types: ResourceTypes, asks: Iterable[Ask]) -> tuple[ContainerReques
             relax=ask.relax,
             request=ask.request,
             location=ask.location,
+            label=ask.label,
         )
         for ask in asks
     )

@@ -265,7 +265,10 @@ class Runner:
 
     @_apply.register
     def _preempt(self, step: steps.Preempt) -> None:
-        self._repeat(inputs.PreemptContainers(), step.passes)
+        for _ in range(step.passes):
+            self._repeat(inputs.PreemptContainers(), 1)
+            if self._intervals.preemption_ms is not None:  # the monitor that removes idle queues
+                self._repeat(inputs.TidyQueues(), 1)
 
     @_apply.register
     def _advance(self, step: steps.Advance) -> None:

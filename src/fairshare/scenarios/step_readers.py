@@ -27,7 +27,8 @@ def read_node_group(node: Node, what: str, problems: Problems) -> steps.NodeGrou
     if "count" in fields.entries:
         count = fields.needed_whole("count", minimum=0)
         names = tuple(f"{name}{number}" for number in range(1, count + 1))
-    group = steps.NodeGroup(names, fields.text("rack", DEFAULT_RACK), fields.amounts("resources"))
+    rack, label = fields.text("rack", DEFAULT_RACK), fields.text("label")
+    group = steps.NodeGroup(names, rack, fields.amounts("resources"), label)
     fields.finish()
     return group
 
@@ -52,6 +53,7 @@ def _ask(node: Node, problems: Problems) -> steps.Ask:
         relax=fields.boolean("relax", True),
         location=fields.text("location"),
         duration_ms=fields.optional_duration("duration"),
+        label=fields.optional_text("label"),
     )
     if ask.location and (ask.hosts or ask.racks):
         fields.wrong(node.place, "an ask has either a location, or hosts and racks")
@@ -73,6 +75,8 @@ def _submit(node: Node, line: int, problems: Problems) -> steps.Step:
         tags=fields.texts("tags"),
         asks=read_asks(fields),
         recovering=fields.boolean("recovering", False),
+        label=fields.optional_text("label"),
+        master_label=fields.optional_text("am_label"),
         error=fields.error(),
     )
     fields.finish()
@@ -198,6 +202,38 @@ def _node(node: Node, line: int, problems: Problems) -> steps.Step:
     return steps.RemoveNode(line=line, kind="node", name=name)
 
 
+def _labels(node: Node, line: int, problems: Problems) -> steps.Step:
+    fields = Fields(node, "labels", problems)
+    step = steps.ChangeLabels(
+        line=line,
+        kind="labels",
+        add=_exclusivities(fields),
+        remove=fields.texts("remove"),
+        nodes=_texts_by_name(fields, "nodes"),
+        error=fields.error(),
+    )
+    fields.finish()
+    return step
+
+
+def _exclusivities(fields: Fields) -> dict[str, bool]:
+    """`{x: exclusive, y: shared}`."""
+    found = {}
+    for name, word in _texts_by_name(fields, "add").items():
+        if word not in ("exclusive", "shared"):
+            fields.wrong(fields.node.place, f"label {name} is exclusive or shared, not {word!r}")
+        found[name] = word == "exclusive"
+    return found
+
+
+def _texts_by_name(fields: Fields, name: str) -> dict[str, str]:
+    node = fields.get(name)
+    if node is None:
+        return {}
+    inner = Fields(node, name, fields.problems)
+    return {key: inner.text(key) for key in inner.entries}
+
+
 def _reload(node: Node, line: int, problems: Problems) -> steps.Step:
     fields = Fields(node, "reload", problems)
     properties = fields.get("properties")
@@ -289,6 +325,7 @@ STEP_READERS: Final[dict[str, StepReader]] = {
     "move": _move,
     "set_priority": _set_priority,
     "node": _node,
+    "labels": _labels,
     "reload": _reload,
     "write": _write,
     "preempt": _preempt,

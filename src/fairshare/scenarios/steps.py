@@ -26,6 +26,7 @@ class Ask(msgspec.Struct, frozen=True):
     relax: bool = True
     location: str = ""
     duration_ms: int | None = None
+    label: str | None = None
 
 
 class NodeGroup(msgspec.Struct, frozen=True):
@@ -34,6 +35,7 @@ class NodeGroup(msgspec.Struct, frozen=True):
     names: tuple[str, ...]
     rack: str
     resources: Amounts
+    label: str = ""  # the partition that they report
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +58,8 @@ class Submit(Step, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     asks: tuple[Ask, ...] = ()
     recovering: bool = False
+    label: str | None = None
+    master_label: str | None = None
 
 
 class AskMore(Step, frozen=True, kw_only=True):
@@ -122,6 +126,14 @@ class SetPriority(Step, frozen=True, kw_only=True):
 
     app: str
     priority: int
+
+
+class ChangeLabels(Step, frozen=True, kw_only=True):
+    """Partitions are made (exclusive or not), removed, or given to nodes; in this order."""
+
+    add: dict[str, bool] = {}
+    remove: tuple[str, ...] = ()
+    nodes: dict[str, str] = {}
 
 
 class AddNodes(Step, frozen=True, kw_only=True):

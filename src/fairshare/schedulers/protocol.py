@@ -57,6 +57,66 @@ class EndsInOrder(Protocol):
         """The live containers of an application or on a node, which all end now."""
 
 
+@runtime_checkable
+class LimitsLifetimes(Protocol):
+    """A scheduler whose queues limit how long their applications live.
+
+    With any other an application lives as long as it wishes.
+    """
+
+    def lifetime_s(self, queue: str, requested_s: int) -> int:
+        """What a queue grants for a wish; 0 or less is no limit, on both sides."""
+
+    def maximum_lifetime_s(self, queue: str) -> int:
+        """The most that a later wish may come to; 0 or less: there is no limit."""
+
+
+@runtime_checkable
+class Partitioned(Protocol):
+    """A scheduler whose nodes may belong to partitions (node labels).
+
+    Any other refuses who asks for one.
+    """
+
+    def label_of(
+        self, application: Application, wanted: str | None, *, master: bool, check: bool
+    ) -> str:
+        """The partition of an ask that names this one, or none; raises Refusal if it checks."""
+
+    def add_labels(self, step: Step, new: dict[str, bool]) -> None:
+        """Make partitions, by name: whether each is exclusive; raises Refusal."""
+
+    def remove_labels(self, step: Step, names: Sequence[str]) -> None:
+        """Remove partitions; raises Refusal."""
+
+    def label_nodes(self, step: Step, nodes: dict[str, str], *, known: bool) -> None:
+        """Put nodes into partitions; raises Refusal. `known`: only nodes that are there."""
+
+
+@runtime_checkable
+class Monitored(Protocol):
+    """A scheduler whose preemption is decided in rounds (`preempt`), an interval apart."""
+
+    def monitor_interval_ms(self) -> int | None:
+        """How far apart rounds are now; None: none is needed, nothing could come of one."""
+
+
+@runtime_checkable
+class TidiesInRounds(Protocol):
+    """A scheduler whose queues go when several rounds (`tidy`) have found them idle."""
+
+    def tidy_interval_ms(self) -> int | None:
+        """How far apart rounds are now; None: none is needed, no queue could go."""
+
+
+@runtime_checkable
+class SettlesSteps(Protocol):
+    """A scheduler that has the last word in a step, once what was told is done."""
+
+    def settle(self, step: Step) -> None:
+        """Let happen what follows for all from what has happened to one."""
+
+
 class Scheduler(Protocol):
     """Fair, capacity, pools, fifo: one room each, one protocol."""
 

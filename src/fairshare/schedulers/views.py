@@ -57,6 +57,61 @@ class CapacityView(msgspec.Struct, frozen=True):
     users: tuple[UserView, ...] = ()
 
 
+class PoolSlotsView(msgspec.Struct, frozen=True):
+    """One kind of slots of a pool of MapReduce; shares are those of the last update."""
+
+    running: int
+    demand: int  # running and to start
+    fair_share: float
+    min_share: int
+    max_share: int | None
+    to_preempt: int  # tasks that would be killed for it now
+    since_min_share_ms: int | None  # None: nobody looks
+    since_half_share_ms: int | None
+
+
+class PoolView(msgspec.Struct, frozen=True):
+    """What only the pool scheduler knows of a queue. `jobs` are all, also those that wait.
+
+    `delays_ms` are the waits for the node and for the rack; None where there are none.
+    """
+
+    generation: str
+    jobs: int
+    maps: PoolSlotsView
+    reduces: PoolSlotsView
+    delays_ms: tuple[int, int] | None = None
+
+
+class JobSlotsView(msgspec.Struct, frozen=True):
+    """One kind of tasks of a job; figures other than `running` are those of the last update."""
+
+    finished: int
+    running: int
+    needed: int  # to start
+    demand: int  # running and to start
+    weight: float
+    fair_share: float
+    min_share: int  # its part of its pool's
+    deficit: int | None  # slot-milliseconds; None: this generation knows none
+
+
+class JobView(msgspec.Struct, frozen=True):
+    """What only the pool scheduler knows of an application.
+
+    `level` (node, rack, any) is that of the last map started, `waited_ms` how long the job has
+    waited since for a nearer one, `passed_over` whether the last heartbeat left it waiting.
+    """
+
+    priority: str  # VERY_LOW to VERY_HIGH
+    initialized: bool
+    maps: JobSlotsView
+    reduces: JobSlotsView
+    level: str
+    waited_ms: int
+    passed_over: bool
+
+
 class QueueView(msgspec.Struct, frozen=True):
     """One queue as it stands. Shares are those of the last update."""
 
@@ -90,6 +145,7 @@ class QueueView(msgspec.Struct, frozen=True):
     fair_share_timeout_ms: int | None = None
     fair_share_threshold: float | None = None
     capacity: CapacityView | None = None
+    pool: PoolView | None = None
 
 
 class ApplicationView(msgspec.Struct, frozen=True):
@@ -117,3 +173,4 @@ class ApplicationView(msgspec.Struct, frozen=True):
     preempted: int
     diagnostics: str
     missed: dict[int, int] | None = None  # opportunities passed over, by request priority
+    job: JobView | None = None

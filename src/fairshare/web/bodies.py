@@ -41,6 +41,14 @@ class ActorBody(_Body, frozen=True):
     user: User | None = None
 
 
+class ChangeBody(ActorBody, frozen=True):
+    """A change of properties: a document as Hadoop's `scheduler-conf` takes it. With `check` it is
+    only judged."""
+
+    update: dict[str, object] = {}
+    check: bool = False
+
+
 class CommandBody(_Body, frozen=True):
     """What a container runs: exactly one of `arguments`, `command` and `callable`."""
 

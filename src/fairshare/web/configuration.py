@@ -1,14 +1,19 @@
-"""Owns the paths of the configuration: how it stands, and the order to read it again."""
+"""Owns the paths of the configuration: how it stands, and the orders to change it."""
+
+import json
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from fairshare.config.capacity_mutation import read_json
 from fairshare.errors import ConfigurationError
+from fairshare.live import mutation
+from fairshare.live.users.identity import own_user
 from fairshare.web.actors import check_administrator
 from fairshare.web.answers import answer
-from fairshare.web.bodies import ActorBody
+from fairshare.web.bodies import ActorBody, ChangeBody
 from fairshare.web.requests import read_body, read_parameters, server_of
 
 
@@ -44,7 +49,41 @@ async def refresh_queues(request: Request) -> Response:
     )
 
 
+async def show_properties(request: Request) -> Response:
+    """GET /configuration/properties: the scheduler's properties in force, and their version; 409
+    where documents cannot change them."""
+    read_parameters(request)
+    server = server_of(request)
+    properties = mutation.current(server)
+    return answer({"version": mutation.version(server), "properties": properties})
+
+
+async def change_properties(request: Request) -> Response:
+    """POST /admin/configuration: 200 with the new version; 400 for a document that makes no sense,
+    409 if its result is refused. Then nothing has changed."""
+    body = await read_body(request, ChangeBody)
+    server = server_of(request)
+    update = read_json(json.dumps(body.update))
+    if body.check:
+        await check_administrator(request, body)
+        properties = await mutation.validate(server, update)
+        content = {"version": mutation.version(server), "properties": properties}
+        return answer({**content, "ignored": update.ignored})
+    outcome = await mutation.update(server, update, body.user or own_user())
+    return answer(msgspec.to_builtins(outcome))
+
+
+async def format_properties(request: Request) -> Response:
+    """POST /admin/configuration/format: all changes are forgotten, the file holds again."""
+    body = await read_body(request, ActorBody)
+    outcome = await mutation.format_store(server_of(request), body.user or own_user())
+    return answer(msgspec.to_builtins(outcome))
+
+
 ROUTES = [
+    Route("/configuration/properties", show_properties),
+    Route("/admin/configuration", change_properties, methods=["POST"]),
+    Route("/admin/configuration/format", format_properties, methods=["POST"]),
     Route("/configuration", show_configuration),
     Route("/admin/refresh-queues", refresh_queues, methods=["POST"]),
 ]

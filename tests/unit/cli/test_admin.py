@@ -58,3 +58,75 @@ def test_status_says_what_is_wrong_with_a_broken_file(run, cluster):
 def test_status_of_a_server_that_knows_no_such_path_works(run, cluster):
     del cluster.answers["/configuration"]
     assert run("status").exit_code == 0
+
+
+CHANGE = "/admin/configuration"
+PROPERTIES = "/configuration/properties"
+
+
+def entry(key: str, value: str) -> dict[str, str]:
+    return {"key": key, "value": value}
+
+
+def changed(cluster) -> dict[str, object]:
+    ((path, body),) = cluster.posted()
+    assert path == CHANGE
+    assert body["user"] == "ann"
+    return body["update"]
+
+
+def test_config_set_changes_a_queue_or_everything(run, cluster):
+    cluster.answers[CHANGE] = {"version": 3}
+    result = run("admin", "config", "set", "--queue", "root.a", "capacity=40", "state=")
+    assert result.stdout == "the configuration was changed: version 3\n"
+    params = {"entry": [entry("capacity", "40"), entry("state", "")]}
+    assert changed(cluster) == {"update-queue": [{"queue-name": "root.a", "params": params}]}
+
+
+def test_config_set_without_a_queue_may_leave_out_the_prefix(run, cluster):
+    cluster.answers[CHANGE] = {"version": 3}
+    run("admin", "config", "set", "maximum-applications=7", "yarn.other=1")
+    entries = [entry("yarn.scheduler.capacity.maximum-applications", "7"), entry("yarn.other", "1")]
+    assert changed(cluster) == {"global-updates": {"entry": entries}}
+
+
+def test_config_add_queue_changes_siblings_with_it(run, cluster):
+    cluster.answers[CHANGE] = {"version": 3}
+    run("admin", "config", "add-queue", "root.c", "capacity=5", "--set", "root.b:capacity=35")
+    assert changed(cluster) == {
+        "add-queue": [{"queue-name": "root.c", "params": {"entry": [entry("capacity", "5")]}}],
+        "update-queue": [{"queue-name": "root.b", "params": {"entry": [entry("capacity", "35")]}}],
+    }
+
+
+def test_config_remove_queue_can_be_checked_first(run, cluster):
+    cluster.answers[CHANGE] = {"version": 3}
+    result = run("admin", "config", "remove-queue", "root.c", "--check")
+    assert result.stdout == "it would be taken; nothing has changed\n"
+    ((_, body),) = cluster.posted()
+    assert (body["check"], body["update"]) == (True, {"remove-queue": ["root.c"]})
+
+
+def test_config_show_prints_what_is_asked_for(run, cluster):
+    cluster.answers[PROPERTIES] = {"version": 2, "properties": [["x.a", "1"], ["x.b", "2"]]}
+    assert run("admin", "config", "show", "b").stdout == "x.b=2\n"
+    assert '"version": 2' in run("admin", "config", "show", "--json").stdout
+
+
+def test_a_refused_change_is_printed_whole(run, cluster):
+    message = "Failed to re-init queues : one\ntwo"
+    cluster.answers[CHANGE] = httpx.Response(
+        409, json={"code": "configuration-refused", "message": message}
+    )
+    result = run("admin", "config", "set", "a=b")
+    assert result.exit_code == 1
+    assert message in result.stderr
+
+
+def test_a_setting_without_a_value_is_a_usage_error(run, cluster):
+    result = run("admin", "config", "set", "--queue", "root.a", "capacity")
+    assert result.exit_code == 2
+    assert "'capacity' is not NAME=VALUE" in result.stderr
+    result = run("admin", "config", "remove-queue", "root.a", "--set", "capacity=3")
+    assert "is not QUEUE:NAME=VALUE" in result.stderr
+    assert cluster.posted() == []

@@ -6,8 +6,10 @@ import pytest
 
 from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.live.state_directory import open_state_directory, write_file
+from fairshare.model.resources import ResourceTypes
 
-TYPES = ("memory-mb", "vcores")
+TYPES = ResourceTypes()
+MORE = ResourceTypes((*TYPES.names, "yarn.io/gpu"), (*TYPES.units, ""))
 
 
 def mode_of(path) -> int:
@@ -63,7 +65,7 @@ def test_the_epoch_of_the_first_claim_stays(tmp_path):
 def test_the_state_of_another_scheduler_or_of_other_types_is_refused_with_both_reasons(tmp_path):
     open_state_directory(tmp_path).claim("fair", TYPES, 17)
     with pytest.raises(ConfigurationError) as caught:
-        open_state_directory(tmp_path).claim("fifo", (*TYPES, "yarn.io/gpu"), 18)
+        open_state_directory(tmp_path).claim("fifo", MORE, 18)
     assert len(caught.value.problems) == 2
     assert "belongs to the fair scheduler" in str(caught.value)
     assert "yarn.io/gpu" in str(caught.value)

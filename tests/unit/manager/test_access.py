@@ -6,6 +6,7 @@ import pytest
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ApplicationState, RequestRefused
 from fairshare.model.inputs import (
+    ChangeLifetime,
     KillApplication,
     LoadConfiguration,
     MoveApplication,
@@ -66,7 +67,13 @@ def test_owners_and_administrators_may_kill(user, groups):
 
 @pytest.mark.parametrize(("user", "groups"), DENIED)
 @pytest.mark.parametrize(
-    "wish", [KillApplication(1), MoveApplication(1, "root.b"), SetPriority(1, 3)]
+    "wish",
+    [
+        KillApplication(1),
+        MoveApplication(1, "root.b"),
+        SetPriority(1, 3),
+        ChangeLifetime(1, 9_000),
+    ],
 )
 def test_others_may_not_and_nothing_changes(wish, user, groups):
     made = manager()

@@ -81,3 +81,52 @@ async def test_a_broken_file_answers_400_with_every_problem(http, conf):
 async def test_a_server_without_a_directory_refuses_a_refresh(page):
     answer = await page.post("/admin/refresh-queues")
     assert (answer.status_code, answer.json()["code"]) == (409, "no-configuration")
+
+
+CAPACITY = """<configuration><property><name>yarn.resourcemanager.scheduler.class</name>
+<value>org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler</value>
+</property><property><name>yarn.scheduler.configuration.store.class</name><value>memory</value>
+</property></configuration>"""
+QUEUES = """<configuration>
+<property><name>yarn.scheduler.capacity.root.queues</name><value>a</value></property>
+<property><name>yarn.scheduler.capacity.root.a.capacity</name><value>100</value></property>
+</configuration>"""
+
+
+@pytest.fixture
+def capacity(conf: Path) -> Path:
+    (conf / "yarn-site.xml").write_text(CAPACITY)
+    (conf / "capacity-scheduler.xml").write_text(QUEUES)
+    (conf / "fair-scheduler.xml").unlink()
+    return conf
+
+
+async def test_properties_are_changed_checked_and_given_back(capacity, http):
+    entry = {"key": "user-limit-factor", "value": "2"}
+    update = {"update-queue": {"queue-name": "root.a", "params": {"entry": entry}}}
+    name = "yarn.scheduler.capacity.root.a.user-limit-factor"
+    answer = await http.post("/admin/configuration", json={"update": update, "check": True})
+    assert (answer.status_code, answer.json()["version"]) == (200, 1)
+    assert [name, "2"] in answer.json()["properties"]
+    assert name not in dict((await http.get("/configuration/properties")).json()["properties"])
+    answer = await http.post("/admin/configuration", json={"update": update})
+    assert answer.json()["version"] == 2
+    shown = (await http.get("/configuration/properties")).json()
+    assert (shown["version"], dict(shown["properties"])[name]) == (2, "2")
+    assert (await http.post("/admin/configuration/format")).json()["version"] == 3
+    assert name not in dict((await http.get("/configuration/properties")).json()["properties"])
+
+
+async def test_a_bad_change_is_400_and_a_refused_one_409(capacity, http):
+    for update, status, code in (
+        ({"remove-queue": "root.x"}, 400, "bad-update"),
+        ({"remove-queue": "root.a"}, 409, "configuration-refused"),
+    ):
+        answer = await http.post("/admin/configuration", json={"update": update})
+        assert (answer.status_code, answer.json()["code"]) == (status, code)
+    assert (await http.get("/configuration/properties")).json()["version"] == 1
+
+
+async def test_a_scheduler_with_a_file_alone_has_no_properties_to_change(http):
+    answer = await http.get("/configuration/properties")
+    assert (answer.status_code, answer.json()["code"]) == (409, "not-mutable")

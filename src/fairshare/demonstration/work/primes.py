@@ -1,8 +1,9 @@
 """Owns the work of the team `research`: counting the primes in one range of whole numbers.
 
-    python -I -S primes.py NUMBERS        prints {"first": ..., "end": ..., "primes": ...}
+    python -I -S primes.py NUMBERS [SKIPPED]    prints {"first": ..., "end": ..., "primes": ...}
 
-Task i takes the range from i * NUMBERS to (i + 1) * NUMBERS, the end not included. Every number is
+Task i takes the range from i * NUMBERS to (i + 1) * NUMBERS, the end not included; it counts as
+task i + SKIPPED where others have the first ranges. Every number is
 tried by itself (Miller-Rabin), as is done with numbers that are too large for a sieve, so that the
 work is as long as one likes and the result can still be checked: see `prime_count`.
 """
@@ -23,7 +24,8 @@ _SMALL = (3, 5, 7, 11, 13)
 def main() -> None:
     """Count in the range of this task."""
     numbers = int(sys.argv[1])
-    first = int(os.environ["FAIRSHARE_TASK_INDEX"]) * numbers
+    skipped = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    first = (skipped + int(os.environ["FAIRSHARE_TASK_INDEX"])) * numbers
     found = primes_between(first, first + numbers)
     print(json.dumps({"first": first, "end": first + numbers, "primes": found}))
 

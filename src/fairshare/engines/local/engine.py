@@ -72,6 +72,7 @@ class LocalEngine:
         memory_check: bool = True,
         strict_cpu: bool = False,
         grace_ms: int = DEFAULT_GRACE_MS,
+        vcores_per_core: float = 1.0,
     ) -> None:
         if not sys.platform.startswith("linux"):
             raise EngineError(
@@ -83,7 +84,7 @@ class LocalEngine:
         cpus = machine.processors()
         amounts = {
             MEMORY: machine.default_memory_mb(memory_limit) if memory_mb is None else memory_mb,
-            VCORES: cpus if vcores is None else vcores,
+            VCORES: machine.vcores_of(cpus, vcores_per_core) if vcores is None else vcores,
             **(resources or {}),
         }
         self._limits = Limits(

@@ -1,5 +1,6 @@
 """Owns what this machine has, and how it is offered as one node or as several. Starts nothing."""
 
+import math
 import os
 import pwd
 import resource
@@ -25,6 +26,15 @@ def default_memory_mb(limit_bytes: int | None) -> int:
 def processors() -> int:
     """The processors that we may run on."""
     return len(os.sched_getaffinity(0))
+
+
+def vcores_of(cores: int, per_core: float) -> int:
+    """The vcores that so many cores are worth, at least 1; halves are rounded up.
+
+    >>> vcores_of(16, 10), vcores_of(2, 0.75), vcores_of(1, 0.1)
+    (160, 2, 1)
+    """
+    return max(1, math.floor(cores * per_core + 0.5))
 
 
 def raise_file_limit() -> tuple[int, int]:

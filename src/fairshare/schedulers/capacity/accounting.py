@@ -11,11 +11,11 @@ from fairshare.schedulers.capacity.applications import CapacityApplication, Stag
 from fairshare.schedulers.capacity.queues import DRAINING, STOPPED, CapacityQueue
 
 if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.state import CapacityState
+    from fairshare.schedulers.capacity.cluster import CapacityCluster
 
 
 def charge(
-    state: "CapacityState", leaf: CapacityQueue, user: str, label: str, amount: Resource
+    state: "CapacityCluster", leaf: CapacityQueue, user: str, label: str, amount: Resource
 ) -> None:
     """A leaf, all above it and a user use more on a partition, or less (`amount` negative)."""
     c = state.calculator
@@ -30,8 +30,14 @@ def charge(
     leaf.users.charge(user, label, amount, c, whole)
 
 
-def reserve(leaf: CapacityQueue, label: str, amount: Resource) -> None:
-    """More is reserved, or less."""
+def reserve(
+    application: CapacityApplication, leaf: CapacityQueue, label: str, amount: Resource
+) -> None:
+    """More is reserved for an application on a partition, or less."""
+    application.reserved = add(application.reserved, amount)
+    if label:
+        before = application.reserved_apart.get(label, leaf.users.none)
+        application.reserved_apart[label] = add(before, amount)
     for queue in leaf.path:
         share = queue.shares[label]
         share.reserved = add(share.reserved, amount)
@@ -50,9 +56,24 @@ def count_pending(application: CapacityApplication) -> None:
     if leaf is None:
         return
     pending = application.asks.pending
-    if pending != application.counted:
-        _add_pending(leaf, application.label, subtract(pending, application.counted))
-        application.counted = pending
+    if pending == application.pending and not application.labelled:
+        return
+    application.pending = pending
+    if not application.labelled and all(not key.label for key in application.asks.wanting):
+        _count(leaf, application, "", pending)
+        return
+    application.labelled = True
+    for label in (*application.counted, *(key.label for key in application.asks.wanting)):
+        _count(leaf, application, label, application.asks.pending_on(label))
+
+
+def _count(
+    leaf: CapacityQueue, application: CapacityApplication, label: str, pending: Resource
+) -> None:
+    before = application.counted.get(label, leaf.users.none)
+    if pending != before:
+        _add_pending(leaf, label, subtract(pending, before))
+        application.counted[label] = pending
 
 
 def _add_pending(leaf: CapacityQueue, label: str, amount: Resource) -> None:
@@ -62,36 +83,41 @@ def _add_pending(leaf: CapacityQueue, label: str, amount: Resource) -> None:
         orders.place_child(queue, label)
 
 
-def move_pending(application: CapacityApplication, target: CapacityQueue, label: str) -> None:
-    """An application's asks count for another leaf, and perhaps for another partition."""
+def move_pending(application: CapacityApplication, target: CapacityQueue) -> None:
+    """An application's asks count for another leaf, each for its partition."""
     leaf = application.leaf
     assert leaf is not None
-    nothing = (0,) * len(application.counted)
-    _add_pending(leaf, application.label, subtract(nothing, application.counted))
-    _add_pending(target, label, application.counted)
+    for label, counted in application.counted.items():
+        _add_pending(leaf, label, subtract(leaf.users.none, counted))
+        _add_pending(target, label, counted)
 
 
 def measure(application: CapacityApplication) -> None:
     """Let the fair order know of an application's containers; other orders do not look (16.2)."""
     leaf = application.leaf
     if leaf is not None and leaf.policy == "fair":
-        application.size = application.used[0]
-        application.demand = application.used[0] + application.asks.pending[0]
+        application.size = application.used[0] + application.drift[0]
+        application.demand = application.size + application.asks.pending[0]
 
 
 def enter(application: CapacityApplication, stage: Stage) -> None:
     """An attempt is in its leaf: held back, or waiting for room for its master."""
     leaf = application.leaf
     assert leaf is not None
-    user = leaf.users.get_or_add(application.user)
+    leaf.users.get_or_add(application.user)
     application.stage = stage
     if stage == Stage.HELD:
         leaf.held[application.id] = application
         return
-    for queue in leaf.path:
-        queue.runnable += 1
-    user.pending_applications += 1
+    leaf.runnable += 1
+    leaf.users.tally(application.user, pending=1, active=0)
     orders.wait(application)
+
+
+def count_runnable(leaf: CapacityQueue, change: int) -> None:
+    """Above a leaf one attempt more may run, or one less. As in Hadoop a move does not count."""
+    for queue in leaf.path[1:]:
+        queue.runnable += change
 
 
 def activate(application: CapacityApplication) -> None:
@@ -100,9 +126,7 @@ def activate(application: CapacityApplication) -> None:
     assert leaf is not None
     orders.stop_waiting(application)
     application.stage = Stage.ACTIVE
-    user = leaf.users.get_or_add(application.user)
-    user.pending_applications -= 1
-    user.active_applications += 1
+    leaf.users.tally(application.user, pending=-1, active=1)
     leaf.active[application.id] = application
     _charge_master(application, application.master_resource)
     orders.place_application(application)
@@ -118,28 +142,35 @@ def _charge_master(application: CapacityApplication, amount: Resource) -> None:
     user.master_used[label] = add(user.master_used.get(label, leaf.users.none), amount)
 
 
+def move_master(application: CapacityApplication, label: str) -> None:
+    """The node of its master is in another partition: there it counts as one of the masters."""
+    nothing = (0,) * len(application.master_resource)
+    active = application.stage == Stage.ACTIVE
+    if active:
+        _charge_master(application, subtract(nothing, application.master_resource))
+    application.label = label
+    if active:
+        _charge_master(application, application.master_resource)
+
+
 def leave(application: CapacityApplication) -> None:
     """An attempt is no longer in its leaf, wherever it stood."""
     leaf = application.leaf
     assert leaf is not None
     users = leaf.users
-    user = users.get_or_add(application.user)
     stage = application.stage
     if stage == Stage.ACTIVE:
-        if application.entry is not None:
-            orders.remove(leaf.order, application.entry)
-            application.entry = None
+        orders.take_out(leaf, application)
         del leaf.active[application.id]
         nothing = (0,) * len(application.master_resource)
         _charge_master(application, subtract(nothing, application.master_resource))
-        user.active_applications -= 1
+        user = users.tally(application.user, pending=0, active=-1)
     else:
         orders.stop_waiting(application)
         leaf.held.pop(application.id, None)
-        user.pending_applications -= 1
+        user = users.tally(application.user, pending=-1, active=0)
     if stage != Stage.HELD:
-        for queue in leaf.path:
-            queue.runnable -= 1
+        leaf.runnable -= 1
     if user.applications == 0:
         users.remove(application.user)
     application.stage = Stage.NOWHERE

@@ -12,6 +12,7 @@ from fairshare.model.events import ApplicationAdmitted, QueueLimited
 from fairshare.model.resources import Resource, add
 from fairshare.schedulers.capacity import limits
 from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
+from fairshare.schedulers.capacity.capacities import below
 from fairshare.schedulers.capacity.queues import CapacityQueue
 
 if TYPE_CHECKING:
@@ -66,10 +67,18 @@ def activate_if_any_nodes(state: "CapacityState", step: "Step", leaf: CapacityQu
 
 def activate_everywhere(state: "CapacityState", step: "Step") -> None:
     """The passes after the cluster or its configuration has changed."""
-    for queue in tuple(state.queues.values()):
+    activate_below(state, step, state.root)
+
+
+def activate_below(state: "CapacityState", step: "Step", top: CapacityQueue) -> None:
+    """The passes after shares below a queue were computed anew."""
+    for queue in below(top):
         if queue.leaf:
             activate(state, step, queue)
-            if not all(application.looked_at for application in queue.active.values()):
+            if not queue.active:
+                continue
+            told = all(application.looked_at for application in queue.active.values())
+            if queue.users.outdated or not told:
                 step.emit(QueueLimited(queue.name, queue.limit))  # all have a headroom now
 
 
@@ -87,14 +96,13 @@ def wake_after_leaving(
             highest = queue
     lists = list(_held_below(highest)) if highest is not None else []
     if state.user_runnable.get(user, 0) == limits.user_parallel_limit(state, user) - 1:
-        lists.append(
-            [
-                application
-                for queue in state.queues.values()
-                for application in queue.held.values()
-                if application.user == user
-            ]
-        )
+        waiting = [
+            application
+            for queue in state.queues.values()
+            for application in queue.held.values()
+            if application.user == user
+        ]
+        lists.append(sorted(waiting, key=lambda a: a.start_order))
     _wake(state, step, lists, len(lists))
 
 
@@ -119,9 +127,10 @@ def _wake(
     lists: list[list[CapacityApplication]],
     most: int | None,
 ) -> None:
+    # A list is in the order in which its applications came into the leaf; after a move that is not
+    # the order of their starts, and its first one decides when it is its turn, as in Hadoop.
     woken = 0
-    ordered = (sorted(one, key=lambda a: a.start_order) for one in lists)
-    for application in merge(*ordered, key=lambda a: a.start_order):
+    for application in merge(*lists, key=lambda a: a.start_order):
         if most is not None and woken >= most:
             return
         leaf = application.leaf

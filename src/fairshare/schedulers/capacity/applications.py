@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.inputs import SubmitApplication
-from fairshare.model.resources import Resource
+from fairshare.model.resources import Resource, subtract
 
 if TYPE_CHECKING:
     from fairshare.schedulers.capacity.queues import CapacityQueue
+    from fairshare.schedulers.capacity.users import User, Users
 
 Entry = tuple[float, ...]
 
@@ -27,29 +28,41 @@ class CapacityApplication(Application):
     """An application in a leaf queue.
 
     `label` is the partition that its asks are for, `master_resource` what it counts with towards
-    the masters' limits. `entry` is its key in the leaf's order while it is active and asks. `size`
-    and `demand` are what the fair order knows of it, in MB. `reserved` sums its reservations;
-    `re_reservations` counts, by ask, how often a reserved node beat in vain. `seen_in` is the leaf
-    in which it was last considered, so that it has a headroom there. `to_preempt` holds containers
-    that are to be preempted; `most_containers` is how many it had at once.
+    the masters' limits. `entry` is its key in the leaf's order while it is active: among those
+    that ask, or (`rests`) among those that do not. `size` and `demand` are what the fair order
+    knows of it, in MB. `reserved` sums its reservations; `re_reservations` counts, by ask, how
+    often a reserved node beat in vain. `seen` is the leaf in which it was last considered, and its
+    user's record there, from which its headroom follows; `tells` are the users of that leaf while
+    its master hears of the headroom. `moved_from` is the leaf in which it still counts as asking
+    in the middle of a move. `drift` is what Hadoop believes that it uses beyond its containers,
+    since an ask changed its size between a reservation and its fulfilment. `to_preempt` holds
+    containers that are to be preempted; `most_containers` is how many it had at once.
     """
 
     __slots__ = (
         "counted",
+        "default_misses",
         "demand",
+        "drift",
         "entry",
         "first_priority",
         "label",
+        "labelled",
         "leaf",
         "master_resource",
         "most_containers",
+        "moved_from",
+        "pending",
         "re_reservations",
         "reserved",
+        "reserved_apart",
         "reserved_numbers",
-        "seen_in",
+        "rests",
+        "seen",
         "size",
         "stage",
         "start_order",
+        "tells",
         "to_preempt",
         "waiting_entry",
     )
@@ -66,6 +79,8 @@ class CapacityApplication(Application):
         self.leaf: CapacityQueue | None = None
         self.start_order = 0
         self.label = ""
+        self.moved_from: CapacityQueue | None = None
+        self.tells: Users | None = None
         self.master_resource: Resource = (0,) * types
         self.first_priority = priority  # as resolved at the submission
         super().__init__(number, submission, queue, priority, now_ms, types)
@@ -75,30 +90,66 @@ class CapacityApplication(Application):
         super().begin_attempt(types)
         self.stage = Stage.NOWHERE
         self.entry: Entry | None = None
+        self.rests = False
         self.waiting_entry: Entry | None = None
         self.size = 0
         self.most_containers = 0
         self.demand = 0
-        self.counted: Resource = (0,) * types  # its pending, as its queues count it
+        self.pending: Resource = (0,) * types  # as counted last, and by partition for its queues
+        self.counted: dict[str, Resource] = {}
+        self.labelled = False  # whether some ask is for another partition than the default one
         self.reserved: Resource = (0,) * types
+        self.reserved_apart: dict[str, Resource] = {}  # of it, on other partitions
+        self.default_misses: dict[tuple[int, int], int] = {}
         self.reserved_numbers: dict[str, int] = {}  # container numbers, by reserved node
         self.re_reservations: dict[tuple[int, int], int] = {}
-        self.seen_in: CapacityQueue | None = None
+        self.seen: tuple[CapacityQueue, User] | None = None
+        self.drift: Resource = (0,) * types
         self.to_preempt: dict[int, None] = {}
 
     @property
     def looked_at(self) -> bool:
         """Whether it was considered since it came into its leaf."""
-        return self.leaf is not None and self.seen_in is self.leaf
+        leaf, seen = self.leaf, self.seen
+        if leaf is None or seen is None or seen[0] is not leaf:
+            return False
+        return seen[1] is leaf.users.get(self.user)
 
     def look_at(self) -> None:
-        """It is considered, in its leaf."""
-        self.seen_in = self.leaf
+        """It is considered, in its leaf, if that knows its user: so it has a headroom there."""
+        leaf = self.leaf
+        record = None if leaf is None else leaf.users.get(self.user)
+        if leaf is not None and record is not None:
+            self.seen = (leaf, record)
+            self.tell()
+
+    def tell(self) -> None:
+        """Let the leaf in which it has a headroom know whether its master hears of it."""
+        hears = self.registered and self.leaf is not None and self.seen is not None
+        users = self.seen[0].users if hears and self.seen is not None else None
+        if users is self.tells:
+            return
+        if self.tells is not None:
+            self.tells.masters -= 1
+        self.tells = users
+        if users is not None:
+            users.masters += 1
+            users.stir()
 
     @property
     def recovering(self) -> bool:
         """Whether it comes back after a restart of the manager, in its first attempt."""
         return self.submission.recovering and self.attempt <= 1
+
+    def reserved_on(self, label: str) -> Resource:
+        """What is reserved for it on a partition."""
+        apart = self.reserved_apart
+        if label:
+            return apart.get(label, (0,) * len(self.reserved))
+        left = self.reserved
+        for amount in apart.values():
+            left = subtract(left, amount)
+        return left
 
     def reservations_of(self, order: tuple[int, int]) -> int:
         """How many nodes are reserved for one of its asks."""

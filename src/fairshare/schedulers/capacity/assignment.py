@@ -47,28 +47,28 @@ def offer(beat: "Heartbeat", application: CapacityApplication, room: Room) -> An
     state = beat.state
     settings = state.settings
     c = state.calculator
-    asked_label = application.label
-    if asked_label != ("" if beat.ignore else beat.label):
+    waits_for_master = application.managed and application.master is None
+    if beat.ignore and waits_for_master and not settings.master_may_borrow:
         return Answer.SKIPPED
-    if beat.ignore and application.managed and application.master is None:
-        return Answer.SKIPPED
+    here = "" if beat.ignore else beat.label
     for key in application.asks.wanting:
+        if key.label != here:
+            continue
         ask = key.anywhere
         assert ask is not None
         if not settings.continue_looking and not _may_more(beat, application, key, ask.resource):
             continue
         left = room.headroom
-        if settings.continue_looking and not beat.label:
-            left = add(left, application.reserved)
+        if settings.continue_looking:
+            left = add(left, application.reserved_on(beat.label))
         if not c.fits(ask.resource, left):
             return Answer.QUEUE_LIMIT
+        if beat.wait_for_default(application, key):
+            return Answer.SKIPPED
         blacklist = application.blacklist
         if blacklist and (beat.node.name in blacklist or beat.node.rack in blacklist):
             return Answer.SKIPPED
         before = beat.misses(application, key)
-        if beat.ignore and before < len(state.nodes):
-            beat.missed(application, key, before + 1)
-            return Answer.SKIPPED
         beat.missed(application, key, before + 1)
         choice, skipped = _by_locality(beat, application, key, room, reserved=False)
         if choice is None:
@@ -214,6 +214,7 @@ def _commit(
         choice.locality == Locality.RACK_LOCAL and state.settings.rack_locality_full_reset
     )
     after = 0 if patient else before + 1
+    beat.served(application, key)
     if not _accepted(beat, application, choice):
         beat.missed(application, key, after)
         return answer

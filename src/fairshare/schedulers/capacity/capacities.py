@@ -18,24 +18,36 @@ if TYPE_CHECKING:
     from fairshare.schedulers.capacity.cluster import CapacityCluster
 
 
-def recompute(state: "CapacityCluster") -> None:
-    """Everything that follows from the cluster's size and the settings."""
-    root = state.root
+def recompute(state: "CapacityCluster", top: CapacityQueue) -> None:
+    """Everything that follows from the cluster's size and the settings, for a queue and below."""
     for label in state.labels:
         whole = state.total_of(label)
-        _root(root.shares[label], whole)
-        _below(state, root, label, whole)
-    for queue in state.queues.values():
+        if top.parent is None:
+            _root(top, label, whole)
+        _below(state, top, label, whole)
+    queues = below(top)
+    for queue in queues:
         _refresh(state, queue)
-    for queue in state.queues.values():
+    for queue in queues:
         orders.renumber(queue)
-    _limit_leaves(state, root, state.total_of(""))
+    _limit_leaves(state, top, state.total_of(""))
 
 
-def _root(share: Share, whole: Resource) -> None:
-    share.absolute_capacity = share.absolute_maximum = 1.0
-    share.capacity = share.maximum_capacity = 1.0
-    share.effective_minimum = share.effective_maximum = whole
+def below(top: CapacityQueue) -> list[CapacityQueue]:
+    """A queue and all below it, parents before children."""
+    found = [top]
+    for child in top.children.values():
+        found += below(child)
+    return found
+
+
+def _root(root: CapacityQueue, label: str, whole: Resource) -> None:
+    """Root has all of a partition, or nothing of one for which the file gives it no capacity."""
+    share = root.shares[label]
+    part = 1.0 if root.has_part(label) else 0.0
+    share.absolute_capacity = share.absolute_maximum = part
+    share.capacity = share.maximum_capacity = part
+    share.effective_minimum = share.effective_maximum = truncate(whole, part)
 
 
 def _below(state: "CapacityCluster", parent: CapacityQueue, label: str, whole: Resource) -> None:
@@ -61,7 +73,7 @@ def _below(state: "CapacityCluster", parent: CapacityQueue, label: str, whole: R
         fraction = max(share.capacity, share.normalized_weight)
         share.absolute_capacity = single(fraction * above.absolute_capacity)
         share.absolute_maximum = single(share.maximum_capacity * above.absolute_maximum)
-        if child.mode == ABSOLUTE:
+        if child.mode == ABSOLUTE and child.has_part(label):
             _absolute(state, child, label, ratios, whole)
             _derive(state.calculator, child, label, whole)
         else:
@@ -140,7 +152,7 @@ def _refresh(state: "CapacityCluster", queue: CapacityQueue) -> None:
             queue.users.recount(label, c, whole)
     if queue.leaf:
         limit_applications(state, queue)
-        queue.users.version += 1
+        queue.users.changed()
 
 
 def limit_applications(state: "CapacityCluster", leaf: CapacityQueue) -> None:

@@ -50,7 +50,7 @@ class Fault(NamedTuple):
 
 def refusals(settings: CapacitySettings, live: CapacityState | None = None) -> Iterator[Fault]:
     """Everything for which settings are refused; `live` is the state that they would change."""
-    simple = [*_sizes(settings), *_numbers(settings)]
+    simple = [*sizes(settings), *_numbers(settings)]
     yield from simple
     if simple:
         return
@@ -69,7 +69,7 @@ def refusals(settings: CapacitySettings, live: CapacityState | None = None) -> I
         yield from _changes(planned, live)
 
 
-def _sizes(settings: CapacitySettings) -> Iterator[Fault]:
+def sizes(settings: CapacitySettings) -> Iterator[Fault]:
     names = settings.types.names
     for name, least, most in zip(
         names, settings.minimum_allocation, settings.maximum_allocation, strict=True
@@ -199,11 +199,13 @@ def _percentage_sum(
     allowed = parent.allow_zero_sum
     if live is not None and parent.name in live.queues:
         allowed = live.queues[parent.name].allow_zero_sum  # it is read when a queue is made (39.2)
+    if not parent.has_part(label):
+        return  # nobody looks at what children have where their parent has nothing
     own = 1.0 if parent.parent is None else _configured_percentage(parent, label)
     if parent.mode == WEIGHT:
         wrong = abs(summed) > TOLERANCE and abs(1 - summed) > TOLERANCE
     elif abs(summed) <= TOLERANCE:
-        wrong = own > 0 and not allowed and not label
+        wrong = own > 0 and not allowed
     elif abs(1 - summed) > TOLERANCE:
         wrong = True
     else:

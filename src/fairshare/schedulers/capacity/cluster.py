@@ -6,11 +6,15 @@ Changed by events alone; what containers and applications change stands in `stat
 
 from fairshare.model.events import (
     ConfigurationLoaded,
+    LabelsChanged,
+    LimitsComputed,
     NodeAdded,
     NodeRemoved,
+    NodesLabelled,
     NodeTotalChanged,
     QueueCreated,
     QueueDynamicChanged,
+    QueueExpiring,
     QueueLimited,
     QueueRemoved,
     QueuesConfigured,
@@ -22,12 +26,13 @@ from fairshare.model.nodes import Node
 from fairshare.model.queues import ROOT, parent_name
 from fairshare.model.resources import Resource, ResourceTypes, add, largest, smallest
 from fairshare.model.state import ClusterState
-from fairshare.schedulers.capacity import capacities, configuration, orders
+from fairshare.schedulers.capacity import capacities, configuration, orders, partitions
 from fairshare.schedulers.capacity.applications import CapacityApplication
 from fairshare.schedulers.capacity.calculators import ResourceCalculator, calculator
 from fairshare.schedulers.capacity.containers import FIRST_PORT
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.settings import CapacitySettings
+from fairshare.schedulers.capacity.users import Users
 
 
 class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
@@ -44,6 +49,9 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         self.calculator: ResourceCalculator = calculator(False, len(types.names))
         self.labels: tuple[str, ...] = ("",)
         self.totals: dict[str, Resource] = {"": types.none}
+        self.added_labels: dict[str, bool] = {}  # by administrators: whether each is exclusive
+        self.assigned_labels: dict[str, str] = {}  # by administrators: the partitions of nodes
+        self.partition_of: dict[str, str] = {}  # where each node is, if not in the default one
         self.started_ms: int | None = None
         self.starts = 0
         self.user_runnable: dict[str, int] = {}
@@ -54,10 +62,15 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         self.reserved_ms: dict[str, int] = {}  # since when a node is reserved
         self._largest_node: Resource | None = None
         self._fulfilling = False
+        self.stirred: list[Users] = []  # of leaves whose limits may have changed in this input
         self.handlers.update(
             {
                 QueuesConfigured: self._queues_configured,
+                LabelsChanged: self._labels_changed,
+                NodesLabelled: self._nodes_labelled,
                 QueueLimited: self._queue_limited,
+                LimitsComputed: self._limits_computed,
+                QueueExpiring: self._queue_expiring,
                 SharesUpdated: self._nothing_changes,
             }
         )
@@ -73,15 +86,21 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
 
     def label_of(self, node: Node) -> str:
         """The partition that a node belongs to."""
-        if len(self.labels) == 1:
-            return ""
-        label = self.settings.label_of_node.get(node.name, node.attributes.get("partition", ""))
-        return label if label in self.totals else ""
+        return self.partition_of.get(node.name, "") if self.partition_of else ""
+
+    def drop_reservation(self, node: Node) -> None:
+        """Let nobody hold a node any longer; for consequences of events alone."""
+        self._drop_reservation(node)
+
+    def shares_with_all(self, label: str) -> bool:
+        """Whether asks for the default partition may use what is idle on a partition (28)."""
+        return not partitions.of_cluster(self).get(label, True)
 
     def new_queue(self, name: str, leaf: bool, dynamic: bool) -> CapacityQueue:
         """A queue with the settings in force, and its place in the tree."""
         parent = self.queues.get(parent_name(name))
         queue = CapacityQueue(name, leaf, dynamic, parent, self.none)
+        queue.users.stirred = self.stirred
         configuration.configure(self, queue, first=True)
         if parent is not None:
             parent.children[name] = queue
@@ -136,24 +155,35 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         if first:
             self.started_ms = now_ms
             self.calculator = calculator(self.settings.dominant, len(self.none))
-        self.labels = ("", *self.settings.labels)
-        self._count_totals()
         super()._configuration_loaded(now_ms, event)
+        partitions.follow(self)
+
+    def _labels_changed(self, now_ms: int, event: LabelsChanged) -> None:
+        self.added_labels = event.labels
+        for node, label in tuple(self.assigned_labels.items()):
+            if label and label not in partitions.of_cluster(self):
+                del self.assigned_labels[node]
+        self._partitions_changed()
+
+    def _nodes_labelled(self, now_ms: int, event: NodesLabelled) -> None:
+        self.assigned_labels.update(event.nodes)
+        self._partitions_changed()
+
+    def _partitions_changed(self) -> None:
+        partitions.follow(self)
+        if ROOT in self.queues:
+            for queue in capacities.below(self.root):
+                configuration.take_capacities(self, queue)
+        self._recompute()
 
     def _queues_configured(self, now_ms: int, event: QueuesConfigured) -> None:
-        for queue in self._parents_first(self.root):
+        for queue in capacities.below(self.root):
             policy = queue.policy
             configuration.configure(self, queue)
             if queue.leaf and queue.policy != policy:
                 orders.sort_applications(queue)
             self._order_children(queue)
         self._recompute()
-
-    def _parents_first(self, queue: CapacityQueue) -> list[CapacityQueue]:
-        found = [queue]
-        for child in queue.children.values():
-            found += self._parents_first(child)
-        return found
 
     def _order_children(self, queue: CapacityQueue) -> None:
         """Children in the order of the file, then those that it does not name."""
@@ -162,14 +192,24 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         others = [name for name in queue.children if name not in named]
         queue.children = {name: queue.children[name] for name in (*named, *others)}
 
-    def _recompute(self) -> None:
-        if ROOT not in self.queues:
-            return
-        capacities.recompute(self)
-        for queue in self.queues.values():
-            queue.users.count_only_pending()
-            for application in queue.active.values():
-                application.look_at()
+    def _recompute(self, top: CapacityQueue | None = None) -> None:
+        if ROOT in self.queues:
+            capacities.recompute(self, top or self.root)
+
+    def _limits_computed(self, now_ms: int, event: LimitsComputed) -> None:
+        self._recompute(self.queues[event.queue])
+
+    def made_below(self, queue: CapacityQueue) -> CapacityQueue:
+        """From where on shares are computed anew when a queue's children come or go (27)."""
+        if self.settings.legacy_queue_mode or queue.parent is None:
+            return queue
+        return queue.parent
+
+    def settle(self) -> None:
+        """The input is over: masters hear of their headroom, for which limits are computed."""
+        for users in self.stirred:
+            users.settle()
+        self.stirred.clear()
 
     def _queue_created(self, now_ms: int, event: QueueCreated) -> None:
         super()._queue_created(now_ms, event)
@@ -177,8 +217,8 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         queue.created_ms = queue.idle_since_ms = now_ms
         if queue.parent is not None:
             queue.parent.idle_since_ms = now_ms
-        if event.dynamic:
-            self._recompute()
+        if event.dynamic and queue.parent is not None:
+            self._recompute(self.made_below(queue.parent))
 
     def _queue_removed(self, now_ms: int, event: QueueRemoved) -> None:
         queue = self.queues[event.queue]
@@ -190,7 +230,7 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         del parent.children[event.queue]
         super()._queue_removed(now_ms, event)
         if queue.dynamic:
-            self._recompute()
+            self._recompute(self.made_below(parent))
 
     def _queue_dynamic_changed(self, now_ms: int, event: QueueDynamicChanged) -> None:
         super()._queue_dynamic_changed(now_ms, event)
@@ -199,22 +239,37 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
     def _queue_limited(self, now_ms: int, event: QueueLimited) -> None:
         """Told anew though nothing differs: the cluster was looked at, and all with it (10)."""
         queue = self.queues[event.queue]
-        if queue.limit == event.limit:
-            for application in queue.active.values():
-                application.look_at()
+        if queue.limit == event.limit and queue.active:
+            queue.users.look_again()
+            for application in tuple(queue.active.values()):
+                orders.look_at(application)
         queue.limit = event.limit
+
+    def _queue_expiring(self, now_ms: int, event: QueueExpiring) -> None:
+        self.queues[event.queue].expiring_ms = now_ms
+
+    def room(self, node: Node) -> Resource:
+        """What is free on a node, with what lazy preemption would kill for others (23.3)."""
+        free = node.available
+        for record in node.marked.values():
+            free = add(free, record.resource)
+        return free
 
     def _node_added(self, now_ms: int, event: NodeAdded) -> None:
         super()._node_added(now_ms, event)
         self.most_on_node[event.node] = 0
         self.ports[event.node] = FIRST_PORT + self.arrivals
         self.arrivals += 1
+        label = partitions.belongs(self, self.nodes[event.node])
+        if label:
+            self.partition_of[event.node] = label
         self._total_changed()
 
     def _node_removed(self, now_ms: int, event: NodeRemoved) -> None:
         super()._node_removed(now_ms, event)
         del self.most_on_node[event.node]
         del self.ports[event.node]
+        self.partition_of.pop(event.node, None)
         self._total_changed()
 
     def _node_total_changed(self, now_ms: int, event: NodeTotalChanged) -> None:
@@ -224,10 +279,11 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
 
     def _total_changed(self) -> None:
         self._largest_node = None
-        self._count_totals()
+        self.count_totals()
         self._recompute()
 
-    def _count_totals(self) -> None:
+    def count_totals(self) -> None:
+        """Sum up what the nodes of each partition offer."""
         if len(self.labels) == 1:
             self.totals = {"": self.total}
             return

@@ -108,7 +108,7 @@ def configure(state: "CapacityCluster", queue: CapacityQueue, *, first: bool = F
     _take_lifetimes(queue, own)
     _take_labels(queue, own)
     _take_state(queue, own, first=first)
-    _take_capacities(state, queue)
+    take_capacities(state, queue)
     queue.dynamic_eligible = bool(own.dynamic_children) or queue.dynamic
     if not queue.leaf:
         return
@@ -211,8 +211,10 @@ def _take_labels(queue: CapacityQueue, own: QueueSettings) -> None:
         queue.accessible = parent.accessible
     if own.default_label_expression is not None:
         queue.default_label = own.default_label_expression
-    elif parent is not None and queue.may_use(parent.default_label):
+    elif parent is not None and queue.accessible >= parent.accessible:
         queue.default_label = parent.default_label
+    else:
+        queue.default_label = ""
 
 
 def _take_state(queue: CapacityQueue, own: QueueSettings, *, first: bool) -> None:
@@ -229,7 +231,11 @@ def _take_state(queue: CapacityQueue, own: QueueSettings, *, first: bool) -> Non
         queue.state = RUNNING
 
 
-def _take_capacities(state: "CapacityCluster", queue: CapacityQueue) -> None:
+def take_capacities(state: "CapacityCluster", queue: CapacityQueue) -> None:
+    """Let a queue take over its capacities on all partitions; none where it has none of its own.
+
+    Root has everything of a partition only if the file gives it a capacity there, as in Hadoop.
+    """
     own = queue.settings
     master = _or(own.maximum_master_share, state.settings.maximum_master_share)
     for label in state.labels:
@@ -242,7 +248,9 @@ def _take_capacities(state: "CapacityCluster", queue: CapacityQueue) -> None:
         share.master_share = master
         if part is not None and part.maximum_master_share is not None:
             share.master_share = part.maximum_master_share
-        if queue.name == ROOT:
+        if not queue.has_part(label):
+            capacity = maximum = Percentage(0.0)
+        elif queue.name == ROOT:
             capacity, maximum = Percentage(100.0), Percentage(100.0)
         _take_share(queue, share, capacity, maximum)
     queue.mode = mode_of(own.capacity if queue.name != ROOT else Percentage(100.0))

@@ -4,15 +4,23 @@ Each attempt starts at the root and grants at most one container; attempts are r
 the settings allow (spec/capacity.md 11, 13, 31). What one application takes: `assignment.py`.
 """
 
+from collections.abc import Iterator
+from heapq import merge
 from typing import TYPE_CHECKING
 
 from fairshare.model.asks import AskKey
-from fairshare.model.events import Locality, OffersCounted, QueueLimited, ReservationDropped
+from fairshare.model.events import (
+    HeadroomTold,
+    Locality,
+    OffersCounted,
+    QueueLimited,
+    ReservationDropped,
+)
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, add, subtract
-from fairshare.schedulers.capacity import assignment, limits
+from fairshare.schedulers.capacity import assignment, limits, orders
 from fairshare.schedulers.capacity.answers import Answer, Room
-from fairshare.schedulers.capacity.applications import CapacityApplication
+from fairshare.schedulers.capacity.applications import CapacityApplication, Entry
 from fairshare.schedulers.capacity.calculators import larger, smaller
 from fairshare.schedulers.capacity.capacities import child_limit, leaf_limit
 from fairshare.schedulers.capacity.queues import CapacityQueue
@@ -22,11 +30,38 @@ if TYPE_CHECKING:
     from fairshare.schedulers.protocol import Step
 
 
+def _in_turn(leaf: CapacityQueue) -> Iterator[Entry]:
+    """The active applications of a leaf in their order, as far as anything can come of them.
+
+    One that asks for nothing is no more than looked at. Hadoop does it with all; here with those
+    that do not have a headroom yet, and with the first one up to the first that asks: the leaf's
+    limit is checked for it, with nothing to be given back.
+    """
+    order, resting = leaf.order, leaf.resting
+    first = resting[:1] if resting and not (order and order[0] < resting[0]) else []
+    if not leaf.fresh:
+        yield from first
+        yield from order
+        return
+    fresh = [entry for entry in leaf.fresh if [entry] != first]
+    yield from merge(first, fresh, order)
+
+
 class Heartbeat:
     """One heartbeat of one node. `ignore` is set while asks for the default partition are served
     on a node of another one (28)."""
 
-    __slots__ = ("_limits", "_misses", "ignore", "label", "node", "state", "step", "whole")
+    __slots__ = (
+        "_default_misses",
+        "_limits",
+        "_misses",
+        "ignore",
+        "label",
+        "node",
+        "state",
+        "step",
+        "whole",
+    )
 
     def __init__(self, state: "CapacityState", step: "Step", node: Node) -> None:
         self.state = state
@@ -37,6 +72,7 @@ class Heartbeat:
         self.ignore = False
         self._limits: dict[str, Resource] = {}
         self._misses: dict[tuple[int, tuple[int, int]], tuple[AskKey, int]] = {}
+        self._default_misses: dict[tuple[int, tuple[int, int]], int] = {}
 
     def run(self) -> None:
         """Attempts, until the settings or the node have enough (11.2)."""
@@ -68,7 +104,7 @@ class Heartbeat:
             return Answer.NOTHING
         self.ignore = False
         answer = self._parent(state.root, Room(self.whole, state.none))
-        if answer < Answer.OFF_SWITCH and self.label and not state.settings.labels[self.label]:
+        if answer < Answer.OFF_SWITCH and self.label and state.shares_with_all(self.label):
             self.ignore = True
             answer = self._parent(state.root, Room(state.total_of(""), state.none))
         return answer
@@ -125,11 +161,12 @@ class Heartbeat:
         if not self.ignore and not queue.may_use(self.label):
             return Answer.NOTHING
         share = queue.shares[self.label]
-        if not self._wants(queue) or not self._within(queue, room, share.reserved):
+        # As in Hadoop what is reserved on the default partition counts, wherever the node is.
+        if not self._wants(queue) or not self._within(queue, room, queue.share.reserved):
             return Answer.NOTHING
         answer = Answer.NOTHING
         minimum = state.settings.minimum_allocation
-        order = queue.shares["" if self.ignore else self.label].order
+        order = orders.borrowers(queue, self.label) if self.ignore else share.order
         for entry in tuple(order):
             child = queue.ranked[int(entry[-1])]
             room.limit = smaller(c, state.total, room.limit, share.effective_maximum)
@@ -160,24 +197,21 @@ class Heartbeat:
             return Answer.NOTHING
         if not self._wants(leaf) or not leaf.active:
             return Answer.NOTHING
-        order = leaf.order
         check = True
-        if not order:
-            if self._within(leaf, room, state.none):
-                self.limited(leaf, limit)
-            return Answer.NOTHING
         blocked: dict[str, Resource] = {}
-        for entry in order:
+        for entry in _in_turn(leaf):
             application = state.applications[int(entry[-1])]
-            reserved = application.reserved
+            if not leaf.serves(application.label, self.label):
+                continue
+            reserved = application.reserved_on("")
             if check:
                 if not self._within(leaf, room, reserved):
                     return Answer.NOTHING
                 self.limited(leaf, limit)
                 if not settings.continue_looking or not any(reserved):
                     check = False
-            self.looked_at(application)
-            if not self._user_may(leaf, application, room, blocked):
+            self._consider(application)
+            if application.rests or not self._user_may(leaf, application, room, blocked):
                 continue
             answer = assignment.offer(self, application, room)
             if answer >= Answer.OFF_SWITCH or answer == Answer.QUEUE_LIMIT:
@@ -198,7 +232,8 @@ class Heartbeat:
         c = state.calculator
         user = application.user
         failed = blocked.get(user)
-        if failed is not None and c.fits(application.reserved, failed):
+        reserved = application.reserved_on("")
+        if failed is not None and c.fits(reserved, failed):
             return False
         room.need = state.none
         record = leaf.users.get(user)
@@ -209,12 +244,12 @@ class Heartbeat:
         if c.compare(state.total, used, limit) <= 0:
             return True
         if state.settings.continue_looking:
-            without = subtract(record.used.get("", state.none), application.reserved)
+            without = subtract(record.used.get("", state.none), reserved)
             if c.compare(state.total, without, limit) <= 0:
                 room.need = subtract(used, limit)
                 return True
-        if failed is None or c.fits(failed, application.reserved):
-            blocked[user] = application.reserved
+        if failed is None or c.fits(failed, reserved):
+            blocked[user] = reserved
         return False
 
     # What is remembered until the end of the heartbeat.
@@ -223,13 +258,13 @@ class Heartbeat:
         """A leaf was told what it can reach."""
         self._limits[leaf.name] = limit
 
-    def looked_at(self, application: CapacityApplication) -> None:
-        """An application was considered: from now on it has a headroom."""
-        if not application.looked_at and application.asks.keys:
-            key = next(iter(application.asks.keys.values()))
-            self._misses.setdefault(
-                (application.id, key.order), (key, self.misses(application, key))
-            )
+    def _consider(self, application: CapacityApplication) -> None:
+        """It is an application's turn: from now on it has a headroom."""
+        leaf = application.leaf
+        if leaf is None or leaf.users.get(application.user) is None:
+            return
+        if leaf.users.outdated or not application.looked_at:
+            self.step.emit(HeadroomTold(application.id))
 
     def misses(self, application: CapacityApplication, key: AskKey) -> int:
         """How often an ask has been passed over, this heartbeat included."""
@@ -246,8 +281,32 @@ class Heartbeat:
         if changed is None:
             return
         count = changed[1]
-        if count != key.opportunities or not application.looked_at:
+        apart = self._default_misses.get((application.id, key.order))
+        if apart is not None and apart != application.default_misses.get(key.order, 0):
+            self.step.emit(
+                OffersCounted(
+                    application.id, *key.order, count, Locality.NODE_LOCAL, default_misses=apart
+                )
+            )
+        elif count != key.opportunities:
             self.step.emit(OffersCounted(application.id, *key.order, count, Locality.NODE_LOCAL))
+
+    def wait_for_default(self, application: CapacityApplication, key: AskKey) -> bool:
+        """One more chance for an ask of the default partition; whether it must still wait for a
+        node of its own: as long as it had fewer chances than there are nodes (28)."""
+        state = self.state
+        if len(state.labels) == 1 or key.label:
+            return False
+        place = (application.id, key.order)
+        count = self._default_misses.get(place, application.default_misses.get(key.order, 0)) + 1
+        self._default_misses[place] = count
+        self._misses.setdefault(place, (key, key.opportunities))
+        return self.ignore and count < len(state.nodes)
+
+    def served(self, application: CapacityApplication, key: AskKey) -> None:
+        """An ask got something: on the default partition it waits for it anew afterwards."""
+        if not self.label and len(self.state.labels) > 1:
+            self._default_misses[application.id, key.order] = 0
 
     def _record(self) -> None:
         for (number, _), (key, _count) in tuple(self._misses.items()):

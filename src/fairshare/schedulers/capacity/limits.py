@@ -5,11 +5,12 @@ Questions only; the events follow elsewhere (spec/capacity.md 8, 9, 10, 19).
 
 from typing import TYPE_CHECKING
 
-from fairshare.model.resources import Resource, smallest, subtract
+from fairshare.model.resources import Resource, add, smallest, subtract
+from fairshare.schedulers.capacity import partitions
 from fairshare.schedulers.capacity.applications import CapacityApplication
 from fairshare.schedulers.capacity.calculators import smaller, subtract_not_below_zero
 from fairshare.schedulers.capacity.queues import CapacityQueue
-from fairshare.schedulers.capacity.users import NO_FACTOR, base_limit, weighted
+from fairshare.schedulers.capacity.users import NO_FACTOR, User, base_limit, weighted
 from fairshare.schedulers.rounding import single
 
 if TYPE_CHECKING:
@@ -108,29 +109,31 @@ def may_run(state: "CapacityState", user: str, leaf: CapacityQueue) -> bool:
 def headroom(state: "CapacityState", application: CapacityApplication) -> Resource:
     """What an application's master is told that it could still get (10).
 
-    The least of what is left to its user, to its queue and of the partition; nothing until a
-    heartbeat has looked at the application. One that was moved is told of the leaf that it left
-    until it is looked at in the new one, as in Hadoop.
+    The least of what is left to its user, to its queue and of the partition, summed over all
+    partitions that it has asked for; nothing until a
+    heartbeat has looked at the application. One that was moved is told of the leaf that it left,
+    and of the user's record there, until it is looked at in the new one, as in Hadoop.
     """
-    leaf = application.seen_in
-    if leaf is None or application.leaf is None:
+    if application.seen is None or application.leaf is None:
         return state.none
-    label = application.label
-    record = leaf.users.get(application.user)
-    if record is not None:
-        used = record.used.get(label, state.none)
-    else:
-        used = application.used if leaf is application.leaf else state.none
+    leaf, record = application.seen
+    room = state.none
+    for label in partitions.requested(application) or [""]:
+        room = add(room, _headroom_on(state, leaf, record, label))
+    return (max(room[0], 0), *room[1:])
+
+
+def _headroom_on(state: "CapacityState", leaf: CapacityQueue, record: User, label: str) -> Resource:
     c = state.calculator
+    used = record.used.get(label, state.none)
     share = leaf.shares[label]
     limit = share.effective_maximum if label else leaf.limit
-    user_room = subtract_not_below_zero(user_limit(state, leaf, application.user, label), used)
+    user_room = subtract_not_below_zero(user_limit(state, leaf, record.name, label), used)
     room = smallest(user_room, subtract_not_below_zero(limit, share.used))
     room = c.round_down(room, state.settings.minimum_allocation)
     whole = state.total_of(label)
     free = subtract(whole, state.root.shares[label].used)
-    room = smaller(c, whole, free, room)
-    return (max(room[0], 0), *room[1:])
+    return smaller(c, whole, free, room)
 
 
 def within_maximum(

@@ -55,6 +55,15 @@ def place_child(child: CapacityQueue, label: str) -> None:
     share.entry = entry
 
 
+def borrowers(queue: CapacityQueue, label: str) -> list[Entry]:
+    """The children that ask for the default partition, in their order on another one (28)."""
+    return sorted(
+        child_key(child, queue.policy, label)
+        for child in queue.ranked
+        if any(child.shares[""].pending)
+    )
+
+
 def refresh_use(
     queue: CapacityQueue,
     label: str,
@@ -106,30 +115,57 @@ def application_key(leaf: CapacityQueue, application: CapacityApplication) -> En
 
 
 def place_application(application: CapacityApplication) -> None:
-    """Let an active application enter, move in or leave its leaf's order."""
+    """Let an active application enter, move in or leave its leaf's order.
+
+    Those that ask stand in `order`; those that do not in `resting`, and in `fresh` as well while
+    they have no headroom yet.
+    """
     leaf = application.leaf
     if leaf is None:
         return
-    asks = application.stage == Stage.ACTIVE and application.asks.wanting
-    entry = application_key(leaf, application) if asks else None
-    if entry == application.entry:
+    entry = application_key(leaf, application) if application.stage == Stage.ACTIVE else None
+    rests = entry is not None and not application.asks.wanting
+    if entry == application.entry and rests == application.rests:
         return
-    if application.entry is not None:
-        remove(leaf.order, application.entry)
-    if entry is not None:
-        insort(leaf.order, entry)
-    application.entry = entry
+    take_out(leaf, application)
+    application.entry, application.rests = entry, rests
+    if entry is None:
+        return
+    insort(leaf.resting if rests else leaf.order, entry)
+    if rests and not application.looked_at:
+        insort(leaf.fresh, entry)
+
+
+def take_out(leaf: CapacityQueue, application: CapacityApplication) -> None:
+    """Let an application leave its leaf's order."""
+    entry = application.entry
+    if entry is None:
+        return
+    remove(leaf.resting if application.rests else leaf.order, entry)
+    _freshen(leaf, entry)
+    application.entry = None
+
+
+def _freshen(leaf: CapacityQueue, entry: Entry) -> None:
+    place = bisect_left(leaf.fresh, entry)
+    if place < len(leaf.fresh) and leaf.fresh[place] == entry:
+        del leaf.fresh[place]
+
+
+def look_at(application: CapacityApplication) -> None:
+    """An application is considered in its leaf: from now on it has a headroom."""
+    application.look_at()
+    leaf, entry = application.leaf, application.entry
+    if leaf is not None and entry is not None and leaf.fresh:
+        _freshen(leaf, entry)
 
 
 def sort_applications(leaf: CapacityQueue) -> None:
     """Sort a leaf's active applications anew: its policy may be another one."""
-    leaf.order = []
+    leaf.order, leaf.resting, leaf.fresh = [], [], []
     for application in leaf.active.values():
         application.entry = None
-        if application.asks.wanting:
-            application.entry = application_key(leaf, application)
-            leaf.order.append(application.entry)
-    leaf.order.sort()
+        place_application(application)
 
 
 def wait(application: CapacityApplication) -> None:

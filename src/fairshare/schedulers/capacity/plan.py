@@ -8,7 +8,9 @@ import msgspec
 
 from fairshare.model.events import (
     ConfigurationLoaded,
+    LabelsChanged,
     NodeAdded,
+    NodesLabelled,
     QueueCreated,
     QueuesConfigured,
 )
@@ -43,6 +45,9 @@ def planned_tree(settings: CapacitySettings, live: CapacityState | None = None) 
     """The queues of the settings, configured, in a state of their own with the nodes of `live`."""
     state = CapacityState(settings.types)
     state.apply(0, ConfigurationLoaded(msgspec.json.encode(settings), 0))
+    if live is not None:
+        state.apply(0, LabelsChanged(live.added_labels))
+        state.apply(0, NodesLabelled(dict(live.assigned_labels)))
     for node in live.nodes.values() if live is not None else ():
         state.apply(0, NodeAdded(node.name, node.total, node.rack, node.attributes))
     for name, leaf in named_queues(settings).items():

@@ -79,7 +79,8 @@ class CapacityQueue(Queue[CapacityApplication]):
     """A queue among its siblings.
 
     `path` is the queue and all above it, root last. Of leaves: `order` has the keys of active
-    applications that ask, `waiting` those of applications that wait for room for their master,
+    applications that ask, `resting` those of the others, `fresh` of those among the latter that
+    have no headroom yet, `waiting` those of applications that wait for room for their master,
     `held` the applications that max-parallel-apps holds back, `limit` what a heartbeat said last
     that the leaf can reach, `accepted` the applications that count for the leaf.
     """
@@ -95,6 +96,8 @@ class CapacityQueue(Queue[CapacityApplication]):
         "default_lifetime_s",
         "default_priority",
         "dynamic_eligible",
+        "expiring_ms",
+        "fresh",
         "held",
         "idle_since_ms",
         "intra_preemptable",
@@ -116,6 +119,7 @@ class CapacityQueue(Queue[CapacityApplication]):
         "priority_rules",
         "rank",
         "ranked",
+        "resting",
         "runnable",
         "settings",
         "shares",
@@ -167,9 +171,12 @@ class CapacityQueue(Queue[CapacityApplication]):
         self.preempted = 0
         self.created_ms = 0
         self.idle_since_ms = 0
+        self.expiring_ms: int | None = None  # when a round first found it idle for too long
         self.users = Users(none)
         self.limit = none
         self.order: list[Entry] = []
+        self.resting: list[Entry] = []
+        self.fresh: list[Entry] = []
         self.active: dict[int, CapacityApplication] = {}
         self.waiting: list[Entry] = []
         self.held: dict[int, CapacityApplication] = {}
@@ -182,6 +189,23 @@ class CapacityQueue(Queue[CapacityApplication]):
     def may_use(self, label: str) -> bool:
         """Whether a partition is accessible; the default one always is."""
         return not label or "*" in self.accessible or label in self.accessible
+
+    def serves(self, asked: str, label: str) -> bool:
+        """Whether an application whose master is on a partition has its turn on another one.
+
+        Always, unless the leaf keeps partitions apart (`fifo-with-partitions`, 16.3): then those
+        of an enforced partition have their turn there alone, and all others elsewhere alone.
+        """
+        if self.policy != "fifo-with-partitions":
+            return True
+        enforced = self.settings.enforced_partitions or ()
+        return (asked if asked in enforced else "") == (label if label in enforced else "")
+
+    def has_part(self, label: str) -> bool:
+        """Whether it has a capacity on a partition: its own, or if made on demand its parent's."""
+        if not label or label in self.settings.label_capacities:
+            return True
+        return self.dynamic and self.parent is not None and self.parent.has_part(label)
 
     def stop(self) -> None:
         """Accept nothing any longer: DRAINING while applications are left (24)."""

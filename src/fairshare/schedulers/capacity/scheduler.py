@@ -10,11 +10,14 @@ from fairshare.model.events import (
     AsksChanged,
     AttemptEnded,
     AttemptStarted,
+    LimitsComputed,
     PriorityChanged,
+    QueueCreated,
 )
 from fairshare.model.identifiers import ApplicationId, ContainerId
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.nodes import Node
+from fairshare.model.queues import ROOT
 from fairshare.model.resources import UNBOUNDED, Resource, ResourceTypes
 from fairshare.model.work import ResourceRequest
 from fairshare.placement.mapping.placing import place
@@ -23,6 +26,8 @@ from fairshare.placement.rule import Misplaced
 from fairshare.schedulers.capacity import (
     activation,
     containers,
+    labels,
+    lifetimes,
     limits,
     naming,
     priorities,
@@ -41,7 +46,7 @@ from fairshare.schedulers.protocol import Refusal, Step
 from fairshare.schedulers.views import ApplicationView, QueueView
 
 
-class CapacityScheduler:
+class CapacityScheduler(labels.LabelDoors):
     """YARN's Capacity Scheduler (spec/capacity.md)."""
 
     name = "capacity"
@@ -62,7 +67,11 @@ class CapacityScheduler:
     # Configuration and queues.
 
     def load(self, step: Step, settings: bytes, epoch_ms: int) -> None:
-        """Take settings over, at the start or at a reload; a refused reload changes nothing."""
+        """Take settings over, at the start or at a reload.
+
+        A refused reload changes nothing but that limits are computed anew: Hadoop goes back to the
+        queues that it had (25.1).
+        """
         state = self._state
         try:
             new = msgspec.json.decode(settings, type=CapacitySettings)
@@ -73,13 +82,28 @@ class CapacityScheduler:
                 "resource-types-changed",
                 f"resource types cannot change while running (they are {state.types.names})",
             )
-        tree.follow(state, step, new, settings, epoch_ms)
-        activation.wake_everywhere(state, step)
+        try:
+            tree.follow(state, step, new, settings, epoch_ms)
+        except Refusal:
+            if ROOT in state.queues and tree.reaches_queues(new):
+                step.emit(LimitsComputed(ROOT))
+                activation.activate_everywhere(state, step)
+            raise
         activation.activate_everywhere(state, step)
+        activation.wake_everywhere(state, step)
 
     def tidy(self, step: Step) -> None:
-        """Remove queues that were made on demand and have been idle for long."""
-        tree.remove_idle(self._state, step)
+        """One round of what removes queues that were made on demand, if it is configured."""
+        if self._state.settings.monitor.auto_removal:
+            tree.remove_idle(self._state, step)
+
+    def tidy_interval_ms(self) -> int | None:
+        """Hadoop's rounds are as far apart as a queue may be idle."""
+        state = self._state
+        if not state.settings.monitor.auto_removal:
+            return None
+        expiring = any(tree.may_expire(queue) for queue in state.queues.values() if queue.dynamic)
+        return max(1, state.settings.queue_expiration_ms) if expiring else None
 
     # Applications.
 
@@ -103,11 +127,12 @@ class CapacityScheduler:
         priority = self._check_rights(found, name, given)
         checks.check_system(state)
         leaf = self._leaf(step, name, given)
+        labels.check_submission(state, leaf, given)
         if found is None:
             priority = priorities.priority_of(
                 state.settings, leaf, given.user, given.groups, given.priority
             )
-        checks.check_leaf(leaf, given.user)
+        checks.check_leaf(step, leaf, given.user)
         return leaf.name, priority
 
     def _placed(self, given: SubmitApplication) -> str:
@@ -150,7 +175,12 @@ class CapacityScheduler:
                     f"Application submitted by user {given.user} to unknown queue: {name}."
                     f" {self._queues_to_name()}",
                 )
-            return tree.create(state, step, name)
+            leaf = tree.create(state, step, name)
+            for event in tuple(step.events):
+                if isinstance(event, QueueCreated):
+                    above = state.queues[event.queue].parent or state.root
+                    activation.activate_below(state, step, state.made_below(above))
+            return leaf
         if not found.leaf:
             raise Refusal(
                 "not-a-leaf-queue",
@@ -204,7 +234,8 @@ class CapacityScheduler:
             )
         if source is None:
             raise Refusal("not-running", f"application {mover.id} has no running attempt")
-        checks.check_leaf(target, mover.user)
+        checks.check_leaf(step, target, mover.user)
+        labels.check_move(mover, target)
         may_run = mover.id not in source.held  # max-parallel-apps is not looked at again
         step.emit(ApplicationMoved(mover.id, target.name, may_run))
         activation.activate(state, step, source)
@@ -242,6 +273,14 @@ class CapacityScheduler:
             return True
         return may_submit(found, user, groups)
 
+    def lifetime_s(self, queue: str, requested_s: int) -> int:
+        """What a leaf grants for a wish; 0 or less is no limit (20)."""
+        return lifetimes.lifetime_s(self._state.queues[queue], requested_s)
+
+    def maximum_lifetime_s(self, queue: str) -> int:
+        """The most that a leaf grants; 0 or less is no limit."""
+        return self._state.queues[queue].maximum_lifetime_s
+
     # Sizes of containers.
 
     def check_asks(
@@ -274,7 +313,12 @@ class CapacityScheduler:
     # Time.
 
     def node_changed(self, step: Step) -> None:
-        """There may be room for more masters."""
+        """There may be room for more masters.
+
+        A node that was given the size which it had lets limits be computed anew all the same.
+        """
+        if not step.events and ROOT in self._state.queues:
+            step.emit(LimitsComputed(ROOT))
         activation.activate_everywhere(self._state, step)
 
     def beat(self, step: Step, node: str) -> None:
@@ -287,13 +331,19 @@ class CapacityScheduler:
         """Nothing: capacities are computed when something changes."""
 
     def preempt(self, step: Step) -> None:
-        """One pass of every monitor that is configured."""
+        """One round of the preemption monitor, if it is configured."""
+        if self._state.settings.monitor.enabled:
+            Monitor(self._state, step).run()
+
+    def monitor_interval_ms(self) -> int | None:
+        """None while nobody asks for more, or nothing is used that could be taken (21.11)."""
         state = self._state
         monitor = state.settings.monitor
-        if monitor.enabled:
-            Monitor(state, step).run()
-        if monitor.auto_removal:
-            tree.remove_idle(state, step)
+        if not monitor.enabled or monitor.observe_only or not state.queues:
+            return None
+        shares = state.root.shares.values()
+        asked = any(any(share.pending) for share in shares)
+        return monitor.interval_ms if asked and any(any(share.used) for share in shares) else None
 
     def next_deadline_ms(self) -> int | None:
         """Nothing is due at an instant: the monitor comes at intervals."""

@@ -273,6 +273,11 @@ class CapacitySettings(msgspec.Struct, frozen=True):
     application_fail_fast: bool = False
     maximum_queue_depth: int = 2  # auto-queue-creation-v2.maximum-queue-depth
     queue_expiration_ms: int = 300_000  # auto-queue-creation-v2.queue-expiration-time
-    # Node labels (28): exclusive or not, by name. Nodes name theirs in their attributes.
+    # Node labels (28): exclusive or not, by name. Administrators add further ones; nodes may name
+    # theirs in their attributes.
     labels: dict[str, bool] = {}
     label_of_node: dict[str, str] = {}
+    labels_enabled: bool = False  # yarn.node-labels.enabled
+    labels_distributed: bool = False  # yarn.node-labels.configuration-type: nodes say it themselves
+    master_default_label: str | None = None  # yarn.resourcemanager.node-labels.am.default-...
+    master_may_borrow: bool = False  # ...node-labels.am.allow-non-exclusive-allocation

@@ -8,7 +8,6 @@ from fairshare.model.events import (
     ApplicationAdmitted,
     ApplicationEnded,
     ApplicationMoved,
-    ApplicationRejected,
     ApplicationSubmitted,
     AsksChanged,
     AttemptEnded,
@@ -18,19 +17,19 @@ from fairshare.model.events import (
     ContainerMarked,
     ContainerReserved,
     ExitCode,
+    HeadroomTold,
     Locality,
+    MasterStarted,
     OffersCounted,
     PriorityChanged,
+    UserNoted,
 )
 from fairshare.model.identifiers import application_of
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, ResourceTypes, add, subtract
-from fairshare.schedulers.capacity import accounting, naming, orders
+from fairshare.schedulers.capacity import accounting, labels, orders
 from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
 from fairshare.schedulers.capacity.cluster import CapacityCluster
-
-USER_LIMIT = "user-limit"
-"""The code of a refusal for a user's limit on applications."""
 
 
 class CapacityState(CapacityCluster):
@@ -39,6 +38,8 @@ class CapacityState(CapacityCluster):
     def __init__(self, types: ResourceTypes) -> None:
         super().__init__(types)
         self.handlers[ContainerMarked] = self._container_marked
+        self.handlers[HeadroomTold] = self._headroom_told
+        self.handlers[UserNoted] = self._user_noted
 
     # Containers and reservations.
 
@@ -46,10 +47,12 @@ class CapacityState(CapacityCluster):
         application = self.applications[event.application]
         next_container = application.next_container
         self._fulfilling = event.reserved
+        key = application.asks.keys[(event.priority, event.request)]
+        wanted = key.size_at(event.node, self.nodes[event.node].rack, event.locality)
+        if not event.reserved:
+            self._consider(application)
         super()._container_allocated(now_ms, event)
         self._fulfilling = False
-        application.look_at()
-        key = application.asks.keys[(event.priority, event.request)]
         if event.reserved or event.locality == Locality.OFF_SWITCH:
             key.opportunities += 1
         elif event.locality == Locality.NODE_LOCAL or self.settings.rack_locality_full_reset:
@@ -58,6 +61,8 @@ class CapacityState(CapacityCluster):
             key.opportunities += 1
         if event.reserved:  # it has had its number since the reservation
             application.next_container = next_container
+            drift = subtract(wanted, event.resource)
+            application.drift = add(application.drift, drift)
         else:
             accounting.measure(application)
         self._asks_served(application)
@@ -69,6 +74,17 @@ class CapacityState(CapacityCluster):
         if not application.asks.wanting:
             leaf.users.ask_no_more(application.user, application.id)
         orders.place_application(application)
+
+    def _consider(self, application: CapacityApplication) -> None:
+        """A heartbeat looks at an application: its user's limit is computed (10)."""
+        leaf = application.leaf
+        if leaf is not None:
+            leaf.users.look_again()
+        if not application.looked_at:
+            orders.look_at(application)
+
+    def _headroom_told(self, now_ms: int, event: HeadroomTold) -> None:
+        self._consider(self.applications[event.application])
 
     def _use(self, application: CapacityApplication, node: Node, resource: Resource) -> None:
         super()._use(application, node, resource)
@@ -101,21 +117,20 @@ class CapacityState(CapacityCluster):
         application = self.applications[event.application]
         leaf = application.leaf
         assert leaf is not None
-        application.look_at()
         order = (event.priority, event.request)
         application.asks.keys[order].opportunities += 1
         standing = application.reservations.get(event.node)
         if standing is not None and (standing.priority, standing.request) == order:
             application.re_reservations[order] = application.re_reservations.get(order, 0) + 1
             return
+        self._consider(application)
         super()._container_reserved(now_ms, event)
         self.reserved_ms[event.node] = now_ms
         label = self.label_of(self.nodes[event.node])
         application.reserved_numbers[event.node] = application.next_container
         application.next_container += 1
-        application.reserved = add(application.reserved, event.resource)
         application.re_reservations[order] = 0
-        accounting.reserve(leaf, label, event.resource)
+        accounting.reserve(application, leaf, label, event.resource)
         accounting.charge(self, leaf, application.user, label, event.resource)
         accounting.measure(application)
         orders.place_application(application)
@@ -131,9 +146,8 @@ class CapacityState(CapacityCluster):
         assert leaf is not None
         label = self.label_of(node)
         released = subtract(self.none, reservation.resource)
-        application.reserved = add(application.reserved, released)
         application.re_reservations[(reservation.priority, reservation.request)] = 0
-        accounting.reserve(leaf, label, released)
+        accounting.reserve(application, leaf, label, released)
         if not self._fulfilling:
             application.reserved_numbers.pop(node.name, None)
             accounting.charge(self, leaf, application.user, label, released)
@@ -161,19 +175,20 @@ class CapacityState(CapacityCluster):
         super()._application_submitted(now_ms, event)
         accounting.count_application(self.queues[event.queue], 1, now_ms)
 
-    def _application_rejected(self, now_ms: int, event: ApplicationRejected) -> None:
-        """As in Hadoop, who was refused for a limit of users stays known to the leaf."""
-        super()._application_rejected(now_ms, event)
-        if event.code == USER_LIMIT and not self.settings.mappings_override:
-            leaf = naming.find(self, event.submission.queue)
-            if leaf is not None and leaf.leaf:
-                leaf.users.get_or_add(event.submission.user)
+    def _user_noted(self, now_ms: int, event: UserNoted) -> None:
+        self.queues[event.queue].users.get_or_add(event.user)
 
     def _application_ended(self, now_ms: int, event: ApplicationEnded) -> None:
         super()._application_ended(now_ms, event)
-        leaf = self.queues.get(self.applications[event.application].queue)
+        application = self.applications[event.application]
+        leaf = self.queues.get(application.queue)
         if leaf is not None:
+            leaf.users.ask_no_more(application.user, application.id)
             accounting.count_application(leaf, -1, now_ms)
+
+    def _master_started(self, now_ms: int, event: MasterStarted) -> None:
+        super()._master_started(now_ms, event)
+        self.applications[event.application].tell()
 
     def _attempt_started(self, now_ms: int, event: AttemptStarted) -> None:
         super()._attempt_started(now_ms, event)
@@ -182,7 +197,10 @@ class CapacityState(CapacityCluster):
         application.leaf = leaf
         application.priority = application.first_priority
         application.runnable = False
-        application.label = leaf.default_label
+        wanted = application.submission.wanted_label(master=True)
+        application.label = ""
+        if application.managed:
+            application.label = labels.resolve(self, leaf, wanted, master=True)
         self.starts += 1
         application.start_order = self.starts
         master = application.submission.master
@@ -196,9 +214,12 @@ class CapacityState(CapacityCluster):
     def _enter(self, application: CapacityApplication, *, may_run: bool) -> None:
         accounting.enter(application, Stage.WAITING if may_run else Stage.HELD)
         if may_run:
-            self._count_runnable(application.user, 1)
+            self._count_runnable(application, 1)
 
-    def _count_runnable(self, user: str, change: int) -> None:
+    def _count_runnable(self, application: CapacityApplication, change: int) -> None:
+        assert application.leaf is not None
+        accounting.count_runnable(application.leaf, change)
+        user = application.user
         left = self.user_runnable.get(user, 0) + change
         if left:
             self.user_runnable[user] = left
@@ -221,14 +242,12 @@ class CapacityState(CapacityCluster):
         leaf = application.leaf
         assert leaf is not None
         super()._attempt_ended(now_ms, event)
-        self._asks_served(application)
-        self._leave(application)
-        application.leaf = None
-
-    def _leave(self, application: CapacityApplication) -> None:
+        accounting.count_pending(application)
         if application.stage != Stage.HELD:
-            self._count_runnable(application.user, -1)
+            self._count_runnable(application, -1)
         accounting.leave(application)
+        application.leaf = None
+        application.tell()
 
     def _application_moved(self, now_ms: int, event: ApplicationMoved) -> None:
         application = self.applications[event.application]
@@ -245,14 +264,13 @@ class CapacityState(CapacityCluster):
             released = subtract(self.none, reservation.resource)
             accounting.charge(self, source, user, label, released)
             accounting.charge(self, target, user, label, reservation.resource)
-        self._leave(application)
+        accounting.leave(application)
         super()._application_moved(now_ms, event)
         application.runnable = False
-        accounting.move_pending(application, target, target.default_label)
-        source.users.ask_no_more(user, application.id)
+        accounting.move_pending(application, target)
+        application.moved_from = source  # it counts as asking there until it asks in the target
         application.leaf = target
-        application.label = target.default_label
-        self._enter(application, may_run=event.runnable)
+        accounting.enter(application, Stage.WAITING if event.runnable else Stage.HELD)
         accounting.count_application(source, -1, now_ms)
         accounting.count_application(target, 1, now_ms)
 
@@ -274,6 +292,9 @@ class CapacityState(CapacityCluster):
         leaf = application.leaf
         if leaf is None:
             return
+        source, application.moved_from = application.moved_from, None
+        if source is not None:
+            source.users.ask_no_more(application.user, application.id)
         wanting = application.asks.wanting
         if (wanting and not event.requests) or any(key not in before for key in wanting):
             leaf.users.ask(application.user, application.id)
@@ -283,4 +304,6 @@ class CapacityState(CapacityCluster):
 
     def _offers_counted(self, now_ms: int, event: OffersCounted) -> None:
         super()._offers_counted(now_ms, event)
-        self.applications[event.application].look_at()
+        if event.default_misses is not None:
+            order = (event.priority, event.request)
+            self.applications[event.application].default_misses[order] = event.default_misses

@@ -5,12 +5,13 @@ Raises Refusal in Hadoop's words; changes nothing (spec/capacity.md 7.2, 7.3, 18
 
 from typing import TYPE_CHECKING
 
+from fairshare.model.events import UserNoted
 from fairshare.schedulers.capacity.queues import RUNNING, CapacityQueue
-from fairshare.schedulers.capacity.state import USER_LIMIT
 from fairshare.schedulers.protocol import Refusal
 
 if TYPE_CHECKING:
     from fairshare.schedulers.capacity.state import CapacityState
+    from fairshare.schedulers.protocol import Step
 
 
 def check_system(state: "CapacityState") -> None:
@@ -23,8 +24,12 @@ def check_system(state: "CapacityState") -> None:
         )
 
 
-def check_leaf(leaf: CapacityQueue, user: str) -> None:
-    """A leaf, and all above it, take one more application of a user."""
+def check_leaf(step: "Step", leaf: CapacityQueue, user: str) -> None:
+    """A leaf, and all above it, take one more application of a user.
+
+    As in Hadoop a leaf knows the user from the moment in which it counts the user's applications,
+    though it refuses.
+    """
     if leaf.state != RUNNING:
         raise _stopped(leaf)
     accepted = len(leaf.applications)
@@ -36,15 +41,17 @@ def check_leaf(leaf: CapacityQueue, user: str) -> None:
         )
     record = leaf.users.get(user)
     own = 0 if record is None else record.applications
+    stopped = next((above for above in leaf.path[1:] if above.state != RUNNING), None)
+    if record is None and (own >= leaf.maximum_per_user or stopped is not None):
+        step.emit(UserNoted(leaf.name, user))
     if own >= leaf.maximum_per_user:
         raise Refusal(
-            USER_LIMIT,
+            "user-limit",
             f"Queue {leaf.name} already has {own} applications from user {user}, cannot accept"
             f" submission of another one (the maximum is {leaf.maximum_per_user})",
         )
-    for above in leaf.path[1:]:
-        if above.state != RUNNING:
-            raise _stopped(above)
+    if stopped is not None:
+        raise _stopped(stopped)
 
 
 def _stopped(queue: CapacityQueue) -> Refusal:

@@ -9,11 +9,12 @@ from fairshare.model.events import (
     ConfigurationLoaded,
     QueueCreated,
     QueueDynamicChanged,
+    QueueExpiring,
     QueueRemoved,
     QueuesConfigured,
 )
 from fairshare.model.queues import ROOT, parent_name
-from fairshare.schedulers.capacity.checks import refusals
+from fairshare.schedulers.capacity.checks import refusals, sizes
 from fairshare.schedulers.capacity.plan import named_queues
 from fairshare.schedulers.capacity.queues import WEIGHT, CapacityQueue
 from fairshare.schedulers.capacity.settings import CapacitySettings
@@ -52,6 +53,11 @@ def follow(
         elif found.dynamic:
             step.emit(QueueDynamicChanged(name, False))
     step.emit(QueuesConfigured(()))
+
+
+def reaches_queues(new: CapacitySettings) -> bool:
+    """Whether settings are good enough for Hadoop to begin with the queues before it refuses."""
+    return not any(sizes(new))
 
 
 def _keeps(state: "CapacityState", named: dict[str, bool], queue: CapacityQueue) -> bool:
@@ -140,14 +146,26 @@ def _check_children(
         )
 
 
+def may_expire(queue: CapacityQueue) -> bool:
+    """Whether a queue was made on demand, is empty, and goes when it stays so."""
+    if not queue.dynamic or queue.parent is None or queue.children:
+        return False
+    if queue.number_of_applications or queue.applications:
+        return False
+    return queue.settings.remove_dynamic is not False
+
+
 def remove_idle(state: "CapacityState", step: "Step") -> None:
-    """Remove what was made on demand and has been idle longer than the settings allow (27.3)."""
+    """One round of what removes queues that were made on demand (27.3).
+
+    A queue goes when it has been idle longer than the settings allow, and was so already in the
+    round before: with 300 s and rounds 300 s apart, after 600 to 900 s.
+    """
     wait_ms = state.settings.queue_expiration_ms
     for queue in reversed(tuple(state.queues.values())):
-        parent = queue.parent
-        if not queue.dynamic or parent is None or queue.children or queue.number_of_applications:
+        if not may_expire(queue) or step.now_ms - queue.idle_since_ms <= wait_ms:
             continue
-        own = queue.settings.remove_dynamic
-        allowed = True if own is None else own
-        if allowed and not queue.applications and step.now_ms - queue.idle_since_ms > wait_ms:
+        if queue.expiring_ms is not None and queue.expiring_ms > queue.idle_since_ms:
             step.emit(QueueRemoved(queue.name))
+        else:
+            step.emit(QueueExpiring(queue.name))

@@ -47,13 +47,21 @@ class User:
         """How many applications count for the user's limit."""
         return self.pending_applications + self.active_applications
 
+    @property
+    def only_waits(self) -> bool:
+        """Whether it has applications, and all of them wait for room for their masters."""
+        return self.pending_applications > 0 and self.active_applications <= 0
+
 
 class Users:
     """All users of one leaf.
 
-    `asking` are the applications that count as asking, by user. `version` changes whenever a limit
-    may be another one. `only_pending` is how many users had nothing but waiting applications when
-    the limits were last computed (it counts for the masters' limit alone).
+    `asking` are the applications that count as asking, by user. As in Hadoop they do so until they
+    are over, whatever becomes of the user's record. `version` changes whenever a limit may be
+    another one. `only_pending` is how many users had nothing but waiting applications when the
+    limits were last computed, at version `counted` (it counts for the masters' limit alone);
+    `only_waiting` is how many have now. `masters` counts the masters that are told a headroom
+    here: they let the limits be computed after each input.
     """
 
     __slots__ = (
@@ -61,10 +69,15 @@ class Users:
         "active_weight",
         "all_weight",
         "asking",
+        "counted",
         "limits",
+        "masters",
         "none",
         "only_pending",
+        "only_waiting",
         "ratios",
+        "stirred",
+        "stirs",
         "users",
         "version",
         "weights",
@@ -80,7 +93,12 @@ class Users:
         self.all_weight = 0.0
         self.ratios: dict[str, float] = {}
         self.only_pending = 0
+        self.only_waiting = 0
+        self.masters = 0
         self.version = 0
+        self.counted = -1
+        self.stirs = False
+        self.stirred: list[Users] = []  # shared by all leaves: whose limits may have changed
         self.limits: dict[tuple[str, bool, bool], tuple[int, Resource]] = {}
 
     def get(self, name: str) -> User | None:
@@ -96,10 +114,38 @@ class Users:
         return user
 
     def remove(self, name: str) -> None:
-        """A user's last application is gone."""
-        if self.users.pop(name, None) is not None:
+        """A user's last application is gone. No reason for Hadoop to count anything again."""
+        user = self.users.pop(name, None)
+        if user is not None:
+            self.only_waiting -= user.only_waits
             self._sum_weights()
-            self.version += 1
+            self.limits.clear()
+
+    def tally(self, name: str, pending: int, active: int) -> User:
+        """So many applications of a user more wait, and so many more are active."""
+        user = self.get_or_add(name)
+        self.only_waiting -= user.only_waits
+        user.pending_applications += pending
+        user.active_applications += active
+        self.only_waiting += user.only_waits
+        return user
+
+    def changed(self) -> None:
+        """A limit may be another one."""
+        self.version += 1
+        self.stir()
+
+    def stir(self) -> None:
+        """Somebody may have to look again when the input is over."""
+        if not self.stirs:
+            self.stirs = True
+            self.stirred.append(self)
+
+    def settle(self) -> None:
+        """The input is over: the masters hear of it, so the limits are computed."""
+        self.stirs = False
+        if self.masters:
+            self.look_again()
 
     def reweigh(self, weights: dict[str, float]) -> None:
         """Take over configured weights, also for users that are there."""
@@ -107,7 +153,7 @@ class Users:
         for user in self.users.values():
             user.weight = weights.get(user.name, 1.0)
         self._sum_weights()
-        self.version += 1
+        self.changed()
 
     def _sum_weights(self) -> None:
         active = everybody = 0.0
@@ -127,7 +173,7 @@ class Users:
         user.used[label] = used
         if user.active:
             self.active_used[label] = add(self.active_used.get(label, self.none), amount)
-        self.version += 1
+        self.changed()
         ratio = c.ratio(used, total)
         change = single(ratio - user.ratios.get(label, 0.0))
         user.ratios[label] = ratio
@@ -162,12 +208,12 @@ class Users:
         if not asking:
             del self.asking[name]
             user = self.users.get(name)
-            self.version += 1
+            self.changed()
             if user is not None:
                 self._activate(user, -1)
 
     def _activate(self, user: User, sign: int) -> None:
-        self.version += 1
+        self.changed()
         if user.active == (sign > 0):
             return
         user.active = sign > 0
@@ -176,13 +222,16 @@ class Users:
             self.active_used[label] = add(before, used) if sign > 0 else subtract(before, used)
         self._sum_weights()
 
-    def count_only_pending(self) -> None:
-        """Look again who has nothing but waiting applications."""
-        self.only_pending = sum(
-            1
-            for user in self.users.values()
-            if user.pending_applications > 0 and user.active_applications <= 0
-        )
+    @property
+    def outdated(self) -> bool:
+        """Whether computing the limits would show another number of users that only wait."""
+        return self.counted != self.version and self.only_pending != self.only_waiting
+
+    def look_again(self) -> None:
+        """The limits are computed, unless they are up to date: count who only waits."""
+        if self.counted != self.version:
+            self.counted = self.version
+            self.only_pending = self.only_waiting
 
     @property
     def active_count(self) -> int:

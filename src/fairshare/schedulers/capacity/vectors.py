@@ -71,6 +71,8 @@ def divide(state: "CapacityCluster", parent: CapacityQueue, label: str) -> None:
         weight = _weight(child, label)
         share.normalized_weight = weight / weights if weight > 0 else 0.0
         maximum = _maximum(_configured(child, label)[1], above.effective_maximum)
+        if not child.has_part(label):
+            maximum = state.none
         least: Resource = tuple(minimums[child.name])
         if least[0] == 0:
             least = (0,) * types

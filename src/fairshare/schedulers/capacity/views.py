@@ -133,9 +133,9 @@ def pending_after_user_limits(
             used = state.none if record is None else record.used.get(label, state.none)
             limit = limits.user_limit(state, leaf, user, label)
             rooms[user] = largest(subtract(limit, used), state.none)
-        pending = application.asks.pending if application.label == label else state.none
+        pending = application.asks.pending_on(label)
         if without_reserved:
-            pending = subtract(pending, application.reserved)
+            pending = subtract(pending, application.reserved_on(label))
         part = smallest(rooms[user], largest(pending, state.none))
         wanted = add(wanted, part)
         rooms[user] = subtract(rooms[user], part)
@@ -159,7 +159,7 @@ def application_view(state: "CapacityState", application: CapacityApplication) -
         started_ms=application.started_ms,
         finished_ms=application.finished_ms,
         containers=len(application.containers),
-        used=application.used,
+        used=add(application.used, application.drift),
         reserved=application.reserved,
         pending=pending,
         demand=add(application.used, pending),

@@ -42,8 +42,8 @@ class Answer(NamedTuple):
 def serve_starved(state: "FairState", step: "Step") -> None:
     """Choose containers for everybody who was found starved, one after another."""
     for number in tuple(state.starved):
-        application = state.applications[number]
-        if application.active:
+        application = state.applications.get(number)
+        if application is not None and application.active:
             _serve(state, step, application)
 
 

@@ -163,9 +163,7 @@ class IntraQueue:
                 continue
             user = users[part.application.user]
             self._count_selected(leaf, part, user)
-            pending = part.application.asks.pending
-            if part.application.label != leaf.label:
-                pending = self.none
+            pending = part.application.asks.pending_on(leaf.label)
             want = subtract(add(part.used_by_tasks, pending), part.selected)
             if c.compare(total, user.ideal, user.limit) >= 0:
                 continue

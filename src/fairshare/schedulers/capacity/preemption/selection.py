@@ -153,9 +153,9 @@ def _take_strangers(
         strangers = [
             record
             for application in claim.queue.applications.values()
-            if not application.label
             for record in application.containers.values()
             if state.label_of(state.nodes[record.node]) == claim.label
+            and not application.asks.keys[(record.priority, record.request)].label
         ]
         for record in sorted(strangers, key=lambda r: r.container, reverse=True):
             if record.container in selection.containers:

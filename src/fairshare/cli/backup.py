@@ -1,0 +1,49 @@
+"""Owns `fairshare backup`: a copy of a server's record, from which another one can go on."""
+
+import os
+import shutil
+from pathlib import Path
+
+import click
+
+from fairshare.cli.verbs import Failure
+from fairshare.errors import FairshareError
+from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
+
+_SMALL_FILES = ("cluster.json", "secret")
+
+
+@click.command
+@click.argument("target", type=click.Path(path_type=Path))
+@click.option(
+    "--state",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    envvar="FAIRSHARE_STATE",
+    default=Path("~/.local/state/fairshare").expanduser(),
+    help="The server's state directory. [default: ~/.local/state/fairshare]",
+)
+def command(target: Path, state: Path) -> None:
+    """Copy a server's record to a new folder TARGET, while the server runs.
+
+    What is copied is the journal with its snapshots, all of one instant, and what belongs to it. A
+    server can be started on the copy. The output of containers is not in it.
+    """
+    if target.exists():
+        raise Failure(f"{target} exists already: name a new folder")
+    journal = SqliteJournal(state, read_only=True)
+    draft = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        draft.mkdir(mode=0o700, parents=True)
+        journal.back_up(draft / JOURNAL_FILE)
+        for name in _SMALL_FILES:
+            if (state / name).exists():
+                shutil.copy(state / name, draft / name)
+        (draft / JOURNAL_FILE).chmod(0o600)
+        draft.rename(target)
+    except (OSError, FairshareError) as error:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise Failure(f"no copy was made: {error}") from error
+    finally:
+        journal.close()
+    size = (target / JOURNAL_FILE).stat().st_size
+    click.echo(f"copied {size:,} bytes to {target}")

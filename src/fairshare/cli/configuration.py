@@ -1,0 +1,168 @@
+"""Owns the verbs below `admin config`: properties of the Capacity Scheduler, changed by document.
+
+Makes documents of options; what they mean is for the server.
+"""
+
+from typing import Any
+
+import click
+import msgspec
+
+from fairshare.cli.cells import plain_lines
+from fairshare.cli.options import json_option, with_client
+from fairshare.cli.tables import print_json
+from fairshare.client import Client
+
+_PREFIX = "yarn.scheduler.capacity."
+
+check_option = click.option(
+    "--check", is_flag=True, help="Only say whether it would be taken; change nothing."
+)
+
+
+@click.group()
+def config() -> None:
+    """Show and change the Capacity Scheduler's properties while the server runs.
+
+    For servers with yarn.scheduler.configuration.store.class in yarn-site.xml: `memory` (until the
+    server ends), or `leveldb` (kept in the state directory). With `file`, edit
+    capacity-scheduler.xml and say `fairshare admin refresh-queues`.
+
+    A change is taken whole, or not at all: then everything that is wrong is printed, and the exit
+    code is 1.
+    """
+
+
+@config.command()
+@with_client
+@json_option
+@click.argument("prefix", default="", metavar="[NAME]")
+def show(client: Client, prefix: str, as_json: bool) -> None:
+    """Print the properties in force, or those whose names contain NAME."""
+    found = client.properties()
+    picked = [(name, value) for name, value in found.properties if prefix in name]
+    if as_json:
+        print_json({"version": found.version, "properties": dict(picked)})
+        return
+    for name, value in picked:
+        click.echo(f"{plain_lines(name)}={plain_lines(value)}")
+
+
+@config.command("set")
+@with_client
+@json_option
+@check_option
+@click.option("--queue", metavar="QUEUE", help="Its full name: NAME is then that of a queue.")
+@click.argument("settings", nargs=-1, required=True, metavar="NAME=VALUE...")
+def set_properties(
+    client: Client, settings: tuple[str, ...], queue: str | None, check: bool, as_json: bool
+) -> None:
+    """Give properties other values; `NAME=` takes one away.
+
+    With --queue a NAME is what follows the queue: capacity, state, user-limit-factor. Without,
+    `yarn.scheduler.capacity.` may be left out.
+    """
+    params = _params(settings)
+    if queue is not None:
+        update: dict[str, Any] = {"update-queue": [{"queue-name": queue, "params": params}]}
+    else:
+        for entry in params["entry"]:
+            if not entry["key"].startswith("yarn."):
+                entry["key"] = _PREFIX + entry["key"]
+        update = {"global-updates": params}
+    _change(client, update, check, as_json)
+
+
+@config.command("add-queue")
+@with_client
+@json_option
+@check_option
+@click.option(
+    "--set",
+    "others",
+    multiple=True,
+    metavar="QUEUE:NAME=VALUE",
+    help="A property of another queue in the same change: siblings must add up to 100.",
+)
+@click.argument("queue")
+@click.argument("settings", nargs=-1, metavar="[NAME=VALUE...]")
+def add_queue(
+    client: Client,
+    queue: str,
+    settings: tuple[str, ...],
+    others: tuple[str, ...],
+    check: bool,
+    as_json: bool,
+) -> None:
+    """Add QUEUE (its full name), with properties such as capacity=10."""
+    added = {"queue-name": queue, "params": _params(settings)}
+    _change(client, {"add-queue": [added], **_others(others)}, check, as_json)
+
+
+@config.command("remove-queue")
+@with_client
+@json_option
+@check_option
+@click.option(
+    "--set",
+    "others",
+    multiple=True,
+    metavar="QUEUE:NAME=VALUE",
+    help="A property of another queue in the same change: siblings must add up to 100.",
+)
+@click.argument("queue")
+def remove_queue(
+    client: Client, queue: str, others: tuple[str, ...], check: bool, as_json: bool
+) -> None:
+    """Remove QUEUE (its full name) and all below it. It must be STOPPED."""
+    _change(client, {"remove-queue": [queue], **_others(others)}, check, as_json)
+
+
+@config.command("format")
+@with_client
+@json_option
+def format_properties(client: Client, as_json: bool) -> None:
+    """Forget all changes: capacity-scheduler.xml holds again, as it is now."""
+    found = client.format_configuration()
+    if as_json:
+        print_json(msgspec.to_builtins(found))
+        return
+    click.echo(f"all changes are forgotten: version {found.version}")
+
+
+def _params(settings: tuple[str, ...]) -> dict[str, Any]:
+    """`_params(("capacity=10",)) == {"entry": [{"key": "capacity", "value": "10"}]}`."""
+    entries = []
+    for setting in settings:
+        name, separator, value = setting.partition("=")
+        if not separator or not name.strip():
+            raise click.BadParameter(
+                f"{setting!r} is not NAME=VALUE; write for example capacity=10"
+            )
+        entries.append({"key": name.strip(), "value": value.strip()})
+    return {"entry": entries}
+
+
+def _others(settings: tuple[str, ...]) -> dict[str, Any]:
+    changes = []
+    for setting in settings:
+        queue, separator, rest = setting.partition(":")
+        if not separator or not queue.strip():
+            raise click.BadParameter(
+                f"{setting!r} is not QUEUE:NAME=VALUE; write for example root.a:capacity=40"
+            )
+        changes.append({"queue-name": queue.strip(), "params": _params((rest,))})
+    return {"update-queue": changes} if changes else {}
+
+
+def _change(client: Client, update: dict[str, Any], check: bool, as_json: bool) -> None:
+    found = client.change_configuration(update, check=check)
+    if as_json:
+        print_json(msgspec.to_builtins(found))
+        return
+    for problem in found.problems:
+        click.echo(plain_lines(str(problem)), err=True)
+    if check:
+        click.echo("it would be taken; nothing has changed")
+    else:
+        click.echo(f"the configuration was changed: version {found.version}")

@@ -1,0 +1,94 @@
+"""Owns where the Capacity Scheduler's configuration is kept, and who may change it by document.
+
+Reads the properties `yarn.scheduler.configuration.*`; keeps nothing itself (spec/rest.md 1.8.21).
+"""
+
+from collections.abc import Mapping
+from typing import Final, Literal
+
+import msgspec
+
+from fairshare.config.capacity_mutation import Entry
+from fairshare.config.problems import Problems
+from fairshare.config.site import Site
+
+PREFIX: Final = "yarn.scheduler.configuration."
+STORE: Final = PREFIX + "store.class"
+ACL_POLICY: Final = PREFIX + "mutation.acl-policy.class"
+
+_ELSEWHERE: Final = {"leveldb": "LevelDB", "zk": "ZooKeeper", "fs": "a file system of Hadoop's"}
+_KINDS: Final = ("file", "memory", *_ELSEWHERE)
+_PACKAGE: Final = "org.apache.hadoop.yarn.server.resourcemanager.scheduler."
+_POLICIES: Final = {
+    _PACKAGE + "DefaultConfigurationMutationACLPolicy": False,
+    _PACKAGE + "capacity.conf.QueueAdminConfigurationMutationACLPolicy": True,
+}
+
+
+class ConfigurationStore(msgspec.Struct, frozen=True):
+    """How a configuration may be changed by document.
+
+    `file`: not at all, the file alone holds. `memory`: until the server ends. `persistent`: what
+    was changed holds after a restart, too, and capacity-scheduler.xml counts at the first start
+    only. `written` are the properties of capacity-scheduler.xml, as they stand there; `base` is
+    everything else. `queue_administrators`: who administers a queue may change it; else it is for
+    administrators of the cluster.
+    """
+
+    kind: Literal["file", "memory", "persistent"] = "file"
+    queue_administrators: bool = False
+    written: tuple[Entry, ...] = ()
+    base: Site = Site({})
+
+    @property
+    def mutable(self) -> bool:
+        """Whether documents can change anything."""
+        return self.kind != "file"
+
+    def with_properties(self, properties: Mapping[str, str]) -> Site:
+        """The whole configuration, if these stood in the place of capacity-scheduler.xml."""
+        return self.base.with_values(properties, STORED)
+
+
+STORED: Final = "scheduler-conf"
+"""Stands for the file in the places of problems with properties that no file holds."""
+
+
+def read_store(base: Site, written: tuple[Entry, ...], problems: Problems) -> ConfigurationStore:
+    """The store that the properties ask for; `base` are those of yarn-site.xml and its like."""
+    chosen = base.string(STORE, "file", problems)
+    kind: Literal["file", "memory", "persistent"] = "file"
+    if chosen == "memory":
+        kind = "memory"
+    elif chosen in _ELSEWHERE:
+        kind = "persistent"
+        problems.warning(
+            base.place(STORE),
+            "unsupported",
+            f"{STORE}: changes of the configuration are kept in the state directory, and not in"
+            f" {_ELSEWHERE[chosen]}",
+            f"keeps them in {_ELSEWHERE[chosen]}",
+        )
+    elif chosen != "file":
+        problems.error(
+            base.place(STORE),
+            "property-value",
+            f"{STORE}: Invalid configuration store class: {chosen} (there are {', '.join(_KINDS)})",
+            "does not start",
+        )
+    policy = base.string(ACL_POLICY, next(iter(_POLICIES)), problems)
+    if policy not in _POLICIES:
+        problems.error(
+            base.place(ACL_POLICY),
+            "property-value",
+            f"{ACL_POLICY}: there is no policy {policy!r} (there are {', '.join(_POLICIES)})",
+            "does not start without the class",
+        )
+    for unread in base.unread(PREFIX):
+        problems.warning(
+            unread.place,
+            "unsupported",
+            f"{unread.name} has no effect: changes are kept in the state directory",
+            "honours it if its store is chosen",
+        )
+    return ConfigurationStore(kind, _POLICIES.get(policy, False), written, base)

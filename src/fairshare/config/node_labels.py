@@ -1,0 +1,63 @@
+"""Owns the properties of node labels (yarn-site.xml): whether there are any, and who gives them.
+
+Which labels there are and where, administrators say while the server runs (spec/capacity.md 28).
+"""
+
+from typing import Any, Final
+
+from fairshare.config.problems import Problems
+from fairshare.config.site import Site
+
+ENABLED: Final = "yarn.node-labels.enabled"
+TYPE: Final = "yarn.node-labels.configuration-type"
+MASTER_DEFAULT: Final = "yarn.resourcemanager.node-labels.am.default-node-label-expression"
+MASTER_BORROWS: Final = "yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation"
+PROVIDER: Final = "yarn.nodemanager.node-labels.provider"
+NODE_PARTITION: Final = "yarn.nodemanager.node-labels.provider.configured-node-partition"
+
+_CENTRALIZED: Final = "centralized"
+_DELEGATED: Final = "delegated-centralized"
+_DISTRIBUTED: Final = "distributed"
+
+
+def read_node_labels(site: Site, problems: Problems) -> dict[str, Any]:
+    """The settings of node labels, by the names that they have in CapacitySettings."""
+    label = (site.text(MASTER_DEFAULT, problems) or "").strip()
+    return {
+        "labels_enabled": site.boolean(ENABLED, False, problems),
+        "labels_distributed": _configuration_type(site, problems) == _DISTRIBUTED,
+        "master_default_label": label or None,
+        "master_may_borrow": site.boolean(MASTER_BORROWS, False, problems),
+    }
+
+
+def _configuration_type(site: Site, problems: Problems) -> str:
+    kind = (site.text(TYPE, problems) or _CENTRALIZED).strip().lower()
+    known = (_CENTRALIZED, _DELEGATED, _DISTRIBUTED)
+    if kind not in known:
+        message = f"{TYPE}: there is no {kind!r}: it is {', '.join(known)}"
+        problems.error(site.place(TYPE), "property-value", message, "takes it for centralized")
+        return _CENTRALIZED
+    if kind == _DELEGATED:
+        message = (
+            f"{TYPE} is {kind}: no provider is asked here, administrators say it as if it were"
+            f" {_CENTRALIZED}"
+        )
+        problems.warning(site.place(TYPE), "unsupported", message, "asks its provider")
+    return kind
+
+
+def read_node_partition(site: Site, problems: Problems) -> str:
+    """The partition that a node manager reports for itself; empty: none.
+
+    Only where labels are distributed, and the provider is `config`.
+    """
+    provider = (site.text(PROVIDER, problems) or "").strip()
+    if provider and provider.lower() != "config":
+        message = f"{PROVIDER} is {provider}: only config is known here, so nodes report no label"
+        problems.warning(site.place(PROVIDER), "unsupported", message, "asks that provider")
+        return ""
+    distributed = (site.text(TYPE, problems) or "").strip().lower() == _DISTRIBUTED
+    if not provider or not distributed:
+        return ""
+    return (site.text(NODE_PARTITION, problems) or "").strip()

@@ -1,0 +1,252 @@
+"""Owns the measured answer to "does it behave the same": both configurations on one workload.
+
+The simulator runs twice, with the same nodes and arrivals; what each queue got and how long its
+applications waited is set side by side. Knows no sentence and no table.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal
+
+import msgspec
+
+from fairshare.conversion.converting import Conversion
+from fairshare.conversion.source import Source
+from fairshare.journal.memory import ForgetfulJournal
+from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.events import ApplicationState
+from fairshare.model.inputs import NodeJoined
+from fairshare.schedulers.capacity.settings import CapacitySettings
+from fairshare.schedulers.fair.settings import FairSettings
+from fairshare.schedulers.registry import SCHEDULERS
+from fairshare.simulate.report import ApplicationReport, Report, Sample
+from fairshare.simulate.simulator import Simulator
+from fairshare.simulate.workload import Arrival, Workload
+
+PARTS: Final = 4
+"""The time is cut into so many parts, for the share over time."""
+
+NOTICEABLE: Final = 1.2
+"""A time that is so many times another one is called longer, if it is noticeable at all."""
+
+_NOT_OVER: Final = (ApplicationState.PENDING.value, ApplicationState.RUNNING.value)
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """What the simulator measured of one queue.
+
+    Of its applications `refused` were rejected and `unfinished` had not ended. `resource_seconds`
+    are by type. Waiting is from submission to the first container, in milliseconds, for those that
+    got one; the slowdown of an application is its turnaround divided by the least time that its
+    tasks need, on average. `shares` are parts of the cluster (of the resource of which it used
+    most), one for each part of the time; `share` is their mean.
+    """
+
+    applications: int
+    refused: int
+    unfinished: int
+    containers: int
+    preempted: int
+    resource_seconds: dict[str, int]
+    waiting_mean_ms: int | None
+    waiting_p95_ms: int | None
+    slowdown: float | None
+    share: float
+    shares: tuple[float, ...]
+
+
+class QueueComparison(msgspec.Struct, frozen=True):
+    """One queue under both schedulers. None: it did not exist. `elsewhere` counts applications that
+    ran in it before, and run in another queue now. `unlimited` is what it would get there if masters
+    had no limit (`maximum-am-resource-percent` 1); None: nobody has asked."""
+
+    name: str
+    path: str
+    before: Figures | None
+    after: Figures | None
+    elsewhere: int
+    unlimited: Figures | None = None
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """All queues, and both reports. `window_ms` is the time that shares are measured over: to the
+    end of the work in the Fair Scheduler."""
+
+    queues: tuple[QueueComparison, ...]
+    before: Report
+    after: Report
+    window_ms: int
+
+
+def compare(
+    source: Source,
+    conversion: Conversion,
+    workload: Workload,
+    nodes: Sequence[NodeJoined],
+    until_ms: int | None = None,
+    *,
+    check_access: bool = True,
+) -> Comparison:
+    """Run both. Without `check_access` nobody's right to submit is looked at, in neither."""
+    fair, capacity = source.settings, conversion.settings
+    if not check_access:
+        fair = msgspec.structs.replace(fair, acl_enabled=False)
+        capacity = msgspec.structs.replace(capacity, acl_enabled=False)
+    before = run("fair", fair, workload, nodes, until_ms)
+    renamed = {old: new for old, new in conversion.names.items() if old != new}
+    arriving = _renamed(workload, renamed)
+    after = run("capacity", capacity, arriving, nodes, until_ms)
+    window_ms = max(
+        (a.submitted_ms + a.turnaround_ms for a in before.applications if a.turnaround_ms),
+        default=before.end_ms,
+    )
+    old_names = {new: old for old, new in conversion.names.items()}
+    sides = [
+        _figures(before, workload.arrivals, window_ms, {}),
+        _figures(after, workload.arrivals, window_ms, old_names),
+    ]
+    unlimited: dict[str, Figures] = {}
+    if any(waits_longer(sides[0].get(name), figures) for name, figures in sides[1].items()):
+        freed = run("capacity", without_master_limits(capacity), arriving, nodes, until_ms)
+        unlimited = _figures(freed, workload.arrivals, window_ms, old_names)
+    elsewhere = _elsewhere(before, after, old_names)
+    names = dict.fromkeys((*conversion.names, *sorted({**sides[0], **sides[1]})))
+    queues = tuple(
+        QueueComparison(
+            name=name,
+            path=conversion.names.get(name, name),
+            before=sides[0].get(name),
+            after=sides[1].get(name),
+            elsewhere=elsewhere.get(name, 0),
+            unlimited=unlimited.get(name),
+        )
+        for name in names
+        if name in sides[0] or name in sides[1]
+    )
+    return Comparison(queues, before, after, window_ms)
+
+
+def run(
+    scheduler: Literal["fair", "capacity"],
+    settings: FairSettings | CapacitySettings,
+    workload: Workload,
+    nodes: Sequence[NodeJoined],
+    until_ms: int | None = None,
+) -> Report:
+    """One simulation."""
+    simulator = Simulator(
+        ResourceManager(SCHEDULERS[scheduler](settings.types)),
+        msgspec.json.encode(settings),
+        workload,
+        ForgetfulJournal(),
+        nodes=nodes,
+        beat_interval_ms=settings.heartbeat_interval_ms,
+    )
+    return simulator.run(until_ms)
+
+
+def waits_longer(before: Figures | None, after: Figures | None) -> bool:
+    """Whether applications wait so much longer that it is worth a sentence."""
+    if before is None or after is None:
+        return False
+    old, new = before.waiting_mean_ms, after.waiting_mean_ms
+    return None not in (old, new) and (new or 0) > max((old or 0) * NOTICEABLE, (old or 0) + 1_000)
+
+
+def without_master_limits(settings: CapacitySettings) -> CapacitySettings:
+    """The same settings, with room for as many masters as each queue can hold."""
+    queues = {
+        name: msgspec.structs.replace(queue, maximum_master_share=None)
+        for name, queue in settings.queues.items()
+    }
+    return msgspec.structs.replace(settings, queues=queues, templates={}, maximum_master_share=1.0)
+
+
+def _renamed(workload: Workload, names: Mapping[str, str]) -> Workload:
+    """The workload with queues under their new names."""
+    if not names:
+        return workload
+    arrivals = tuple(
+        msgspec.structs.replace(
+            one,
+            submission=msgspec.structs.replace(
+                one.submission, queue=names.get(one.submission.queue, one.submission.queue)
+            ),
+        )
+        for one in workload.arrivals
+    )
+    return msgspec.structs.replace(workload, arrivals=arrivals)
+
+
+def _figures(
+    report: Report, arrivals: Sequence[Arrival], window_ms: int, names: Mapping[str, str]
+) -> dict[str, Figures]:
+    """By the queue's name in the Fair Scheduler."""
+    members: dict[str, list[tuple[ApplicationReport, Arrival]]] = {}
+    for application, arrival in zip(report.applications, arrivals, strict=False):
+        members.setdefault(application.queue, []).append((application, arrival))
+    found = {}
+    of_queues = {queue.name: queue for queue in report.queues}
+    for path in sorted({*of_queues, *members}):
+        queue = of_queues.get(path)
+        shares = tuple(_share(report.timeline, path, part, window_ms) for part in range(PARTS))
+        used = queue.used if queue else {}
+        waiting = queue.waiting if queue else None
+        states = [one.state for one, _ in members.get(path, [])]
+        found[names.get(path, path)] = Figures(
+            applications=len(states),
+            refused=states.count(ApplicationState.REJECTED.value),
+            unfinished=sum(state in _NOT_OVER for state in states),
+            containers=queue.containers if queue else 0,
+            preempted=queue.preempted_containers if queue else 0,
+            resource_seconds={n: round(mean * report.end_ms / 1000) for n, mean in used.items()},
+            waiting_mean_ms=None if waiting is None else round(waiting.mean),
+            waiting_p95_ms=None if waiting is None else waiting.p95,
+            slowdown=_slowdown(members.get(path, [])),
+            share=sum(shares) / PARTS,
+            shares=shares,
+        )
+    return found
+
+
+def _slowdown(members: Sequence[tuple[ApplicationReport, Arrival]]) -> float | None:
+    factors = [
+        one.turnaround_ms / least_ms(arrival)
+        for one, arrival in members
+        if one.turnaround_ms is not None and least_ms(arrival)
+    ]
+    return round(sum(factors) / len(factors), 3) if factors else None
+
+
+def least_ms(arrival: Arrival) -> int:
+    """The time that an application needs when each of its tasks runs at once: the longest chain of
+    groups, of which one that waits for whole others begins when they have ended."""
+    longest: dict[str, int] = {}
+    for group in arrival.submission.tasks:
+        durations_ms = arrival.plans[group.name].durations_ms
+        own = durations_ms if isinstance(durations_ms, int) else max(durations_ms)
+        before = [longest.get(name, 0) for name in group.after] if group.slow_start >= 1 else []
+        longest[group.name] = own + max(before, default=0)
+    return max(longest.values(), default=0)
+
+
+def _share(timeline: Sequence[Sample], queue: str, part: int, window_ms: int) -> float:
+    """The part of the cluster that a queue used in one part of the window."""
+    begin_ms, end_ms = window_ms * part // PARTS, window_ms * (part + 1) // PARTS
+    area = 0.0
+    for sample in timeline:
+        length_ms = min(end_ms, sample.at_ms + sample.length_ms) - max(begin_ms, sample.at_ms)
+        if length_ms > 0 and queue in sample.queues:
+            used = sample.queues[queue].used
+            fractions = [used.get(name, 0) / whole for name, whole in sample.total.items() if whole]
+            area += max(fractions, default=0.0) * length_ms
+    return round(area / max(end_ms - begin_ms, 1), 4)
+
+
+def _elsewhere(before: Report, after: Report, names: Mapping[str, str]) -> dict[str, int]:
+    """By queue: applications that are in another one now. Both reports have the same order."""
+    moved: dict[str, int] = {}
+    for old, new in zip(before.applications, after.applications, strict=False):
+        refused = ApplicationState.REJECTED.value in (old.state, new.state)
+        if not refused and names.get(new.queue, new.queue) != old.queue:
+            moved[old.queue] = moved.get(old.queue, 0) + 1
+    return moved

@@ -1,0 +1,87 @@
+"""Owns a workload made up from a configuration: one that loads every leaf queue, from a seed.
+
+Each leaf is given more work than its share of the cluster can do in ten minutes, in applications
+of several users that come at random times; some queues begin late, so that they find others using
+their share. The same seed gives the same workload. Knows nothing of results.
+"""
+
+import random
+from typing import Final
+
+from fairshare.conversion.draft import Draft
+from fairshare.conversion.entitlement import entitlements
+from fairshare.conversion.source import Source
+from fairshare.conversion.tree import Queue, Tree
+from fairshare.model.inputs import NodeJoined, SubmitApplication
+from fairshare.model.resources import Resource
+from fairshare.model.work import TaskGroup
+from fairshare.simulate.workload import Arrival, GroupPlan, Workload
+
+WINDOW_MS: Final = 600_000
+LOAD: Final = 1.3
+"""So much of what its share can do each queue wants."""
+
+_SLOTS: Final = 60
+"""About so many containers run at once: enough to share, few enough to be quick."""
+
+_APPLICATIONS: Final = 6
+_MOST_TASKS: Final = 6_000
+_SHORTEST_MS, _LONGEST_MS = 15_000, 60_000
+_MEAN_MS: Final = (_SHORTEST_MS + _LONGEST_MS) // 2
+_LATEST_START: Final = 0.4
+
+
+def generate(source: Source, nodes: tuple[NodeJoined, ...], seed: int) -> Workload:
+    """A workload for these nodes. Users are named after their queue, and so is their group."""
+    chance = random.Random(seed)  # noqa: S311
+    tree = Tree(source, Draft())
+    types = source.settings.types
+    cluster = tuple(sum(node.total[n] for node in nodes) for n in range(len(types.names)))
+    shares = entitlements(source, tree, cluster)
+    container = container_size(source, nodes, cluster)
+    leaves = tree.leaves
+    most = max(2, _MOST_TASKS // max(len(leaves), 1))
+    arrivals: list[Arrival] = []
+    for leaf in leaves:
+        tasks = round(LOAD * shares[leaf.name][0] / container[0] * WINDOW_MS / _MEAN_MS)
+        tasks = min(max(tasks, _APPLICATIONS), most)
+        arrivals += _applications(leaf, tasks, container, chance)
+    arrivals.sort(key=lambda one: (one.at_ms, one.submission.queue, one.submission.name))
+    return Workload(nodes, tuple(arrivals), (f"made up, with seed {seed}",))
+
+
+def container_size(source: Source, nodes: tuple[NodeJoined, ...], cluster: Resource) -> Resource:
+    """One vcore, and memory so that some sixty fit into the cluster: a whole number of increments
+    between the smallest container and the largest, or what a node has."""
+    settings = source.settings
+    step = settings.increment_allocation[0] or settings.minimum_allocation[0] or 1
+    wanted = cluster[0] // _SLOTS // step * step
+    largest = min(settings.maximum_allocation[0], max(node.total[0] for node in nodes))
+    memory = min(max(wanted, settings.minimum_allocation[0], step), largest)
+    vcores = max(settings.minimum_allocation[1], 1)
+    return (memory, vcores, *(0 for _ in cluster[2:]))
+
+
+def _applications(
+    leaf: Queue, tasks: int, container: Resource, chance: random.Random
+) -> list[Arrival]:
+    short = leaf.name.removeprefix("root.")
+    start = chance.random() * _LATEST_START
+    count = min(_APPLICATIONS, tasks)
+    sizes = [tasks // count + (number < tasks % count) for number in range(count)]
+    found = []
+    for number, size in enumerate(sizes, 1):
+        at_ms = 0 if number == 1 else int(chance.random() * (1 - start) * WINDOW_MS * 0.7)
+        durations_ms = tuple(
+            chance.randrange(_SHORTEST_MS, _LONGEST_MS, 1_000) for _ in range(size)
+        )
+        submission = SubmitApplication(
+            user=f"{short}-{1 + number % 2}",
+            queue=leaf.name,
+            name=f"{short}-{number}",
+            groups=(short,),
+            tasks=(TaskGroup(name="tasks", count=size, resource=container),),
+        )
+        plans = {"tasks": GroupPlan(durations_ms)}
+        found.append(Arrival(int(start * WINDOW_MS) + at_ms, submission, plans))
+    return found

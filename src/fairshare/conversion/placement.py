@@ -1,0 +1,219 @@
+"""Owns what becomes of placement rules: mapping rules in JSON, and who may make queues on demand.
+
+    specified                       %specified
+    user                            root.%user, below the nested rule's queue if there is one
+    primaryGroup                    root.%primary_group, likewise
+    secondaryGroupExistingQueue     root.%secondary_group, never made
+    default, reject                 that queue, reject
+
+A rule that gives no queue is skipped, as there. In the end all else is refused: without that the
+Capacity Scheduler would take the queue's name as it was submitted (spec/capacity.md 26, 27).
+"""
+
+import json
+from typing import Any, Final
+
+from fairshare.conversion.draft import Draft
+from fairshare.conversion.finding import Outcome
+from fairshare.conversion.options import Options
+from fairshare.conversion.source import Source
+from fairshare.conversion.tree import Queue, Tree
+from fairshare.model.queues import ROOT
+from fairshare.placement.policy import derived_rules
+from fairshare.placement.rule import RuleSettings
+
+DEFAULT_QUEUE: Final = "root.default"
+
+_VARIABLES: Final = {
+    "specified": "%specified",
+    "user": "%user",
+    "nestedUserQueue": "%user",
+    "primaryGroup": "%primary_group",
+    "secondaryGroupExistingQueue": "%secondary_group",
+}
+_POLICIES: Final = {
+    "%user": "user",
+    "%primary_group": "primaryGroup",
+    "%secondary_group": "secondaryGroup",
+    "root.%primary_group.%user": "primaryGroupUser",
+    "root.%secondary_group.%user": "secondaryGroupUser",
+}
+
+
+class Placement:
+    """Converts the rules of a file, or those that hold without any."""
+
+    def __init__(self, source: Source, tree: Tree, options: Options, draft: Draft) -> None:
+        self._source = source
+        self._tree = tree
+        self._options = options
+        self._draft = draft
+        self._mappings: list[dict[str, Any]] = []
+
+    def convert(self) -> None:
+        """Write the mappings. May add queues, and lets parents make queues: before all else."""
+        settings = self._source.settings
+        rules = settings.allocations.rules
+        if rules is None:
+            rules = derived_rules(
+                user_as_default=settings.user_as_default_queue,
+                allow_undeclared=settings.allow_undeclared_pools,
+            )
+        for rule in rules:
+            self._rule(rule)
+        if not (self._mappings and self._mappings[-1]["policy"] == "reject"):
+            self._mappings.append(_mapping("reject"))
+        self._draft.set("mapping-rule-format", "json")
+        text = json.dumps({"rules": self._mappings})
+        self._draft.set("mapping-rule-json", text)
+        self._draft.set("queue-mappings-override.enable", "true")
+        if not self._tree.root.children and not self._tree.root.makes_queues:
+            self._tree.add(DEFAULT_QUEUE)  # root needs a queue
+
+    def _rule(self, rule: RuleSettings) -> None:
+        match rule.name:
+            case "reject":
+                self._mappings.append(_mapping("reject"))
+                self._note(rule, "kept", "reject", "refuses what comes so far")
+            case "default":
+                self._default(rule)
+            case "specified":
+                self._specified(rule)
+            case _:
+                self._variable(rule)
+
+    # One rule each.
+
+    def _default(self, rule: RuleSettings) -> None:
+        name = _queue_name(rule)
+        queue = self._tree.find(name)
+        if queue is None and not rule.create:
+            self._note(rule, "kept", "", f"there is no queue {name}, and it may not be made")
+            return
+        if queue is None:
+            queue = self._tree.add(name)
+        if queue is None or not queue.leaf:
+            self._mappings.append(_mapping("reject"))
+            why = f"{name} is no leaf queue: applications that come so far are refused, as before"
+            self._note(rule, "kept", "reject", why)
+            return
+        self._mappings.append(_mapping("custom", customPlacement=queue.path, create=False))
+        why = "the queue is always there, and has its share of the weights" if queue.added else ""
+        self._note(rule, "changed" if why else "kept", queue.path, why or "the same queue")
+
+    def _specified(self, rule: RuleSettings) -> None:
+        create = rule.create and self._let_make(self._tree.parents, rule)
+        self._mappings.append(_mapping("specified", create=create))
+        why = "a short name may mean a queue anywhere in the tree, if only one has it"
+        if create:
+            why += "; queues are made below root and all parents, two levels deep at most"
+        self._note(rule, "kept" if not create else "changed", "%specified", why)
+
+    def _variable(self, rule: RuleSettings) -> None:
+        below = self._below(rule)
+        if below is None:
+            return
+        path = f"{below}.{_VARIABLES[rule.name]}"
+        create = rule.create and rule.name != "secondaryGroupExistingQueue"
+        made = create and self._let_make(self._makers(rule, below), rule)
+        policy = _POLICIES.get(path)
+        if policy is not None:
+            mapping = _mapping(policy, parentQueue=ROOT, create=made)
+        elif "%" not in below:
+            mapping = _mapping(_POLICIES[_VARIABLES[rule.name]], parentQueue=below, create=made)
+        else:
+            mapping = _mapping("custom", customPlacement=path, create=made)
+        self._mappings.append(mapping)
+        outcome, why = self._verdict(rule, create, made)
+        self._note(rule, outcome, path, why)
+
+    def _below(self, rule: RuleSettings) -> str | None:
+        """The path, with variables, that a rule appends its own part to; None: it never places."""
+        nested = rule.parent
+        if nested is None:
+            return ROOT
+        if nested.name == "specified":
+            return "%specified"
+        if nested.name != "default":
+            return f"{ROOT}.{_VARIABLES[nested.name]}"
+        name = _queue_name(nested)
+        queue = self._tree.find(name)
+        if queue is None and nested.create:
+            queue = self._tree.add(name, parent=True)
+        if queue is None or queue.leaf:
+            what = "is a leaf queue" if queue is not None else "is not there"
+            self._note(rule, "kept", "", f"{name} {what}: the rule never gave a queue")
+            return None
+        return queue.path
+
+    def _makers(self, rule: RuleSettings, below: str) -> list[Queue]:
+        """The parents that must make queues for a rule that creates."""
+        nested = rule.parent
+        if nested is None:
+            return [self._tree.root]
+        if nested.name == "default":
+            return [queue for queue in self._tree.parents if queue.path == below]
+        direct = [queue for queue in self._tree.root.children if not queue.leaf]
+        if nested.name == "specified":
+            direct = self._tree.parents
+        may_make = nested.create and nested.name != "secondaryGroupExistingQueue"
+        return [self._tree.root, *direct] if may_make else direct
+
+    def _let_make(self, makers: list[Queue], rule: RuleSettings) -> bool:
+        """Let parents make queues; whether at least one does. Siblings with percentages or amounts
+        leave no room for a queue with a weight."""
+        weighted = self._options.mode in ("weights", "vectors")
+        able = [queue for queue in makers if weighted or not queue.children]
+        for queue in able:
+            queue.makes_queues = True
+        unable = [queue.name for queue in makers if queue not in able]
+        if unable:
+            why = (
+                f"{', '.join(unable)} has queues with a capacity in {self._options.mode}, beside"
+                " which none can be made on demand: --mode weights lets them"
+            )
+            self._note(rule, "lost", "", why, "creation")
+        return bool(able)
+
+    def _verdict(self, rule: RuleSettings, create: bool, made: bool) -> tuple[Outcome, str]:
+        nested = rule.parent
+        if create and not made:
+            return "changed", "only queues that are there are found"
+        if rule.name == "secondaryGroupExistingQueue" or (
+            nested is not None and nested.name == "secondaryGroupExistingQueue"
+        ):
+            return "changed", "the user's further groups are looked at, and no longer the first"
+        if nested is not None and nested.create != rule.create and nested.name != "default":
+            return "changed", "one flag says for both rules whether queues are made"
+        if create:
+            return "kept", "queues are made on demand, and removed when they are empty"
+        return "kept", "only queues that are there are found"
+
+    def _note(
+        self,
+        rule: RuleSettings,
+        outcome: Outcome,
+        became: str,
+        why: str,
+        kind: str = "placement",
+    ) -> None:
+        nested = "" if rule.parent is None else f" in {_rule_text(rule.parent)}"
+        place = self._source.place("", "queuePlacementPolicy")
+        value = _rule_text(rule) + nested
+        self._draft.note("", kind, "rule", value, outcome, became, why, place)
+
+
+def _mapping(policy: str, **more: Any) -> dict[str, Any]:
+    """One rule for everybody."""
+    made = {"type": "user", "matches": "*", "policy": policy, "fallbackResult": "skip"}
+    return {**made, **more}
+
+
+def _queue_name(rule: RuleSettings) -> str:
+    name = rule.queue or DEFAULT_QUEUE
+    return name if name == ROOT or name.startswith(f"{ROOT}.") else f"{ROOT}.{name}"
+
+
+def _rule_text(rule: RuleSettings) -> str:
+    queue = f" {rule.queue}" if rule.queue else ""
+    return rule.name + queue + ("" if rule.create else " (does not create)")

@@ -1,0 +1,249 @@
+"""Owns what became of every application: attempts, masters, use over time; from records alone.
+
+The state knows how things stand; YARN's clients also want to know how they came to be so. This book
+is rebuilt from the journal at a start, and decides nothing. Amounts over time are vectors of the
+cluster's types, in units times milliseconds.
+"""
+
+from fairshare.model.events import (
+    ApplicationEnded,
+    ApplicationRejected,
+    ApplicationState,
+    ApplicationSubmitted,
+    AttemptEnded,
+    AttemptStarted,
+    ContainerAllocated,
+    ContainerCompleted,
+    ContainerLaunched,
+    ContainerReserved,
+    Event,
+    ExitCode,
+    MasterStarted,
+    MasterUnregistered,
+    Record,
+)
+from fairshare.model.identifiers import ApplicationId, ContainerId, application_of, attempt_of
+from fairshare.model.inputs import FinishApplication, MasterRegistered, UnregisterMaster
+from fairshare.model.resources import Resource, ResourceTypes, add, scale
+
+MAX_DIAGNOSTICS = 4_000
+"""Characters of a master's diagnostics that are kept; the end says more than the beginning."""
+
+
+class Attempt:
+    """One attempt of an application. Instants are 0 while they lie in the future.
+
+    `end` is how it ended: FINISHED, FAILED or KILLED; empty while it goes on. `final_status` is
+    what its master said; empty if it said nothing. `exit_code` and `diagnostics` are those of the
+    master's container.
+    """
+
+    __slots__ = (
+        "diagnostics",
+        "end",
+        "exit_code",
+        "final_status",
+        "finished_ms",
+        "host",
+        "launched_ms",
+        "master",
+        "node",
+        "number",
+        "registered",
+        "rpc_port",
+        "started_ms",
+        "tracking_url",
+    )
+
+    def __init__(self, number: int, started_ms: int) -> None:
+        self.number = number
+        self.started_ms = started_ms
+        self.launched_ms = 0
+        self.finished_ms = 0
+        self.master: ContainerId | None = None
+        self.node = ""
+        self.registered = False
+        self.host = ""
+        self.rpc_port = -1
+        self.tracking_url = ""
+        self.final_status = ""
+        self.end = ""
+        self.exit_code = 0
+        self.diagnostics = ""
+
+
+class Biography:
+    """One application. `use_ms` counts containers that have ended, `preempted_ms` those of them
+    that were preempted. `reserved` says that a node was once kept free for it."""
+
+    __slots__ = (
+        "attempts",
+        "end",
+        "launched_ms",
+        "preempted",
+        "preempted_masters",
+        "preempted_ms",
+        "preempted_others",
+        "progress",
+        "reserved",
+        "use_ms",
+    )
+
+    def __init__(self, none: Resource) -> None:
+        self.attempts: list[Attempt] = []
+        self.launched_ms = 0
+        self.end: ApplicationState | None = None
+        self.progress = 0.0  # 0 to 1, as its master says
+        self.use_ms = none
+        self.preempted_ms = none
+        self.preempted = none
+        self.preempted_masters = 0
+        self.preempted_others = 0
+        self.reserved = False
+
+    @property
+    def attempt(self) -> Attempt | None:
+        """The last one."""
+        return self.attempts[-1] if self.attempts else None
+
+    @property
+    def unregistered(self) -> bool:
+        """Whether its master said how it ended."""
+        last = self.attempt
+        return last is not None and bool(last.final_status)
+
+
+class Biographies:
+    """All applications that the records have told of."""
+
+    def __init__(self, types: ResourceTypes) -> None:
+        self._none = types.none
+        self._applications: dict[ApplicationId, Biography] = {}
+        self._live: dict[ContainerId, ContainerAllocated] = {}
+
+    def of(self, application: ApplicationId) -> Biography:
+        """One application; an empty one if the records have not told of it."""
+        return self._applications.get(application) or Biography(self._none)
+
+    def report_progress(self, application: ApplicationId, fraction: float) -> None:
+        """What a master says of its progress, 0 to 1. Not in the journal: it is said again."""
+        found = self._applications.get(application)
+        if found is not None and found.end is None:
+            found.progress = min(max(fraction, 0.0), 1.0)
+
+    def observe(self, record: Record) -> None:
+        """Take notice of one record, in the order of the journal."""
+        given = record.input
+        for event in record.events:
+            self._event(record.now_ms, event)
+        match given:
+            case MasterRegistered():
+                self._registered(given)
+            case UnregisterMaster(application=number):
+                last = self.of(number).attempt
+                if last is not None and last.final_status:
+                    last.tracking_url = given.tracking_url or last.tracking_url
+            case FinishApplication(application=number):
+                biography = self.of(number)
+                last = biography.attempt
+                if biography.end is not None and last is not None and last.registered:
+                    last.final_status = "SUCCEEDED" if given.succeeded else "FAILED"
+                    last.end = "FINISHED"
+                    last.diagnostics = given.diagnostics[-MAX_DIAGNOSTICS:]
+                    biography.progress = 1.0
+            case _:
+                pass
+
+    def _event(self, now_ms: int, event: Event) -> None:
+        match event:
+            case ContainerAllocated():
+                self._allocated(now_ms, event)
+            case ContainerCompleted():
+                self._completed(now_ms, event)
+            case ContainerReserved(application=number):
+                self._applications[number].reserved = True
+            case ContainerLaunched(container=container):
+                self._launched(now_ms, container)
+            case ApplicationSubmitted(application=number) | ApplicationRejected(application=number):
+                self._applications[number] = Biography(self._none)
+                if isinstance(event, ApplicationRejected):
+                    self._applications[number].end = ApplicationState.REJECTED
+            case AttemptStarted(application=number, attempt=attempt):
+                self._applications[number].attempts.append(Attempt(attempt, now_ms))
+            case MasterStarted(application=number):
+                self._started(now_ms, number)
+            case MasterUnregistered(application=number):
+                last = self._applications[number].attempts[-1]
+                last.final_status = event.final_status
+                last.finished_ms = now_ms
+                last.diagnostics = event.diagnostics[-MAX_DIAGNOSTICS:]
+                self._applications[number].progress = 1.0
+            case AttemptEnded(application=number):
+                last = self._applications[number].attempts[-1]
+                last.finished_ms = last.finished_ms or now_ms
+                last.end = "FINISHED" if last.final_status else "FAILED"
+            case ApplicationEnded(application=number):
+                self._ended(now_ms, number, event)
+            case _:
+                pass
+
+    def _allocated(self, now_ms: int, event: ContainerAllocated) -> None:
+        self._live[event.container] = event
+        if event.master:
+            last = self._applications[event.application].attempts[-1]
+            last.master, last.node = event.container, event.node
+
+    def _launched(self, now_ms: int, container: ContainerId) -> None:
+        biography = self._applications[application_of(container)]
+        last = biography.attempts[-1]
+        if container == last.master:
+            last.launched_ms = now_ms
+            biography.launched_ms = biography.launched_ms or now_ms
+
+    def _started(self, now_ms: int, number: ApplicationId) -> None:
+        biography = self._applications[number]
+        last = biography.attempts[-1]
+        last.registered = True
+        last.launched_ms = last.launched_ms or now_ms
+        biography.launched_ms = biography.launched_ms or now_ms
+
+    def _registered(self, given: MasterRegistered) -> None:
+        last = self.of(given.application).attempt
+        if last is not None and last.registered and not last.host:
+            last.host, last.rpc_port = given.host, given.rpc_port
+            last.tracking_url = given.tracking_url
+
+    def _completed(self, now_ms: int, event: ContainerCompleted) -> None:
+        grant = self._live.pop(event.container, None)
+        if grant is None:
+            return
+        biography = self._applications[grant.application]
+        use_ms = scale(grant.resource, now_ms - grant.allocated_ms)
+        biography.use_ms = add(biography.use_ms, use_ms)
+        if event.exit_code == ExitCode.PREEMPTED:
+            biography.preempted_ms = add(biography.preempted_ms, use_ms)
+            biography.preempted = add(biography.preempted, grant.resource)
+            if grant.master:
+                biography.preempted_masters += 1
+            else:
+                biography.preempted_others += 1
+        last = biography.attempts[-1]
+        if grant.master and attempt_of(event.container) == last.number and not last.final_status:
+            last.exit_code = event.exit_code
+            last.diagnostics = event.diagnostics[-MAX_DIAGNOSTICS:]
+
+    def _ended(self, now_ms: int, number: ApplicationId, event: ApplicationEnded) -> None:
+        biography = self._applications[number]
+        biography.end = event.state
+        last = biography.attempt
+        if last is None:
+            return
+        last.finished_ms = last.finished_ms or now_ms
+        if last.final_status:
+            last.end = "FINISHED"
+        elif event.state == ApplicationState.KILLED:
+            last.end = "KILLED"
+        else:
+            last.end = str(event.state)
+        if last.launched_ms:
+            biography.progress = 1.0

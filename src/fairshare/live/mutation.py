@@ -1,0 +1,160 @@
+"""Owns changes of a running server's configuration by document (spec/rest.md 1.8.21).
+
+Who may change what, what the scheduler says to it, and what is kept. Knows nothing of HTTP: the
+texts are those that Hadoop's clients read. A refused change changes nothing.
+"""
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from fairshare.config.capacity_mutation import Entry, Update, apply_update
+from fairshare.config.problems import Problem
+from fairshare.errors import ConfigurationError, InputError
+from fairshare.model.queues import parent_name
+
+if TYPE_CHECKING:
+    from fairshare.live.server import LiveServer
+
+APPLIED: Final = "Configuration change successfully applied."
+FORMATTED: Final = "Configuration under store successfully formatted."
+NOT_MUTABLE: Final = "Configuration change only supported by MutableConfScheduler."
+REFUSED: Final = "Failed to re-init queues : "
+
+_log = logging.getLogger("fairshare.configuration")
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """A change that was made. `ignored` are keys of the document that mean nothing, `problems` the
+    warnings of what is in force now."""
+
+    version: int
+    message: str = APPLIED
+    ignored: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+async def update(
+    service: "LiveServer", update: Update, user: str, *, check_access: bool = True
+) -> Outcome:
+    """Change the configuration, let the scheduler take it over, and keep it.
+
+    Raises InputError: `not-mutable`, `access-denied`, `bad-update` (the document makes no sense
+    here), `configuration-refused` (its result does not); nothing has changed then.
+    """
+    _check_mutable(service)
+    if check_access:
+        await _check_access(service, update, user)
+    try:
+        version, problems = await service.configuration.mutate(
+            lambda properties: apply_update(properties, update)
+        )
+    except (ConfigurationError, InputError) as error:
+        refused = _refusal(error)
+        _log.warning(
+            "a change of the configuration by %s was refused, and nothing has changed: %s",
+            user,
+            refused,
+        )
+        raise refused from error
+    _log.info("%s changed the configuration (version %d): %s", user, version, _summary(update))
+    return Outcome(version, APPLIED, update.ignored, problems)
+
+
+async def validate(service: "LiveServer", update: Update) -> tuple[Entry, ...]:
+    """What the configuration would be after an update; raises as `update`, and changes nothing."""
+    _check_mutable(service)
+    try:
+        proposed = apply_update(service.configuration.properties(), update)
+        await service.configuration.check(proposed)
+    except (ConfigurationError, InputError) as error:
+        raise _refusal(error) from error
+    return tuple(proposed.items())
+
+
+def current(service: "LiveServer") -> tuple[Entry, ...]:
+    """The scheduler's properties in force, as they are written; raises InputError
+    (`not-mutable`) where documents cannot change them."""
+    _check_mutable(service)
+    return tuple(service.configuration.properties().items())
+
+
+def version(service: "LiveServer") -> int:
+    """How often it was changed, and one; raises InputError (`not-mutable`)."""
+    _check_mutable(service)
+    return service.configuration.properties_version()
+
+
+async def format_store(service: "LiveServer", user: str, *, check_access: bool = True) -> Outcome:
+    """Forget all changes: capacity-scheduler.xml holds again. Raises as `update`."""
+    _check_mutable(service)
+    if check_access:
+        await _check_access(service, Update(), user)
+    try:
+        number, problems = await service.configuration.format_store()
+    except (ConfigurationError, InputError) as error:
+        refused = _refusal(error)
+        _log.warning("the file's configuration was refused, and nothing has changed: %s", refused)
+        raise refused from error
+    _log.info("%s gave up all changes of the configuration (version %d)", user, number)
+    return Outcome(number, FORMATTED, (), problems)
+
+
+def _check_mutable(server: "LiveServer") -> None:
+    if not server.configuration.mutable:
+        raise InputError(
+            "not-mutable",
+            f"{NOT_MUTABLE} The scheduler must be capacity, and"
+            " yarn.scheduler.configuration.store.class in yarn-site.xml memory or leveldb",
+        )
+
+
+async def _check_access(server: "LiveServer", update: Update, user: str) -> None:
+    """Administrators of the cluster may do all; of queues what is about them, if that is set."""
+    if not server.controls_access:
+        return
+    groups = await asyncio.to_thread(server.groups.of, user)
+    if server.may_administer("", user, groups):
+        return
+    queues = update.queues
+    if not server.configuration.queue_administrators or update.globals or not queues:
+        raise InputError("access-denied", f"User {user} is not admin of the cluster.")
+    existing = {view.name for view in server.service.views.queues}
+    added = {change.queue for change in update.add}
+    for queue in queues:
+        # As in Hadoop, who adds or removes a queue must administer the one above it.
+        held = parent_name(queue) if queue in (*added, *update.remove) else queue
+        while held and held not in existing:
+            held = parent_name(held)
+        if not held or not server.may_administer(held, user, groups):
+            raise InputError("access-denied", "User is not admin of all modified queues.")
+
+
+def _refusal(error: ConfigurationError | InputError) -> InputError:
+    """An error in Hadoop's words, with one line for each thing that is wrong."""
+    if isinstance(error, InputError):
+        if error.code in ("bad-update", "not-mutable", "busy", "stopping"):
+            return error
+        reason = str(error).removeprefix(REFUSED)
+        return InputError("configuration-refused", f"{REFUSED}{reason}")
+    wrong: list[str] = []
+    for problem in error.problems:
+        if not isinstance(problem, Problem):
+            wrong.append(str(problem))
+        elif problem.severity == "error":
+            wrong.append(problem.message)
+    return InputError("configuration-refused", REFUSED + "\n".join(wrong))
+
+
+def _summary(update: Update) -> str:
+    """One line for the log."""
+    parts = [f"remove {queue}" for queue in update.remove]
+    for verb, changes in (("add", update.add), ("update", update.update)):
+        parts += [
+            f"{verb} {one.queue} ({', '.join(f'{k}={v}' for k, v in one.entries)})"
+            for one in changes
+        ]
+    parts += [f"{name}={value}" for name, value in update.globals]
+    return "; ".join(parts) or "nothing"

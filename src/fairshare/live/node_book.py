@@ -1,0 +1,67 @@
+"""Owns what is known of nodes beside the state: how they are, and those that are no longer there.
+
+Derived from records, and from what an engine measures. Decides nothing.
+"""
+
+from typing import Final
+
+import msgspec
+
+from fairshare.model.events import NodeAdded, NodeRemoved, Record
+from fairshare.model.inputs import NodeLost
+from fairshare.model.resources import Resource
+
+MAX_INACTIVE: Final = 1_000
+"""Nodes that are gone and remembered; the oldest go first."""
+
+
+class Utilization(msgspec.Struct, frozen=True):
+    """What a node measures of itself: MB, and whole processors in use (2.5 is two and a half)."""
+
+    physical_memory_mb: int = 0
+    virtual_memory_mb: int = 0
+    cpu: float = 0.0
+
+
+class InactiveNode(msgspec.Struct, frozen=True):
+    """A node that is gone: why (`LOST`, `UNHEALTHY`, ...), and what it was."""
+
+    name: str
+    rack: str
+    total: Resource
+    state: str
+    report: str
+    gone_ms: int
+
+
+class NodeBook:
+    """Nodes by name. `joined_ms` has those that are there, `inactive` those that are not."""
+
+    def __init__(self) -> None:
+        self.joined_ms: dict[str, int] = {}
+        self.inactive: dict[str, InactiveNode] = {}
+        self.utilization: dict[str, Utilization] = {}
+        self._added: dict[str, NodeAdded] = {}
+
+    def observe(self, record: Record) -> None:
+        """Take notice of one record, in the order of the journal."""
+        for event in record.events:
+            if type(event) is NodeAdded:
+                self.joined_ms[event.node] = record.now_ms
+                self._added[event.node] = event
+                self.inactive.pop(event.node, None)
+            elif type(event) is NodeRemoved:
+                self._removed(record, event)
+
+    def _removed(self, record: Record, event: NodeRemoved) -> None:
+        self.joined_ms.pop(event.node, None)
+        self.utilization.pop(event.node, None)
+        was = self._added.pop(event.node)
+        state, report = "LOST", ""
+        if isinstance(record.input, NodeLost):
+            state, report = record.input.state, record.input.report
+        self.inactive[event.node] = InactiveNode(
+            event.node, was.rack, was.total, state, report, record.now_ms
+        )
+        if len(self.inactive) > MAX_INACTIVE:
+            del self.inactive[next(iter(self.inactive))]

@@ -1,0 +1,142 @@
+"""Owns how long a server remembers: snapshots, the length of the journal, finished applications.
+
+Nothing grows without bound: applications that are over leave the state (an input like any other,
+so that a replay forgets them at the same place), and records leave the journal once a snapshot
+stands for them. Knows neither HTTP nor what an application does.
+"""
+
+import asyncio
+import heapq
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from fairshare.config.shell import RetentionSettings
+from fairshare.errors import InputError, JournalError
+from fairshare.journal.sqlite import SqliteJournal
+from fairshare.live.service import Service
+from fairshare.model.events import ApplicationEnded, ApplicationRejected, Record
+from fairshare.model.identifiers import ApplicationId
+from fairshare.model.inputs import ForgetApplications
+from fairshare.runtime.recovery import Position
+from fairshare.runtime.snapshot import freeze, thaw
+from fairshare.schedulers.protocol import State
+
+DEFAULT_FINISHED = 1_000
+"""yarn.resourcemanager.max-completed-applications, where nobody says otherwise."""
+
+FORGOTTEN_AT_ONCE = 500
+INTERVAL_S = 1.0
+_HOUR_MS = 3_600_000
+
+_log = logging.getLogger("fairshare.retention")
+
+
+def restore(journal: SqliteJournal) -> tuple[Position, dict[str, Any]]:
+    """The newest snapshot that can be read, and the position behind it; nothing if there is none.
+
+    One that cannot be read is passed over, for an older one with more records behind it. What lies
+    behind is checked when the records are read: JournalError, if they do not reach back so far.
+    """
+    for sequence in reversed(journal.snapshots()):
+        snapshot = journal.snapshot(sequence)
+        try:
+            return Position(snapshot.sequence, snapshot.now_ms), thaw(snapshot)
+        except JournalError as error:
+            _log.warning("%s; going back to an older one", error)
+    return Position(), {}
+
+
+class FinishedApplications:
+    """Applications that are over, the first that ended first."""
+
+    def __init__(self, state: State) -> None:
+        ended = (a for a in state.applications.values() if a.finished_ms is not None)
+        self._ended = [(a.finished_ms or 0, a.id) for a in ended]
+        heapq.heapify(self._ended)
+
+    def observe(self, record: Record) -> None:
+        """Take notice of a record."""
+        for event in record.events:
+            if isinstance(event, ApplicationEnded | ApplicationRejected):
+                heapq.heappush(self._ended, (record.now_ms, event.application))
+
+    def take_old(self, now_ms: int, count: int, age_ms: int) -> list[ApplicationId]:
+        """Those beyond the last `count`, or older than `age_ms`; at most FORGOTTEN_AT_ONCE."""
+        old: list[ApplicationId] = []
+        while self._ended and len(old) < FORGOTTEN_AT_ONCE:
+            if len(self._ended) <= count and now_ms - self._ended[0][0] < age_ms:
+                break
+            old.append(heapq.heappop(self._ended)[1])
+        return old
+
+    def put_back(self, now_ms: int, applications: list[ApplicationId]) -> None:
+        """They could not be forgotten yet."""
+        for number in applications:
+            heapq.heappush(self._ended, (now_ms, number))
+
+
+class Retention:
+    """Looks after a running server once in a while; all in the service's event loop.
+
+    `parts` are the objects of a snapshot, by name: what `restore` gives back.
+    """
+
+    def __init__(
+        self,
+        settings: RetentionSettings,
+        journal: SqliteJournal,
+        service: Service,
+        parts: Callable[[], dict[str, Any]],
+        since: Position,
+    ) -> None:
+        self._settings = settings
+        self._journal = journal
+        self._service = service
+        self._parts = parts
+        self._saved = since.sequence
+        self._finished = FinishedApplications(service.state)
+
+    def observe(self, record: Record) -> None:
+        """Take notice of a record."""
+        self._finished.observe(record)
+
+    async def watch(self) -> None:
+        """Look after everything until cancelled. A disk that is full does not end it."""
+        while True:
+            await asyncio.sleep(INTERVAL_S)
+            try:
+                await self.forget()
+                if self._service.version - self._saved >= self._settings.snapshot_records:
+                    self.save()
+                self._journal.trim(self._settings.records)
+            except JournalError as error:
+                _log.error("no snapshot could be taken: %s", error)
+                await asyncio.sleep(60 * INTERVAL_S)
+
+    async def forget(self) -> None:
+        """Let the state forget applications that ended long ago."""
+        settings = self._settings
+        count = settings.finished_applications
+        now_ms = self._service.now_ms()
+        while old := self._finished.take_old(
+            now_ms,
+            DEFAULT_FINISHED if count is None else count,
+            settings.finished_hours * _HOUR_MS,
+        ):
+            try:
+                await self._service.ask(ForgetApplications(tuple(old)))
+            except InputError:  # the server is busy, or stops
+                self._finished.put_back(now_ms, old)
+                return
+            kept = [number for number in old if number in self._service.state.applications]
+            self._finished.put_back(now_ms, kept)
+            if kept:
+                return
+
+    def save(self) -> None:
+        """Take a snapshot of the present. Raises JournalError."""
+        position = self._service.position
+        if position.sequence > self._saved:
+            self._journal.save(freeze(position.sequence, position.now_ms, self._parts()))
+            self._saved = position.sequence

@@ -1,0 +1,57 @@
+"""Owns the Python functions of a job: how they travel, what they must be.
+
+They travel as `fairshare.client.callables` describes: functions of the main program, lambdas and
+closures by value, those of a module that can be imported by its name.
+"""
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+Pair = tuple[Any, Any]
+Mapper = Callable[[Any], Iterable[Pair]]
+Reducer = Callable[[Any, Iterator[Any]], Iterable[Any]]
+Partitioner = Callable[[Any, int], int]
+
+
+class Functions(NamedTuple):
+    """`mapper(line)` yields pairs; `combiner(key, values)` too, and has the form of a reducer.
+
+    `reducer(key, values)` yields pairs, or lines that are written as they are.
+    `partitioner(key, reduces)` gives a number below `reduces`.
+    """
+
+    mapper: Mapper
+    reducer: Reducer | None = None
+    combiner: Reducer | None = None
+    partitioner: Partitioner | None = None
+
+    def write(self, path: Path) -> None:
+        """Put them into a file; raises whatever cloudpickle raises."""
+        import cloudpickle  # type: ignore[import-untyped]
+
+        path.write_bytes(cloudpickle.dumps(tuple(self)))
+
+    @classmethod
+    def read(cls, path: Path) -> "Functions":
+        """What `write` wrote."""
+        return cls(*pickle.loads(path.read_bytes()))  # noqa: S301 - the job's own code
+
+
+def line_of(result: Any) -> bytes:
+    """A line of the output, of what a reducer (or a mapper without reduces) has yielded.
+
+    >>> line_of(("cat", 3)), line_of("as it is"), line_of(("alone", None))
+    (b'cat\\t3', b'as it is', b'alone')
+    """
+    if type(result) is tuple and len(result) == 2:
+        key, value = result
+        return _text(key) if value is None else _text(key) + b"\t" + _text(value)
+    return _text(result)
+
+
+def _text(value: Any) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    return str(value).encode("utf-8", "surrogateescape")

@@ -1,0 +1,111 @@
+"""Owns which files are the input of a job, and where they are divided. Reads none of them.
+
+A path is a file, a directory (all files in it; with `recursive` those below it too), or a pattern
+with `*`, `?` and `[...]`. What exists is taken as it is called, whatever characters that has. Files
+whose names begin with `_` or `.` are passed over in directories and patterns, as Hadoop does.
+
+The size of a split is max(least, min(goal, size)), where the goal is the size of all input divided
+by the number of maps that was asked for. A file's last split may be a tenth larger than that, so
+that none is tiny. With a size of 64 MB, 140 MB become 64 + 76 (Hadoop's FileInputFormat).
+"""
+
+import glob
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from fairshare.mapreduce.job import Split
+from fairshare.mapreduce.records import is_compressed
+
+SPLIT_BYTES = 128 << 20
+"""The size of a split, if nobody says one: that of a block of Hadoop's file system."""
+
+SLOP = 1.1
+
+
+def find_files(
+    paths: Iterable[str], *, recursive: bool = False
+) -> tuple[list[tuple[str, int]], list[str]]:
+    """All input files with their sizes, in the order of the paths and then of the names.
+
+    The second list are the problems, one sentence each.
+    """
+    found: dict[str, int] = {}
+    problems: list[str] = []
+    for path in paths:
+        for file in _matching(path, problems):
+            _add(file, found, problems, recursive=recursive)
+    return list(found.items()), problems
+
+
+def _matching(path: str, problems: list[str]) -> list[str]:
+    if os.path.lexists(path):
+        return [path]
+    if glob.has_magic(path):
+        names = sorted(name for name in glob.glob(path) if not _hidden(name))  # noqa: PTH207
+        if not names:
+            problems.append(f"input pattern {path!r} matches no file")
+        return names
+    problems.append(f"input path {path!r} does not exist")
+    return []
+
+
+def _add(path: str, found: dict[str, int], problems: list[str], *, recursive: bool) -> None:
+    try:
+        status = Path(path).stat()
+        if stat.S_ISREG(status.st_mode):
+            if os.access(path, os.R_OK):
+                found[os.path.realpath(path)] = status.st_size
+            else:
+                problems.append(f"input file {path!r} may not be read by you")
+            return
+        if not stat.S_ISDIR(status.st_mode):
+            problems.append(f"input {path!r} is neither a file nor a directory")
+            return
+        for name in sorted(os.listdir(path)):
+            inner = os.path.join(path, name)  # noqa: PTH118 - names may be no UTF-8
+            if _hidden(name):
+                continue
+            if Path(inner).is_dir() and not recursive:
+                problems.append(
+                    f"input directory {path!r} has a directory {name!r} in it: take --recursive to"
+                    " read what is below, or name the files"
+                )
+                continue
+            _add(inner, found, problems, recursive=recursive)
+    except OSError as error:
+        problems.append(f"input {path!r} cannot be looked at: {error.strerror}")
+
+
+def _hidden(path: str) -> bool:
+    return os.path.basename(path).startswith(("_", "."))  # noqa: PTH119
+
+
+def splits_of(
+    files: Iterable[tuple[str, int]],
+    *,
+    maps: int = 1,
+    split_bytes: int = SPLIT_BYTES,
+    least_bytes: int = 1,
+) -> list[Split]:
+    """The splits of files with their sizes, the largest first, as Hadoop hands them out.
+
+    An empty file has one split, which is empty too. A compressed file is never divided.
+
+    >>> [split.length for split in splits_of([("a", 140), ("b", 10)], split_bytes=64)]
+    [76, 64, 10]
+    """
+    files = list(files)
+    goal = sum(size for _, size in files) // max(1, maps)
+    size_bytes = max(least_bytes, 1, min(goal, split_bytes))
+    splits: list[Split] = []
+    for path, size in files:
+        start = 0
+        if not is_compressed(path):
+            while (size - start) / size_bytes > SLOP:
+                splits.append(Split(path, start, size_bytes))
+                start += size_bytes
+        if start < size or not size:
+            splits.append(Split(path, start, size - start))
+    return sorted(splits, key=lambda split: -split.length)

@@ -1,0 +1,181 @@
+"""Owns one attempt of a map: it reads its split, and leaves partitions, or a part of the result."""
+
+import itertools
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from fairshare.mapreduce import lines, pairs
+from fairshare.mapreduce import counters as names
+from fairshare.mapreduce.commands import Command, environment_of
+from fairshare.mapreduce.functions import Functions, line_of
+from fairshare.mapreduce.job import Job, Split
+from fairshare.mapreduce.layout import INDEX, RESULT
+from fairshare.mapreduce.records import chunks, is_compressed, line_lists
+from fairshare.mapreduce.reporter import Reporter
+from fairshare.mapreduce.runs import Batch, Groups
+from fairshare.mapreduce.spills import Spills
+
+
+class MapTask:
+    """One attempt in its folder."""
+
+    def __init__(
+        self, job: Job, split: Split, index: int, attempt: str, folder: Path, reporter: Reporter
+    ) -> None:
+        self._job = job
+        self._split = split
+        self._folder = folder
+        self._reporter = reporter
+        self._counters = reporter.counters
+        self._environment = {
+            **environment_of("map", index, attempt, job),
+            "mapreduce_map_input_file": split.path,
+            "mapreduce_map_input_start": str(split.start),
+            "mapreduce_map_input_length": str(split.length),
+        }
+
+    def run(self, functions: Functions | None) -> None:
+        """Do all of it; raises TaskFailed, or what a function raises."""
+        if functions is not None:
+            os.environ.update(self._environment)
+            if self._job.reduces:
+                self._map_functions(functions)
+            else:
+                self._write_functions(functions)
+        elif self._job.reduces:
+            self._map_command()
+        else:
+            self._write_command()
+
+    def _input(self) -> Iterator[bytes]:
+        """The split's bytes, counted; they end with a line feed."""
+        split, last = self._split, b"\n"
+        records = done = 0
+        for part in chunks(split):
+            records += part.count(b"\n")
+            done += len(part)
+            last = part
+            if split.length:
+                self._reporter.progress(done / split.length)
+            yield part
+        if not last.endswith(b"\n"):
+            records += 1
+            yield b"\n"
+        read = split.length if is_compressed(split.path) else done
+        self._counters.add(names.MAP_INPUT_RECORDS, records)
+        self._counters.add(names.BYTES_READ, read, names.INPUT_FORMAT)
+
+    # Commands.
+
+    def _command(self, role: str, line: str, parts: Iterable[bytes], **more: Any) -> Command:
+        return Command(line, role, self._job, parts, self._reporter, self._environment, **more)
+
+    def _write_command(self) -> None:
+        result = self._folder / RESULT
+        with result.open("wb") as file:
+            command = self._command("mapper", self._job.mapper, self._input(), stdout=file)
+            with command:
+                command.end()
+        self._count_part(result)
+
+    def _map_command(self) -> None:
+        job = self._job
+        combine = self._combine_lines if job.combiner else None
+        spills = self._spills(lines.partition_of(job), combine)
+
+        def spill(counts: dict[bytes, int]) -> None:
+            groups: Groups = lines.normalised(counts, job)
+            for part in combine([(sorted(groups), groups)]) if combine else [groups]:
+                spills.put(part)
+
+        buffer = lines.LineBuffer(job.sort_memory_bytes, spill)
+        with self._command("mapper", job.mapper, self._input()) as command:
+            buffer.collect(command.output())
+            command.end()
+        buffer.flush()
+        self._counters.add(names.MAP_OUTPUT_BYTES, buffer.bytes)
+        self._finish(spills, buffer.records)
+
+    def _combine_lines(self, batches: Iterable[Batch]) -> Iterator[Groups]:
+        """Run the combiner's command over lines in order; its lines come in parts."""
+        parts: list[dict[bytes, int]] = []
+        buffer = lines.LineBuffer(self._job.sort_memory_bytes, parts.append)
+        text = _counting(lines.written(batches), self._counters, names.COMBINE_INPUT_RECORDS)
+        with self._command("combiner", self._job.combiner or "", text) as command:
+            for _ in buffer.collecting(command.output()):
+                for counts in parts:
+                    yield lines.normalised(counts, self._job)
+                parts.clear()
+            command.end()
+        buffer.flush()
+        self._counters.add(names.COMBINE_OUTPUT_RECORDS, buffer.records)
+        for counts in parts:
+            yield lines.normalised(counts, self._job)
+
+    # Functions.
+
+    def _pairs(self, functions: Functions) -> Iterator[Any]:
+        lists: Iterator[list[Any]] = line_lists(self._input())
+        if not self._job.binary:
+            lists = ([line.decode("utf-8", "surrogateescape") for line in some] for some in lists)
+        records = itertools.chain.from_iterable(lists)
+        return itertools.chain.from_iterable(map(functions.mapper, records))
+
+    def _write_functions(self, functions: Functions) -> None:
+        result = self._folder / RESULT
+        with result.open("wb") as file:
+            for pair in self._pairs(functions):
+                file.write(line_of(pair) + b"\n")
+        self._count_part(result)
+
+    def _map_functions(self, functions: Functions) -> None:
+        job = self._job
+        combiner = None
+        if functions.combiner is not None:
+            combiner = pairs.Combiner(functions.combiner, job.sort_memory_bytes, self._counters)
+        spills = self._spills(
+            pairs.partition_of(job.reduces, functions.partitioner),
+            combiner.combine if combiner else None,
+        )
+        buffer = pairs.PairBuffer(job.sort_memory_bytes, spills.put, combiner)
+        buffer.collect(self._pairs(functions))
+        buffer.flush()
+        self._finish(spills, buffer.records)
+
+    # Both.
+
+    def _spills(self, partition: Callable[[bytes], int], combine: Any) -> Spills:
+        job = self._job
+        return Spills(
+            self._folder, job.reduces, partition, job.merge_factor, self._counters, combine
+        )
+
+    def _finish(self, spills: Spills, records: int) -> None:
+        size = spills.finish(self._folder / RESULT, self._folder / INDEX)
+        self._counters.add(names.MAP_OUTPUT_RECORDS, records)
+        self._counters.add(names.MATERIALIZED_BYTES, size)
+
+    def _count_part(self, result: Path) -> None:
+        records, size = measured(result)
+        self._counters.add(names.MAP_OUTPUT_RECORDS, records)
+        self._counters.add(names.BYTES_WRITTEN, size, names.OUTPUT_FORMAT)
+
+
+def measured(path: Path) -> tuple[int, int]:
+    """The lines and the bytes of a file; a last line without its line feed counts too."""
+    records = size = 0
+    last = b"\n"
+    with path.open("rb", buffering=0) as file:
+        while part := file.read(1 << 18):
+            records += part.count(b"\n")
+            size += len(part)
+            last = part
+    return records + (not last.endswith(b"\n")), size
+
+
+def _counting(parts: Iterable[bytes], counters: names.Counters, name: str) -> Iterator[bytes]:
+    for part in parts:
+        counters.add(name, part.count(b"\n"))
+        yield part

@@ -1,0 +1,58 @@
+"""Owns how many runs become few: intermediate merges, so that no merge reads too many at once."""
+
+from pathlib import Path
+
+from fairshare.mapreduce.counters import SPILLED_RECORDS, Counters
+from fairshare.mapreduce.runs import RunWriter, Segment, merged, records_of
+
+
+class Merger:
+    """Keeps the runs of one partition, and merges some of them whenever there are too many.
+
+    `factor` is how many are merged at once. The smallest go first, so that what was merged before
+    is read again as late as possible.
+    """
+
+    def __init__(self, folder: Path, factor: int, counters: Counters) -> None:
+        self._folder = folder
+        self._factor = max(2, factor)
+        self._counters = counters
+        self._made: set[str] = set()
+        self._number = 0
+        self._segments: list[Segment] = []
+
+    def add(self, segment: Segment) -> None:
+        """One run more."""
+        if segment.length:
+            self._segments.append(segment)
+
+    def relieve(self) -> None:
+        """Merge on the way, if there is a factor's worth of runs beyond one final merge."""
+        while len(self._segments) >= 2 * self._factor:
+            self._merge_some(self._factor)
+
+    def final(self) -> list[Segment]:
+        """Runs that one merge can read at once."""
+        while (excess := len(self._segments) - self._factor) > 0:
+            self._merge_some(min(self._factor, excess + 1))
+        return self._segments
+
+    def _merge_some(self, count: int) -> None:
+        # The smallest first; equal ones in the order of their coming, which sorting keeps.
+        self._segments.sort(key=lambda segment: segment.length)
+        chosen = self._segments[:count]
+        self._number += 1
+        path = self._folder / f"merge-{self._number}"
+        writer = RunWriter(path)
+        records = 0
+        for keys, groups in merged(chosen):
+            writer.write(keys, groups)
+            records += records_of(groups)
+        segment = writer.end_partition()
+        writer.close()
+        self._counters.add(SPILLED_RECORDS, records)
+        for old in chosen:
+            if old.path in self._made:
+                Path(old.path).unlink()
+        self._made.add(segment.path)
+        self._segments[:count] = [segment]

@@ -1,0 +1,199 @@
+"""Owns the way of the pairs of Python functions from a map to a reduce: the buffer, the groups.
+
+Values of one key are kept together, so a key is written once for all its values in a buffer, and a
+combiner can be run in memory again and again before anything is written.
+"""
+
+import itertools
+import operator
+import pickle
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from fairshare.mapreduce.counters import COMBINE_INPUT_RECORDS, COMBINE_OUTPUT_RECORDS, Counters
+from fairshare.mapreduce.failure import TaskFailed
+from fairshare.mapreduce.functions import Pair, Partitioner, Reducer
+from fairshare.mapreduce.keys import decoded, encoded
+from fairshare.mapreduce.runs import BLOCK_BYTES, Batch, Groups
+
+BATCH_PAIRS = 4096
+KEY_BYTES = 250
+"""What a key costs beside itself: its place in the table, its list, later its encoded form."""
+
+Packed = list[tuple[int, bytes]]
+
+
+def partition_of(reduces: int, partitioner: Partitioner | None) -> Callable[[bytes], int]:
+    """How to find the reduce of an encoded key."""
+    crc32 = zlib.crc32
+    if partitioner is None:
+        return lambda key: crc32(key) % reduces
+
+    def chosen(key: bytes) -> int:
+        number = partitioner(decoded(key), reduces)
+        if not 0 <= number < reduces:
+            raise TaskFailed(
+                f"the partitioner gave {number!r} for {decoded(key)!r}: a whole number from 0 to"
+                f" {reduces - 1} is needed"
+            )
+        return number
+
+    return chosen
+
+
+def packed(values: list[Any]) -> Packed:
+    """Pickles of some values, none of them larger than a block unless a single value is."""
+    data = _pickled(values)
+    if len(data) <= BLOCK_BYTES or len(values) == 1:
+        return [(len(values), data)]
+    half = len(values) // 2
+    return packed(values[:half]) + packed(values[half:])
+
+
+def _pickled(values: list[Any]) -> bytes:
+    try:
+        return pickle.dumps(values, pickle.HIGHEST_PROTOCOL)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        import cloudpickle  # of a class that came with the functions
+
+        data: bytes = cloudpickle.dumps(values)
+        return data
+
+
+def grouped(batches: Iterable[Batch]) -> Iterator[tuple[Any, Iterator[Any]]]:
+    """Each key with all its values, which are read while they are taken."""
+    flat = ((key, groups[key]) for keys, groups in batches for key in keys)
+    for key, same in itertools.groupby(flat, operator.itemgetter(0)):
+        yield decoded(key), _values(same)
+
+
+def _values(same: Iterator[tuple[bytes, Packed]]) -> Iterator[Any]:
+    for _, payload in same:
+        for _, data in payload:
+            yield from pickle.loads(data)  # noqa: S301 - written by another task of this job
+
+
+class Combiner:
+    """A combiner function with its counters."""
+
+    def __init__(self, function: Reducer, limit_bytes: int, counters: Counters) -> None:
+        self._function = function
+        self._limit_bytes = limit_bytes
+        self._counters = counters
+
+    def pairs(self, groups: Iterable[tuple[Any, Iterator[Any]]]) -> Iterator[Pair]:
+        """What it makes of some groups."""
+        return itertools.chain.from_iterable(itertools.starmap(self._function, groups))
+
+    def compacted(self, groups: dict[Any, list[Any]]) -> dict[Any, list[Any]]:
+        """The same in memory; the groups are taken over."""
+        found: dict[Any, list[Any]] = {}
+        before = sum(map(len, groups.values()))
+        for key, value in self.pairs((key, iter(values)) for key, values in groups.items()):
+            found.setdefault(key, []).append(value)
+        self._counters.add(COMBINE_INPUT_RECORDS, before)
+        self._counters.add(COMBINE_OUTPUT_RECORDS, sum(map(len, found.values())))
+        return found
+
+    def combine(self, batches: Iterable[Batch]) -> Iterator[Groups]:
+        """What it makes of runs that are merged, in parts that fit into memory."""
+        parts: list[Groups] = []
+        buffer = PairBuffer(self._limit_bytes, parts.append)
+        pairs = self.pairs(grouped(self._counted(batches)))
+        while some := list(itertools.islice(pairs, BATCH_PAIRS)):
+            self._counters.add(COMBINE_OUTPUT_RECORDS, len(some))
+            buffer.add(some)
+            yield from parts
+            parts.clear()
+        buffer.flush()
+        yield from parts
+
+    def _counted(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        for keys, groups in batches:
+            self._counters.add(
+                COMBINE_INPUT_RECORDS,
+                sum(count for payload in groups.values() for count, _ in payload),
+            )
+            yield keys, groups
+
+
+class PairBuffer:
+    """Pairs in memory, up to about `limit_bytes`; `full` is given them, encoded, when there are more.
+
+    What they cost is estimated from one pair of each batch.
+    """
+
+    def __init__(
+        self, limit_bytes: int, full: Callable[[Groups], None], combiner: Combiner | None = None
+    ) -> None:
+        self._limit_bytes = limit_bytes
+        self._full = full
+        self._combiner = combiner
+        self._groups: dict[Any, list[Any]] = {}
+        self._held = 0  # values in memory
+        self._pair_bytes = 0.0  # of one value, and of its key's share
+        self.records = 0
+
+    def collect(self, pairs: Iterable[Pair]) -> None:
+        """Take pairs, however many."""
+        pairs = iter(pairs)
+        while some := list(itertools.islice(pairs, BATCH_PAIRS)):
+            self.add(some)
+
+    def add(self, pairs: list[Pair]) -> None:
+        """Take a few pairs."""
+        groups = self._groups
+        try:
+            for key, value in pairs:
+                values = groups.get(key)
+                if values is None:
+                    groups[key] = [value]
+                else:
+                    values.append(value)
+        except (TypeError, ValueError) as error:
+            raise TaskFailed(
+                f"a mapper or combiner must yield pairs of a key and a value: {error}"
+            ) from error
+        self.records += len(pairs)
+        self._held += len(pairs)
+        sample = float(_size(pairs[len(pairs) // 2]))
+        self._pair_bytes = max(sample, self._pair_bytes * 0.9 + sample * 0.1)
+        if self._cost() > self._limit_bytes:
+            self._relieve()
+
+    def _cost(self) -> float:
+        return len(self._groups) * KEY_BYTES + self._held * self._pair_bytes
+
+    def _relieve(self) -> None:
+        if self._combiner is not None:
+            self._groups = self._combiner.compacted(self._groups)
+            self._held = sum(map(len, self._groups.values()))
+            if self._cost() <= self._limit_bytes / 2:
+                return
+        self._give()
+
+    def flush(self) -> None:
+        """Give away what is there."""
+        if self._combiner is not None and self._groups:
+            self._groups = self._combiner.compacted(self._groups)
+        if self._groups:
+            self._give()
+
+    def _give(self) -> None:
+        groups, self._groups = self._groups, {}
+        self._held = 0
+        found: dict[bytes, Packed] = {}
+        while groups:  # so that no value is there twice for long
+            key, values = groups.popitem()
+            found[encoded(key)] = packed(values)
+        self._full(found)
+
+
+def _size(pair: Pair) -> int:
+    """About what a value costs, with its key as if that were new each time."""
+    value = pair[1]
+    if type(value) is int and -6 < value < 257:
+        return 16  # such ints are there anyway
+    return sys.getsizeof(pair[0]) // 4 + max(sys.getsizeof(value), len(_pickled([value]))) + 16

@@ -1,0 +1,177 @@
+"""Owns sorted runs on disk: records by their keys, in blocks. Knows neither maps nor reduces.
+
+A record is a key (bytes) with a payload. For lines of text the key is the whole line and the
+payload the number of its repetitions, so that a thousand equal lines cost no more than one. For
+pairs of Python functions the payload is a list of entries (n, pickle of a list of n values).
+Payloads of one key are added up by `+`.
+
+A file holds one run for each partition, one behind the other. It is read by the interpreter that
+has written it, and no other: blocks are marshalled.
+"""
+
+import bisect
+import json
+import marshal
+import struct
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from fairshare.mapreduce.failure import TaskFailed
+
+Payload = Any
+"""int | list[tuple[int, bytes]]"""
+
+Groups = Mapping[bytes, Payload]
+Batch = tuple[list[bytes], Groups]
+"""Keys in order, and their payloads."""
+
+BLOCK_BYTES = 1 << 16
+"""How much of a run is written and read at once; one record may be larger."""
+
+BLOCK_RECORDS = 4096
+_HEAD = struct.Struct("<Q")
+
+
+def records_of(groups: Groups) -> int:
+    """How many records there are, all repetitions counted.
+
+    >>> records_of({b"a\\t": 3, b"b\\t": 1}), records_of({b"sa": [(2, b"..."), (1, b"...")]})
+    (4, 3)
+    """
+    return sum(
+        payload if payload.__class__ is int else sum(count for count, _ in payload)
+        for payload in groups.values()
+    )
+
+
+class Segment(NamedTuple):
+    """One run: a part of a file."""
+
+    path: str
+    start: int
+    length: int
+
+    def blocks(self) -> Iterator[tuple[list[bytes], list[Payload]]]:
+        """Keys and payloads, block by block. Raises TaskFailed if the file is not whole."""
+        with open(self.path, "rb") as file:  # noqa: PTH123 - a plain string
+            file.seek(self.start)
+            left = self.length
+            while left > 0:
+                head = file.read(_HEAD.size)
+                size = _HEAD.unpack(head)[0] if len(head) == _HEAD.size else -1
+                data = file.read(size) if 0 <= size <= left else b""
+                if len(data) != size:
+                    raise TaskFailed(f"{self.path!r} is damaged: a block is not whole")
+                yield marshal.loads(data)  # noqa: S302 - written by another task of this job
+                left -= _HEAD.size + size
+
+
+class RunWriter:
+    """Writes runs into a file, one partition after the other."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: BinaryIO = path.open("wb")
+        self._start = 0
+        self._keys: list[bytes] = []
+        self._payloads: list[Payload] = []
+        self._weight = 0
+        self.segments: list[Segment] = []
+
+    def write(self, keys: Iterable[bytes], groups: Groups) -> None:
+        """More records of the partition; their keys are not below those before."""
+        for key in keys:
+            payload = groups[key]
+            if payload.__class__ is int:
+                self._put(key, payload, len(key))
+                continue
+            for part in payload:  # what came together by merging is divided again
+                self._put(key, [part], len(key) + len(part[1]))
+
+    def _put(self, key: bytes, payload: Payload, weight: int) -> None:
+        self._keys.append(key)
+        self._payloads.append(payload)
+        self._weight += weight
+        if self._weight >= BLOCK_BYTES or len(self._keys) >= BLOCK_RECORDS:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._keys:
+            data = marshal.dumps((self._keys, self._payloads))
+            self._file.write(_HEAD.pack(len(data)))
+            self._file.write(data)
+            self._keys, self._payloads, self._weight = [], [], 0
+
+    def end_partition(self) -> Segment:
+        """The run of the partition that ends here; the next one begins."""
+        self._flush()
+        end = self._file.tell()
+        segment = Segment(str(self._path), self._start, end - self._start)
+        self._start = end
+        self.segments.append(segment)
+        return segment
+
+    def close(self) -> None:
+        """No more partitions. Raises OSError when the disk is full."""
+        self._file.close()
+
+
+def write_index(path: Path, segments: Iterable[Segment]) -> None:
+    """Keep where each partition of a file is."""
+    path.write_text(json.dumps([[part.start, part.length] for part in segments]))
+
+
+def read_index(path: Path, file: Path, partition: int) -> Segment:
+    """The run of one partition."""
+    start, length = json.loads(path.read_text())[partition]
+    return Segment(str(file), start, length)
+
+
+class _Head:
+    """Where a merge stands in one run."""
+
+    __slots__ = ("blocks", "keys", "payloads", "position")
+
+    def __init__(self, segment: Segment) -> None:
+        self.blocks = segment.blocks()
+        self.keys: list[bytes] = []
+        self.payloads: list[Payload] = []
+        self.position = 0
+
+    def advance(self) -> bool:
+        """To the next block; false at the end."""
+        for self.keys, self.payloads in self.blocks:
+            self.position = 0
+            return True
+        return False
+
+
+def merged(segments: Iterable[Segment]) -> Iterator[Batch]:
+    """All records of some runs, in order, in batches. A key may come again in the next batch.
+
+    Of each run one block is in memory. Up to the least of their last keys all that will come is
+    there: so much is taken of each, and sorted at once. The sorting finds the runs in it and merges
+    them, which is many times as fast as a heap that gives one record after the other.
+    """
+    heads = [head for segment in segments if (head := _Head(segment)).advance()]
+    while heads:
+        bound = min(head.keys[-1] for head in heads)
+        groups: dict[bytes, Payload] = {}
+        alive = []
+        for head in heads:
+            keys, start = head.keys, head.position
+            end = bisect.bisect_right(keys, bound, start)
+            whole = start == 0 and end == len(keys)
+            part = zip(
+                keys if whole else keys[start:end],
+                head.payloads if whole else head.payloads[start:end],
+                strict=True,
+            )
+            for key, payload in part:
+                groups[key] = groups[key] + payload if key in groups else payload
+            head.position = end
+            if end < len(keys) or head.advance():
+                alive.append(head)
+        heads = alive
+        yield sorted(groups), groups

@@ -1,0 +1,117 @@
+"""Owns the output of one map on disk: runs that were put aside, and in the end one file of all.
+
+Each spill is a sorted run for each partition. If there is only one spill, it is the result; else
+they are merged. With three or more of them a combiner is worth another run, as Hadoop has it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from fairshare.mapreduce.counters import SPILLED_RECORDS, Counters
+from fairshare.mapreduce.merging import Merger
+from fairshare.mapreduce.runs import (
+    Batch,
+    Groups,
+    RunWriter,
+    Segment,
+    merged,
+    records_of,
+    write_index,
+)
+
+COMBINE_SPILLS = 3
+"""Hadoop's mapreduce.map.combine.minspills."""
+
+Combine = Callable[[Iterable[Batch]], Iterator[Groups]]
+"""Runs a combiner over batches in order; what it gives comes in parts, each of them no order."""
+
+
+class Spills:
+    """The runs of one attempt in its folder.
+
+    `partition` says for the key of a record to which of `partitions` it belongs.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        partitions: int,
+        partition: Callable[[bytes], int],
+        merge_factor: int,
+        counters: Counters,
+        combine: Combine | None = None,
+    ) -> None:
+        self._folder = folder
+        self._partitions = partitions
+        self._partition = partition
+        self._factor = merge_factor
+        self._counters = counters
+        self._combine = combine
+        self._runs: list[list[Segment]] = []
+        self._paths: list[Path] = []
+
+    def put(self, groups: Groups) -> None:
+        """Put records aside; they are gone from memory as soon as the caller lets go of them."""
+        path = self._folder / f"spill-{len(self._paths)}"
+        writer = RunWriter(path)
+        for keys in self._divided(sorted(groups)):
+            writer.write(keys, groups)
+            writer.end_partition()
+        writer.close()
+        self._counters.add(SPILLED_RECORDS, records_of(groups))
+        self._paths.append(path)
+        self._runs.append(writer.segments)
+
+    def _divided(self, keys: list[bytes]) -> list[list[bytes]]:
+        if self._partitions == 1:
+            return [keys]
+        parts: list[list[bytes]] = [[] for _ in range(self._partitions)]
+        partition = self._partition
+        for key in keys:
+            parts[partition(key)].append(key)
+        return parts
+
+    def finish(self, result: Path, index: Path) -> int:
+        """Make the one file of all runs, and its index; how many bytes it has."""
+        if not self._paths:
+            self.put({})
+        if len(self._paths) == 1:
+            segments = self._runs[0]
+            self._paths[0].replace(result)
+        else:
+            segments = self._merged(result)
+            for path in self._paths:
+                path.unlink()
+        write_index(index, segments)
+        return result.stat().st_size
+
+    def _merged(self, result: Path) -> list[Segment]:
+        writer = RunWriter(result)
+        records = 0
+        for number in range(self._partitions):
+            folder = self._folder / f"merges-{number}"
+            folder.mkdir()
+            merger = Merger(folder, self._factor, self._counters)
+            for segments in self._runs:
+                merger.add(segments[number])
+            final = merger.final()
+            if self._combine is not None and len(self._paths) >= COMBINE_SPILLS:
+                final = self._recombined(self._combine(merged(final)), folder)
+            for keys, groups in merged(final):
+                writer.write(keys, groups)
+                records += records_of(groups)
+            writer.end_partition()
+        writer.close()
+        self._counters.add(SPILLED_RECORDS, records)
+        return writer.segments
+
+    def _recombined(self, parts: Iterable[Groups], folder: Path) -> list[Segment]:
+        """Runs of what a combiner made of a whole partition, few enough for one merge."""
+        merger = Merger(folder, self._factor, self._counters)
+        for number, groups in enumerate(parts):
+            writer = RunWriter(folder / f"combined-{number}")
+            writer.write(sorted(groups), groups)
+            merger.add(writer.end_partition())
+            writer.close()
+            self._counters.add(SPILLED_RECORDS, records_of(groups))
+        return merger.final()

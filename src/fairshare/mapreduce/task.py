@@ -1,0 +1,106 @@
+"""Owns the program that runs in a container: `python -m fairshare.mapreduce.task OUTPUT KIND [N]`.
+
+KIND is map, reduce or commit; N is the task's number, else it is that of the container's task. The
+exit code is 0 if the task is committed, by this attempt or an earlier one, and 1 if it failed.
+"""
+
+import gc
+import os
+import resource
+import shutil
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+
+from fairshare.mapreduce import commit, reporter
+from fairshare.mapreduce.counters import CPU_MS
+from fairshare.mapreduce.failure import TaskFailed
+from fairshare.mapreduce.functions import Functions
+from fairshare.mapreduce.job import Job, read_splits
+from fairshare.mapreduce.layout import COMMIT, COUNTERS, MAP, Layout
+from fairshare.mapreduce.map_task import MapTask
+from fairshare.mapreduce.reduce_task import ReduceTask
+
+
+def main(arguments: list[str]) -> int:
+    """Run one attempt; the exit code."""
+    layout = Layout(Path(arguments[0]))
+    kind = arguments[1]
+    signal.signal(signal.SIGTERM, _stop)
+    # A buffer of many small objects that stay: looking through them again and again is in vain.
+    gc.set_threshold(100_000, 50, 1000)
+    try:
+        if kind == COMMIT:
+            commit.commit(layout)
+        else:
+            number = arguments[2] if len(arguments) > 2 else os.environ["FAIRSHARE_TASK_INDEX"]
+            attempt(layout, kind, int(number))
+    except TaskFailed as failure:
+        print(failure, file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"the task cannot go on: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    """Leave through every `finally`, so that a container that is ended clears its folder."""
+    signal.signal(number, signal.SIG_IGN)
+    raise SystemExit(128 + number)
+
+
+def attempt(layout: Layout, kind: str, index: int) -> None:
+    """Run one attempt of a map or reduce, and commit it unless another one has been quicker."""
+    target = layout.task(kind, index)
+    if target.exists():
+        return
+    job = Job.read(layout)
+    group = os.environ.get("FAIRSHARE_TASK_GROUP", kind)
+    container = os.environ.get("FAIRSHARE_CONTAINER_ID", str(os.getpid()))
+    folder = layout.attempt(kind, index, group, container)
+    # Of one group only one container at a time runs a task: what an earlier one left is nobody's.
+    prefix = folder.name.removesuffix(container)
+    for name in os.listdir(layout.attempts):
+        if name.startswith(prefix):
+            shutil.rmtree(layout.attempts / name, ignore_errors=True)
+    folder.mkdir()
+    told = reporter.begin(folder)
+    functions = Functions.read(layout.functions) if job.functions else None
+    tried = os.environ.get("FAIRSHARE_TASK_ATTEMPT", "1")
+    try:
+        if kind == MAP:
+            split = read_splits(layout.splits)[index]
+            MapTask(job, split, index, tried, folder, told).run(functions)
+        else:
+            ReduceTask(job, index, tried, layout, folder, told).run(functions)
+        told.counters.add(CPU_MS, cpu_ms())
+        told.counters.write(folder / COUNTERS)
+        commit_attempt(folder, target)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def commit_attempt(folder: Path, target: Path) -> bool:
+    """Make an attempt's folder that of the task; false if there is one already.
+
+    A folder with files in it is never replaced by a rename, so the first attempt wins.
+    """
+    try:
+        folder.rename(target)
+    except OSError:
+        if target.exists():
+            return False
+        raise
+    return True
+
+
+def cpu_ms() -> int:
+    """The time of processors that this attempt and its commands have used."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return round(sum(one.ru_utime + one.ru_stime for one in used) * 1000)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,209 @@
+"""Owns what may be done with partitions (node labels): made, removed, given to nodes, asked for.
+
+Decides by `step.emit` alone, and refuses in Hadoop's words (spec/capacity.md 28).
+"""
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fairshare.model.applications import Application
+from fairshare.model.events import LabelsChanged, NodesLabelled
+from fairshare.model.inputs import SubmitApplication
+from fairshare.schedulers.capacity import activation, partitions
+from fairshare.schedulers.capacity.applications import CapacityApplication
+from fairshare.schedulers.capacity.queues import CapacityQueue
+from fairshare.schedulers.capacity.settings import ALL_LABELS
+from fairshare.schedulers.protocol import Refusal
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.capacity.cluster import CapacityCluster
+    from fairshare.schedulers.capacity.state import CapacityState
+    from fairshare.schedulers.protocol import Step
+
+_NAME = re.compile(r"[0-9a-zA-Z][0-9a-zA-Z_-]*")
+_LONGEST = 255
+
+
+def _refuse(reason: str) -> Refusal:
+    return Refusal("invalid-label", reason)
+
+
+def _check_enabled(state: "CapacityState") -> None:
+    if not state.settings.labels_enabled:
+        raise Refusal(
+            "labels-disabled",
+            "Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled",
+        )
+
+
+def add(state: "CapacityState", step: "Step", labels: dict[str, bool]) -> None:
+    """Make partitions; those that are there already, as they are, are passed over."""
+    _check_enabled(state)
+    known = partitions.of_cluster(state)
+    for name, exclusive in labels.items():
+        if not _NAME.fullmatch(name) or len(name) > _LONGEST:
+            raise _refuse(
+                "label name should only contains {0-9, a-z, A-Z, -, _} and should not started with"
+                f" {{-,_}}, now it is= {name}"
+            )
+        if known.get(name, exclusive) != exclusive:
+            wanted = f"<{name}:exclusivity={'true' if exclusive else 'false'}>"
+            raise _refuse(f"Exclusivity cannot be modified for an existing label with : {wanted}")
+    new = {name: exclusive for name, exclusive in labels.items() if name not in known}
+    if new:
+        step.emit(LabelsChanged({**state.added_labels, **new}))
+
+
+def remove(state: "CapacityState", step: "Step", labels: Sequence[str]) -> None:
+    """Remove partitions that no queue names; their nodes return to the default one."""
+    _check_enabled(state)
+    known = partitions.of_cluster(state)
+    for name in labels:
+        if name not in known:
+            raise _refuse(
+                f"Node label={name} to be removed doesn't existed in cluster node labels"
+                " collection."
+            )
+        if name not in state.added_labels:
+            raise _refuse(
+                f"Cannot remove label={name}: the configuration names it. Take it out of [labels]"
+                " in fairshare.toml"
+            )
+    for queue in state.queues.values():
+        for name in labels:
+            if name in queue.accessible:
+                raise _refuse(
+                    f"Cannot remove label={name}, because queue={queue.name} is using this label."
+                    " Please remove label on queue before remove the label"
+                )
+    gone = set(labels)
+    if gone:
+        left = {name: own for name, own in state.added_labels.items() if name not in gone}
+        step.emit(LabelsChanged(left))
+
+
+def assign(state: "CapacityState", step: "Step", nodes: dict[str, str], *, known: bool) -> None:
+    """Put nodes into partitions. `known`: only nodes that are there may be named."""
+    _check_enabled(state)
+    if state.settings.labels_distributed:
+        raise Refusal(
+            "labels-distributed",
+            "Error when invoke method=replaceLabelsOnNode because centralized node label"
+            " configuration is not enabled.",
+        )
+    labels = partitions.of_cluster(state)
+    unknown = list(dict.fromkeys(name for name in nodes.values() if name and name not in labels))
+    if unknown:
+        raise _refuse(
+            "Not all labels being replaced contained by known label collections, please check, new"
+            f" labels=[{', '.join(unknown)}]"
+        )
+    missing = [name for name in nodes if name not in state.nodes]
+    if known and missing:
+        raise Refusal("unknown-node", f"Unknown node(s): {', '.join(missing)}")
+    changed = {
+        node: label for node, label in nodes.items() if state.assigned_labels.get(node) != label
+    }
+    if changed:
+        step.emit(NodesLabelled(changed))
+
+
+# What asks are for.
+
+
+def resolve(
+    state: "CapacityCluster", leaf: CapacityQueue, wanted: str | None, *, master: bool
+) -> str:
+    """The partition of an ask in a leaf, unchecked: the one wanted, else the default.
+
+    For a master the cluster's own default comes before the queue's. Blanks around a name do not
+    count.
+    """
+    if wanted is None and master:
+        wanted = state.settings.master_default_label
+    if wanted is None:
+        wanted = leaf.default_label
+    return wanted.strip()
+
+
+def check_label(state: "CapacityState", leaf: CapacityQueue, label: str) -> None:
+    """Raise Refusal if a leaf's applications cannot ask for a partition."""
+    if not label:
+        return
+    where = f"Invalid resource request, queue={leaf.name}"
+    if not state.settings.labels_enabled:
+        raise _refuse(
+            "Invalid resource request, node label not enabled but request contains label expression"
+        )
+    if "&&" in label:
+        raise _refuse(
+            f"{where} specified more than one node label in a node label expression, node label"
+            f" expression = {label}"
+        )
+    if label not in partitions.of_cluster(state):
+        raise _refuse(f"Invalid label resource request, cluster do not contain , label= {label}")
+    if not leaf.may_use(label):
+        raise _refuse(
+            f"{where} doesn't have permission to access all labels in resource request."
+            f" labelExpression of resource request={label}. Queue labels="
+            f"{','.join(sorted(leaf.accessible))}"
+        )
+
+
+def check_submission(
+    state: "CapacityState", leaf: CapacityQueue, submission: SubmitApplication
+) -> None:
+    """Raise Refusal if the leaf may not use what a submission asks for from the start."""
+    if submission.master is not None:
+        wanted = submission.wanted_label(master=True)
+        check_label(state, leaf, resolve(state, leaf, wanted, master=True))
+    default = submission.wanted_label(master=False)
+    asked = [request.label for request in submission.requests]
+    for label in (*asked, *(group.label for group in submission.tasks)):
+        label = default if label is None else label
+        check_label(state, leaf, resolve(state, leaf, label, master=False))
+
+
+def check_move(application: CapacityApplication, target: CapacityQueue) -> None:
+    """Raise Refusal if a leaf may not use what an application has asked for (18.2)."""
+    labels = [label for label in partitions.requested(application) if label]
+    if ALL_LABELS in target.accessible or all(label in target.accessible for label in labels):
+        return
+    raise _refuse(
+        f"Specified queue={target.name} can't satisfy following apps label expressions"
+        f" =[{', '.join(labels)}] accessible node labels ="
+        f"[{', '.join(sorted(target.accessible))}]"
+    )
+
+
+class LabelDoors:
+    """The part of the scheduler that the manager calls about partitions."""
+
+    _state: "CapacityState"
+
+    def label_of(
+        self, application: Application, wanted: str | None, *, master: bool, check: bool
+    ) -> str:
+        """The partition of an ask: the one wanted, else the default of the cluster or queue."""
+        state = self._state
+        leaf = state.queues[application.queue]
+        label = resolve(state, leaf, wanted, master=master)
+        if check:
+            check_label(state, leaf, label)
+        return label
+
+    def add_labels(self, step: "Step", new: dict[str, bool]) -> None:
+        """Make partitions."""
+        add(self._state, step, new)
+        activation.activate_everywhere(self._state, step)
+
+    def remove_labels(self, step: "Step", names: Sequence[str]) -> None:
+        """Remove partitions that no queue names."""
+        remove(self._state, step, names)
+        activation.activate_everywhere(self._state, step)
+
+    def label_nodes(self, step: "Step", nodes: dict[str, str], *, known: bool) -> None:
+        """Put nodes into partitions."""
+        assign(self._state, step, nodes, known=known)
+        activation.activate_everywhere(self._state, step)

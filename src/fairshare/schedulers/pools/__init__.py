@@ -1,0 +1,1 @@
+"""The original scheduler of MapReduce: pools of jobs over map slots and reduce slots."""

@@ -1,0 +1,154 @@
+"""Owns the update of the deficit scheduler, 0.19 and 0.20: credits, guarantees, fair shares.
+
+Everything is done twice, for maps and for reduces (spec/mapreduce.md 6).
+"""
+
+from collections.abc import Sequence
+from math import ceil, floor
+from typing import TYPE_CHECKING
+
+from fairshare.schedulers.pools import limits
+from fairshare.schedulers.pools.counting import to_start
+from fairshare.schedulers.pools.jobs import Slots
+from fairshare.schedulers.pools.settings import MAP, REDUCE
+from fairshare.schedulers.pools.weights import raw_weight
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.pools.state import PoolsState
+    from fairshare.schedulers.pools.tree import Pool
+
+
+def update(state: "PoolsState", now_ms: int) -> None:
+    """One pass: first the credit for the time since the last one, by the shares of that time."""
+    elapsed_ms = now_ms - state.updated_ms
+    for job in state.jobs.values():
+        for slots in job.slots:
+            slots.deficit = grown(slots.deficit, slots.fair_share, slots.running, elapsed_ms)
+    limits.admit(state)
+    _count(state)
+    for kind in (MAP, REDUCE):
+        _weigh(state, kind, now_ms)
+        _guarantee(state.root, state, kind)
+        candidates = [
+            job.slots[kind]
+            for job in state.jobs.values()
+            if job.runnable and job.slots[kind].wanted > 0
+        ]
+        for job in state.jobs.values():
+            job.slots[kind].fair_share = 0.0
+        divide(state.total[state.places[kind]], candidates)
+
+
+def grown(deficit: int, fair_share: float, running: int, elapsed_ms: int) -> int:
+    """A deficit after some time, in slot-milliseconds, cut off towards zero (6.2).
+
+    >>> grown(133, 4 / 3, 0, 100), grown(400, 2.0, 4, 100)
+    (266, 200)
+    """
+    return int(deficit + (fair_share - running) * elapsed_ms)
+
+
+def _count(state: "PoolsState") -> None:
+    for job in state.jobs.values():
+        waiting = to_start(state.settings, job, state.places) if job.runnable else (0, 0)
+        for slots, place, count in zip(job.slots, state.places, waiting, strict=True):
+            slots.running = job.used[place] if job.running else 0
+            slots.needed = count
+
+
+def _weigh(state: "PoolsState", kind: int, now_ms: int) -> None:
+    """In 0.19 a job's own weight; in 0.20 its part of its pool's (6.4)."""
+    settings = state.settings
+    for job in state.jobs.values():
+        slots = job.slots[kind]
+        slots.weight = (
+            raw_weight(settings, job, kind, slots.wanted, now_ms) if job.runnable else 0.0
+        )
+    if settings.generation == "0.20":
+        for pool in state.root.parts:
+            _spread(state, pool, kind, settings.allocation(pool.pool).weight)
+
+
+def _spread(state: "PoolsState", pool: "Pool", kind: int, weight: float) -> None:
+    """Divide a pool's weight between its active jobs, and the active pools inside."""
+    jobs = [job.slots[kind] for job in pool.jobs.values() if job.runnable]
+    active = [slots for slots in jobs if slots.wanted > 0]
+    parts = [
+        (part, state.settings.allocation(part.pool).weight)
+        for part in pool.parts
+        if any(job.runnable and job.slots[kind].wanted > 0 for job in part.all_jobs())
+    ]
+    whole = sum(slots.weight for slots in active) + sum(own for _, own in parts)
+    for slots in jobs:
+        slots.weight = slots.weight * weight / whole if whole > 0.0 else 0.0
+    for part, own in parts:
+        _spread(state, part, kind, own * weight / whole if whole > 0.0 else 0.0)
+
+
+def _guarantee(pool: "Pool", state: "PoolsState", kind: int) -> None:
+    """Divide the minimum of a pool between its jobs; the pools inside come first.
+
+    What they leave of the minimum of the pool around them goes to any job in it.
+    """
+    if pool.parent is None:
+        for job in state.jobs.values():
+            job.slots[kind].min = 0
+    for part in pool.parts:
+        _guarantee(part, state, kind)
+    if pool.parent is None:
+        return
+    jobs = [job.slots[kind] for job in pool.all_jobs() if job.runnable]
+    guarantee = state.settings.allocation(pool.pool).min_share[kind]
+    again = state.settings.generation == "0.19"
+    split(guarantee - sum(slots.min for slots in jobs), jobs, again=again)
+
+
+def split(guarantee: int, jobs: Sequence[Slots], *, again: bool = False) -> None:
+    """Give whole slots to jobs by weight; what is left over to the heaviest, then most owed (6.5).
+
+    `again`: as long as something is left, as 0.19 does. Example: 5 for three equal jobs is 1 for
+    each by rounding down, then 1 more for the two with the larger deficits.
+    """
+    left = guarantee
+    while left > 0:
+        wanting = [slots for slots in jobs if slots.wanted > slots.min]
+        whole = sum(slots.weight for slots in wanting)
+        if whole <= 0.0:
+            return
+        before = left
+        for slots in wanting:
+            left -= _give(slots, floor(before * slots.weight / whole), left)
+        if left < before:
+            continue
+        for slots in sorted(wanting, key=lambda slots: (-slots.weight, -slots.deficit)):
+            left -= _give(slots, ceil(before * slots.weight / whole), left)
+        if not again:
+            return
+
+
+def _give(slots: Slots, count: int, left: int) -> int:
+    given = min(count, left, slots.wanted - slots.min)
+    slots.min += given
+    return given
+
+
+def divide(total: int, candidates: Sequence[Slots]) -> None:
+    """The fair shares: by weight, but nobody gets less than it is guaranteed (6.6).
+
+    Shares are not limited by what a job wants. Example: 4 slots, weights 1 and 1, guarantees 3 and
+    0: the first has 3, the second the remaining 1.
+    """
+    left = float(total)
+    rest = list(candidates)
+    while rest:
+        whole = sum(slots.weight for slots in rest)
+        parts = [slots.weight / whole * left if whole > 0.0 else 0.0 for slots in rest]
+        above = [slots for slots, part in zip(rest, parts, strict=True) if slots.min > part]
+        if not above:
+            for slots, part in zip(rest, parts, strict=True):
+                slots.fair_share = part
+            return
+        for slots in above:
+            slots.fair_share = float(slots.min)
+            left -= slots.min
+        rest = [slots for slots in rest if slots not in above]

@@ -1,0 +1,107 @@
+"""Owns a job, and what is kept for each kind of task of a job or pool. Decides nothing.
+
+`Slots` are figures of the last update, but for what runs, which is always live.
+"""
+
+from fairshare.model.applications import Application
+from fairshare.model.asks import AskKey
+from fairshare.model.events import Locality
+
+
+class Slots:
+    """One kind of task, map or reduce, of one job or pool.
+
+    `demand` (running and to start), `needed` (to start) and `running` are counts of tasks; `min`
+    is the part of its pool's minimum that a job was given; `deficit` is in slot-milliseconds. A
+    pool's times say when it last had its minimum, and half of its fair share.
+    """
+
+    __slots__ = (
+        "at_half_share_ms",
+        "at_min_share_ms",
+        "deficit",
+        "demand",
+        "fair_share",
+        "min",
+        "needed",
+        "running",
+        "weight",
+    )
+
+    def __init__(self) -> None:
+        self.demand = 0
+        self.needed = 0
+        self.running = 0
+        self.min = 0
+        self.weight = 0.0
+        self.deficit = 0
+        self.fair_share = 0.0
+        self.at_min_share_ms = 0
+        self.at_half_share_ms = 0
+
+    @property
+    def wanted(self) -> int:
+        """Tasks to start and started, in the deficit scheduler's counting."""
+        return self.needed + self.running
+
+
+class Job(Application):
+    """An application as the pool scheduler sees it.
+
+    `limits` and `slow_start` are what its properties say: how many tasks of a kind may run, and
+    which part of the maps must have finished before reduces start. `finished` counts its tasks that
+    ended well. `initialized`: its tasks have been made. `unlocated`: some map has no place of its
+    own. The rest belongs to delay scheduling (12): the level of the last map that was started, how
+    long the job has waited since, and whether the last heartbeat passed it over.
+    """
+
+    __slots__ = (
+        "finished",
+        "first_task_ms",
+        "initialized",
+        "level",
+        "limits",
+        "passed_over",
+        "slots",
+        "slow_start",
+        "unlocated",
+        "waited_ms",
+    )
+
+    limits: tuple[int, int]
+    slow_start: float
+
+    def begin_attempt(self, types: int) -> None:
+        """Forget what belonged to the attempt before."""
+        super().begin_attempt(types)
+        self.slots = (Slots(), Slots())
+        self.finished = [0, 0]
+        self.first_task_ms: int | None = None
+        self.initialized = False
+        self.unlocated = False
+        self.level = Locality.NODE_LOCAL
+        self.waited_ms = 0
+        self.passed_over = False
+
+    @property
+    def running(self) -> bool:
+        """Whether it can be given slots (a limit may still hold it back): its tasks are there, or
+        it wants one for its master."""
+        return self.active and (self.registered or self.managed)
+
+    @property
+    def preparing(self) -> bool:
+        """Whether it waits for its tasks to be made."""
+        return self.active and not self.running
+
+    def pending_keys(self, place: int) -> list[AskKey]:
+        """The asks for slots that stand at this place in a vector, in the order of service."""
+        return [
+            key
+            for key in self.asks.wanting
+            if key.anywhere is not None and key.anywhere.resource[place]
+        ]
+
+    def pending(self, place: int) -> int:
+        """How many tasks are to be started, of the slots at this place in a vector."""
+        return sum(key.anywhere.count for key in self.pending_keys(place) if key.anywhere)

@@ -1,0 +1,281 @@
+"""Owns the pool scheduler: the door of this room. Each decision is in a module of its own.
+
+Jobs stand in pools and take map slots and reduce slots, one for each task. Which release of Hadoop
+decides is a setting: the deficit schedulers 0.19 and 0.20, or 1.2 with preemption and delay
+scheduling (spec/mapreduce.md).
+"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from fairshare.model.applications import Application
+from fairshare.model.events import (
+    ApplicationMoved,
+    AttemptEnded,
+    AttemptStarted,
+    ConfigurationLoaded,
+    PriorityChanged,
+    QueueCreated,
+    SharesUpdated,
+)
+from fairshare.model.identifiers import ApplicationId
+from fairshare.model.inputs import SubmitApplication
+from fairshare.model.resources import Resource, ResourceTypes
+from fairshare.model.work import ResourceRequest
+from fairshare.schedulers.pools import deficit_heartbeat, preemption, starvation, views
+from fairshare.schedulers.pools.naming import pool_name, priority_of
+from fairshare.schedulers.pools.settings import (
+    DEFAULT_POOL,
+    MAP,
+    NORMAL,
+    PRIORITIES,
+    SLOTS,
+    PoolsSettings,
+)
+from fairshare.schedulers.pools.share_heartbeat import ShareHeartbeat
+from fairshare.schedulers.pools.state import PoolsState
+from fairshare.schedulers.pools.tree import pool_of, queue_of
+from fairshare.schedulers.protocol import Refusal, Step
+from fairshare.schedulers.views import ApplicationView, QueueView
+
+
+class PoolsScheduler:
+    """The Fair Scheduler of MapReduce."""
+
+    name = "pools"
+
+    def __init__(self, types: ResourceTypes) -> None:
+        self._state = PoolsState(types)
+
+    @property
+    def state(self) -> PoolsState:
+        """The cluster; only events change it."""
+        return self._state
+
+    @property
+    def master_attempts(self) -> int:
+        """How often a master may fail, the first time included."""
+        return self._state.settings.master_max_attempts
+
+    # Configuration and pools.
+
+    def load(self, step: Step, settings: bytes, epoch_ms: int) -> None:
+        """Take settings over; pools that the file names come into being, none ever goes (3.2)."""
+        try:
+            new = msgspec.json.decode(settings, type=PoolsSettings)
+        except msgspec.ValidationError as error:
+            raise Refusal("invalid-settings", f"settings of another scheduler: {error}") from error
+        state = self._state
+        if new.types != state.types:
+            raise Refusal("resource-types-changed", "resource types cannot change while running")
+        if state.queues and new.generation != state.settings.generation:
+            raise Refusal(
+                "generation-changed",
+                f"the generation {state.settings.generation} cannot change while running",
+            )
+        if state.queues and new.hierarchical != state.settings.hierarchical:
+            raise Refusal(
+                "hierarchy-changed", "whether pools are nested cannot change while running"
+            )
+        step.emit(ConfigurationLoaded(settings, epoch_ms))
+        for pool in (DEFAULT_POOL, *new.allocations.pools):
+            self._make(step, pool, dynamic=pool not in new.allocations.pools)
+
+    def _make(self, step: Step, pool: str, *, dynamic: bool = True) -> str:
+        """The queue of a pool, which is made if it is not there, with those around it."""
+        settings, queues = self._state.settings, self._state.queues
+        for name in _path(pool) if settings.hierarchical else [pool]:
+            if queue_of(name) not in queues:
+                step.emit(QueueCreated(queue_of(name), True, dynamic))
+        return queue_of(pool)
+
+    def _check_pool(self, pool: str) -> None:
+        """Raise Refusal for a pool that there may not be (3.4)."""
+        settings = self._state.settings
+        if settings.hierarchical and not all(pool.split(".")):
+            raise Refusal("invalid-pool", f"the pool {pool!r} has a part without a name")
+        declared = settings.allocations.pools
+        if settings.allow_undeclared_pools or pool in declared:
+            return
+        names = ", ".join(sorted(declared)) or "none"
+        raise Refusal(
+            "undeclared-pool",
+            f"the pool {pool} is not declared in the pools file; declared are: {names}",
+        )
+
+    def tidy(self, step: Step) -> None:
+        """Pools stay for ever."""
+
+    # Jobs.
+
+    def place(self, step: Step, submission: SubmitApplication) -> tuple[str, int]:
+        """The pool by the job's properties, made if need be, and the priority."""
+        priority = priority_of(submission)
+        if priority is None:
+            raise Refusal("invalid-priority", f"there is no such priority: {_known_priorities()}")
+        pool = pool_name(self._state.settings, submission)
+        self._check_pool(pool)
+        if submission.master is not None:
+            self.validate(step, queue_of(pool), [submission.master])
+        return self._make(step, pool), priority
+
+    def start_attempt(self, step: Step, application: Application, attempt: int) -> None:
+        """Put an attempt into its pool; the next update says whether it may run."""
+        step.emit(AttemptStarted(application.id, attempt, False))
+
+    def settle(self, step: Step) -> None:
+        """At the end of a step: who has just arrived is taken into account at once (1.4)."""
+        if self._state.arrived:
+            step.emit(SharesUpdated())
+
+    def end_attempt(self, step: Step, application: Application, *, failed: bool = False) -> None:
+        """Take an attempt out; its figures count until the next update."""
+        step.emit(AttemptEnded(application.id, failed))
+
+    def move(self, step: Step, application: Application, queue: str) -> None:
+        """Put a job into another pool, which is made if need be; its user stays (3.5, 14)."""
+        if not application.active:
+            raise Refusal("not-running", f"application {application.id} has no running attempt")
+        pool = pool_of(queue).strip()
+        self._check_pool(pool)
+        if queue_of(pool) != application.queue:
+            target = self._make(step, pool)
+            step.emit(ApplicationMoved(application.id, target, application.runnable))
+
+    def set_priority(self, step: Step, application: Application, priority: int) -> None:
+        """Change a job's priority; 0 is NORMAL."""
+        if not 0 <= priority <= len(PRIORITIES):
+            raise Refusal(
+                "invalid-priority", f"there is no priority {priority}: {_known_priorities()}"
+            )
+        if application.priority != (priority or NORMAL):
+            step.emit(PriorityChanged(application.id, priority or NORMAL))
+
+    def may_administer(self, queue: str, user: str, groups: Sequence[str]) -> bool:
+        """There are no lists."""
+        return True
+
+    def may_submit(self, queue: str, user: str, groups: Sequence[str]) -> bool:
+        """There are no lists."""
+        return True
+
+    # Sizes of tasks.
+
+    def check_asks(
+        self, application: ApplicationId, queue: str, requests: Sequence[ResourceRequest]
+    ) -> None:
+        """A pool may have slots of both kinds."""
+
+    def validate(self, step: Step, queue: str, resources: Sequence[Resource]) -> None:
+        """A task takes one slot, and of everything else no more than the largest container."""
+        state = self._state
+        names, maximum = state.types.names, state.settings.maximum_allocation
+        for resource in resources:
+            slots = sum(resource[place] for place in state.places)
+            if slots > 1 or min(resource, default=0) < 0:
+                raise Refusal(
+                    "invalid-resource-request",
+                    f"a task takes one of {SLOTS[0]} or one of {SLOTS[1]}, and of nothing less"
+                    f" than 0: {state.types.mapping(resource)}",
+                )
+            for name, amount, most in zip(names, resource, maximum, strict=False):
+                if amount > most:
+                    raise Refusal(
+                        "invalid-resource-request",
+                        f"Invalid resource request, requested {name}={amount} is above the"
+                        f" maximum allocation {most}",
+                    )
+
+    def normalise(self, step: Step, queue: str, resource: Resource) -> Resource:
+        """What names no slot takes a map slot; what names no memory gets the smallest container.
+
+        The latter only of what some node offers: nodes of nothing but slots have no memory to give.
+        """
+        state = self._state
+        found = list(resource)
+        if not any(resource[place] for place in state.places):
+            found[state.places[MAP]] = 1
+        for place, least in enumerate(state.settings.minimum_allocation):
+            if not found[place] and state.total[place] and place not in state.places:
+                found[place] = least
+        return tuple(found)
+
+    # Time.
+
+    def node_changed(self, step: Step) -> None:
+        """Shares follow at the next update."""
+
+    def beat(self, step: Step, node: str) -> None:
+        """Hand out tasks to a node."""
+        state = self._state
+        found = state.nodes.get(node)
+        if found is None:
+            return
+        if state.settings.deficits:
+            deficit_heartbeat.run(state, step, found)
+        else:
+            ShareHeartbeat(state, step, found).run()
+
+    def update(self, step: Step) -> None:
+        """Compute deficits, demands and shares, unless nothing could be different."""
+        state = self._state
+        passed = step.now_ms > state.updated_ms
+        if state.changed or (passed and (self._moving() or starvation.clocks_matter(state))):
+            step.emit(SharesUpdated())
+
+    def _moving(self) -> bool:
+        """Whether figures change with time alone: deficits do, and weights that age."""
+        state = self._state
+        return bool(state.jobs) and (
+            state.settings.deficits or bool(state.settings.weight_adjuster)
+        )
+
+    def update_due(self) -> bool:
+        """Whether an update would change anything but what time changes."""
+        return self._state.changed
+
+    def update_interval_ms(self) -> int | None:
+        """How often an update is needed though nothing happens; None: not at all."""
+        if self._moving() or starvation.patience_over_ms(self._state) is not None:
+            return self._state.settings.update_interval_ms
+        return None
+
+    def clock_interval_ms(self) -> int | None:
+        """How old the last look at starvation may be before a change; None: nobody looks."""
+        if starvation.clocks_matter(self._state):
+            return self._state.settings.update_interval_ms
+        return None
+
+    def preempt(self, step: Step) -> None:
+        """One check of the preemption, unless the last one is too young."""
+        preemption.check(self._state, step)
+
+    def next_deadline_ms(self) -> int | None:
+        """When a check could find somebody to kill for."""
+        return preemption.next_check_ms(self._state)
+
+    # What is shown.
+
+    def queue_views(self, now_ms: int | None = None) -> list[QueueView]:
+        """The root and all pools."""
+        return views.queue_views(self._state, now_ms)
+
+    def application_view(self, application: ApplicationId) -> ApplicationView:
+        """One job; raises KeyError."""
+        return views.application_view(self._state, self._state.applications[application])
+
+
+def _path(pool: str) -> Iterator[str]:
+    """The pools around a pool, the outermost first, and it itself.
+
+    >>> list(_path("a.b.c"))
+    ['a', 'a.b', 'a.b.c']
+    """
+    parts = pool.split(".")
+    return (".".join(parts[: index + 1]) for index in range(len(parts)))
+
+
+def _known_priorities() -> str:
+    named = ", ".join(f"{number} {name}" for number, name in enumerate(PRIORITIES, 1))
+    return f"there are {named}, and 0 for {PRIORITIES[NORMAL - 1]}"

@@ -1,0 +1,144 @@
+"""Owns the pool scheduler's settings as frozen data. Knows no file: `config` reads them from XML.
+
+Times are milliseconds, also where the file has seconds. Slots of a kind are whole numbers; a pair
+is always (map slots, reduce slots).
+"""
+
+from typing import Final, Literal
+
+import msgspec
+
+from fairshare.model.resources import UNBOUNDED, Resource, ResourceTypes
+
+MAP_SLOTS: Final = "map-slots"
+REDUCE_SLOTS: Final = "reduce-slots"
+SLOTS: Final = (MAP_SLOTS, REDUCE_SLOTS)
+
+MAP, REDUCE = 0, 1
+"""The two kinds of tasks: the place of a kind in every pair."""
+
+NO_LIMIT: Final = 2**31 - 1
+NEVER_MS: Final = UNBOUNDED
+DEFAULT_POOL: Final = "default"
+DEFAULT_LOAD_MANAGER: Final = "cap-based"
+NO_ADJUSTER: Final = ""
+
+Generation = Literal["0.19", "0.20", "1.2"]
+Mode = Literal["fair", "fifo"]
+
+PRIORITIES: Final = ("VERY_LOW", "LOW", "NORMAL", "HIGH", "VERY_HIGH")
+"""Names of priorities, the least urgent first. As a number the first is 1, as in Hadoop 3."""
+
+NORMAL: Final = 3
+FACTORS: Final = (0.25, 0.5, 1.0, 2.0, 4.0)
+"""The weight factors of the priorities, in the same order (spec/mapreduce.md 2.1)."""
+
+TYPES: Final = ResourceTypes(("memory-mb", "vcores", *SLOTS), ("Mi", "", "", ""))
+
+
+class PoolAllocation(msgspec.Struct, frozen=True):
+    """What the pools file says of one pool; None where it says nothing (4.1).
+
+    `parent` is the pool around it, where pools may be nested; names are written with periods then.
+    """
+
+    name: str
+    parent: str = ""
+    min_share: tuple[int, int] = (0, 0)
+    max_share: tuple[int, int] = (NO_LIMIT, NO_LIMIT)
+    weight: float = 1.0
+    max_running_jobs: int | None = None
+    mode: Mode | None = None
+    min_share_timeout_ms: int | None = None
+
+
+class PoolAllocations(msgspec.Struct, frozen=True):
+    """The pools file as a whole. Pools are in the order of the file, parents before children."""
+
+    pools: dict[str, PoolAllocation] = {}
+    user_max_jobs: dict[str, int] = {}
+    user_max_jobs_default: int = NO_LIMIT
+    pool_max_jobs_default: int = NO_LIMIT
+    default_mode: Mode = "fair"
+    default_min_share_timeout_ms: int = NEVER_MS
+    fair_share_timeout_ms: int = NEVER_MS
+
+
+class PoolsSettings(msgspec.Struct, frozen=True):
+    """Everything that the pool scheduler is told.
+
+    `generation` is the release that decides: "0.19" and "0.20" know deficits, "1.2" knows
+    preemption and delay scheduling. `strict` asks for Hadoop's answer where it looks like a defect
+    (14). `fifo` is the switch of the old scheduler page (7.4). `defaults` are the site's own values
+    of properties that a job may set, as they are written.
+    """
+
+    types: ResourceTypes = TYPES
+    minimum_allocation: Resource = (0, 0, 0, 0)  # of who names no memory, no vcores
+    maximum_allocation: Resource = (UNBOUNDED,) * 4
+    generation: Generation = "0.19"
+    allocations: PoolAllocations = PoolAllocations()
+    pool_property: str = ""  # empty: as the generation has it (3.1)
+    allow_undeclared_pools: bool = True
+    assign_multiple: bool | None = None  # None: as the generation has it
+    maps_per_heartbeat: int = -1
+    reduces_per_heartbeat: int = -1
+    size_based_weight: bool = False
+    weight_adjuster: str = NO_ADJUSTER
+    booster_factor: float = 3.0
+    booster_duration_ms: int = 300_000
+    boost_from: Literal["submission", "first-task"] = "submission"
+    load_manager: str = DEFAULT_LOAD_MANAGER
+    load_max_difference: float = 0.0
+    update_interval_ms: int = 500
+    preemption: bool = False
+    preemption_only_log: bool = False
+    preemption_interval_ms: int = 15_000
+    locality_delay_ms: int = -1  # -1: follows the master's heartbeat interval (12.6)
+    locality_delay_node_ms: int | None = None
+    locality_delay_rack_ms: int | None = None
+    heartbeats_per_second: int = 100
+    heartbeat_scaling: float = 1.0
+    wait_for_maps: bool = True  # "0.20": reduces wait for a part of the maps (6.3)
+    strict: bool = False
+    fifo: bool = False
+    hierarchical: bool = False
+    scale_min_shares: bool = False
+    priority_factors: tuple[float, ...] = FACTORS
+    master_max_attempts: int = 2
+    defaults: dict[str, str] = {}
+
+    @property
+    def deficits(self) -> bool:
+        """Whether jobs earn and spend slot time."""
+        return self.generation != "1.2"
+
+    @property
+    def assigns_multiple(self) -> bool:
+        """Whether a heartbeat may hand out more than one task."""
+        return not self.deficits if self.assign_multiple is None else self.assign_multiple
+
+    def allocation(self, pool: str) -> PoolAllocation:
+        """What counts for a pool, named in the file or not."""
+        return self.allocations.pools.get(pool) or PoolAllocation(pool)
+
+    def max_running_jobs(self, pool: str) -> int:
+        """The limit of running jobs of a pool (5.3)."""
+        own = self.allocation(pool).max_running_jobs
+        if own is not None:
+            return own
+        return NO_LIMIT if self.deficits else self.allocations.pool_max_jobs_default
+
+    def user_max_running_jobs(self, user: str) -> int:
+        """The limit of running jobs of a user (5.3)."""
+        allocations = self.allocations
+        return allocations.user_max_jobs.get(user, allocations.user_max_jobs_default)
+
+    def min_share_timeout_ms(self, pool: str) -> int:
+        """How long a pool may be below its minimum before others' tasks are killed for it."""
+        own = self.allocation(pool).min_share_timeout_ms
+        return self.allocations.default_min_share_timeout_ms if own is None else own
+
+    def mode(self, pool: str) -> Mode:
+        """How the file wants the jobs of a pool to be ordered."""
+        return self.allocation(pool).mode or self.allocations.default_mode

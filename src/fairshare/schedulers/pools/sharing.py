@@ -1,0 +1,77 @@
+"""Owns the update of 1.2: what pools and jobs want, and their fair shares, from the root down.
+
+Everything is done twice, for maps and for reduces (spec/mapreduce.md 10).
+"""
+
+from typing import TYPE_CHECKING
+
+from fairshare.schedulers.pools import limits
+from fairshare.schedulers.pools.counting import to_start
+from fairshare.schedulers.pools.filling import Claim, fill, scaled
+from fairshare.schedulers.pools.jobs import Job
+from fairshare.schedulers.pools.settings import MAP, REDUCE
+from fairshare.schedulers.pools.weights import raw_weight
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.pools.state import PoolsState
+    from fairshare.schedulers.pools.tree import Pool
+
+IDLE_WEIGHT = 1.0
+"""The weight of a job that may not run: it divides by something, and changes nothing."""
+
+
+def update(state: "PoolsState", now_ms: int) -> None:
+    """One pass: who may run, demands from the jobs up, shares from the cluster down."""
+    limits.admit(state)
+    for job in state.jobs.values():
+        waiting = to_start(state.settings, job, state.places) if job.runnable else (0, 0)
+        for slots, place, count in zip(job.slots, state.places, waiting, strict=True):
+            slots.demand = count + job.used[place] if job.runnable else 0
+    for kind in (MAP, REDUCE):
+        for job in state.jobs.values():
+            job.slots[kind].weight = job_weight(state, job, kind, now_ms)
+        _collect(state, state.root, kind)
+        state.root.slots[kind].fair_share = float(state.total[state.places[kind]])
+        _divide(state, state.root, kind)
+
+
+def job_weight(state: "PoolsState", job: Job, kind: int, now_ms: int) -> float:
+    """What a job weighs now, by its present priority (2.2)."""
+    if not job.runnable:
+        return IDLE_WEIGHT
+    return raw_weight(state.settings, job, kind, job.slots[kind].demand, now_ms)
+
+
+def min_share(state: "PoolsState", pool: "Pool", kind: int) -> int:
+    """A pool's minimum: its own, or what the pools inside have together, whichever is more."""
+    inside = sum(min_share(state, part, kind) for part in pool.parts)
+    return max(state.settings.allocation(pool.pool).min_share[kind], inside)
+
+
+def _collect(state: "PoolsState", pool: "Pool", kind: int) -> int:
+    """What a pool wants: what is in it wants, up to its maximum (10.4)."""
+    demand = sum(job.slots[kind].demand for job in pool.jobs.values())
+    demand += sum(_collect(state, part, kind) for part in pool.parts)
+    pool.slots[kind].demand = min(demand, limits.pool_limit(state, pool, kind))
+    return pool.slots[kind].demand
+
+
+def _divide(state: "PoolsState", pool: "Pool", kind: int) -> None:
+    """Fill what is in a pool with the pool's share; the jobs of a fifo pool have none."""
+    jobs = [job.slots[kind] for job in pool.jobs.values()]
+    parts = pool.parts
+    claims = [Claim(slots.demand, 0, slots.weight) for slots in jobs if pool.mode == "fair"]
+    for part in parts:
+        weight = state.settings.allocation(part.pool).weight
+        part.slots[kind].weight = weight
+        claims.append(Claim(part.slots[kind].demand, min_share(state, part, kind), weight))
+    share = pool.slots[kind].fair_share
+    if state.settings.scale_min_shares:
+        claims = scaled(int(share), claims)
+    shares = fill(share, claims)
+    if pool.mode != "fair":
+        shares = [0.0] * len(jobs) + shares
+    for slots, found in zip([*jobs, *(part.slots[kind] for part in parts)], shares, strict=True):
+        slots.fair_share = found
+    for part in parts:
+        _divide(state, part, kind)

@@ -1,0 +1,102 @@
+"""Owns the question which pools of 1.2 are below their minimum or below half of their fair share,
+for how long, and how many tasks are to be killed for them (spec/mapreduce.md 11). Kills nobody.
+"""
+
+from typing import TYPE_CHECKING
+
+from fairshare.schedulers.pools.jobs import Slots
+from fairshare.schedulers.pools.settings import MAP, NEVER_MS, REDUCE
+from fairshare.schedulers.pools.sharing import min_share
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.pools.state import PoolsState
+    from fairshare.schedulers.pools.tree import Pool
+
+
+def below_min_share(running: int, least: int, demand: int) -> bool:
+    """Whether a pool has less than its minimum, and wants it."""
+    return running < min(least, demand)
+
+
+def below_half_share(running: int, fair_share: float, demand: int) -> bool:
+    """Whether a pool has less than half of its fair share, in whole tasks, and wants it.
+
+    >>> below_half_share(1, 4.0, 10), below_half_share(1, 3.99, 10)
+    (True, False)
+    """
+    return running < int(min(fair_share / 2.0, demand))
+
+
+def lacking(running: int, least: int, slots: Slots, *, by_minimum: bool, by_share: bool) -> int:
+    """Tasks that a pool lacks, by its minimum or by its whole share: the larger number (11.3)."""
+    to_minimum = max(0, min(least, slots.demand) - running) if by_minimum else 0
+    to_share = max(0, int(min(slots.fair_share, slots.demand)) - running) if by_share else 0
+    return max(to_minimum, to_share)
+
+
+def pools_of(state: "PoolsState") -> list["Pool"]:
+    """All pools but the root."""
+    return [pool for pool in state.queues.values() if pool.parent is not None]
+
+
+def note(state: "PoolsState", now_ms: int) -> None:
+    """Set forward the clocks of all pools that lack nothing (11.2)."""
+    for pool in pools_of(state):
+        for kind in (MAP, REDUCE):
+            slots = pool.slots[kind]
+            running = pool.used[state.places[kind]]
+            if not below_min_share(running, min_share(state, pool, kind), slots.demand):
+                slots.at_min_share_ms = now_ms
+            if not below_half_share(running, slots.fair_share, slots.demand):
+                slots.at_half_share_ms = now_ms
+
+
+def impatient(state: "PoolsState", pool: "Pool", kind: int, now_ms: int) -> tuple[bool, bool]:
+    """Whether a pool has waited too long for its minimum, and for half of its share."""
+    slots = pool.slots[kind]
+    return (
+        now_ms - slots.at_min_share_ms > state.settings.min_share_timeout_ms(pool.pool),
+        now_ms - slots.at_half_share_ms > state.settings.allocations.fair_share_timeout_ms,
+    )
+
+
+def need(state: "PoolsState", pool: "Pool", kind: int, now_ms: int) -> int:
+    """Tasks that are to be killed for a pool now, if a check were due."""
+    if state.settings.deficits:
+        return 0
+    by_minimum, by_share = impatient(state, pool, kind, now_ms)
+    running = pool.used[state.places[kind]]
+    least = min_share(state, pool, kind)
+    own = lacking(running, least, pool.slots[kind], by_minimum=by_minimum, by_share=by_share)
+    # What is taken for the pools inside comes to the pool around them as well.
+    return max(own, sum(need(state, part, kind, now_ms) for part in pool.parts))
+
+
+def clocks_matter(state: "PoolsState") -> bool:
+    """Whether some pool has a patience that ends."""
+    settings = state.settings
+    allocations = settings.allocations
+    if settings.deficits:
+        return False
+    own = (pool.min_share_timeout_ms for pool in allocations.pools.values())
+    shared = (allocations.default_min_share_timeout_ms, allocations.fair_share_timeout_ms)
+    return any(time is not None and time < NEVER_MS for time in (*own, *shared))
+
+
+def patience_over_ms(state: "PoolsState") -> int | None:
+    """The first instant at which some pool that lacks something has waited too long; None: never.
+
+    Who lacked nothing at the last update has clocks that stand at it.
+    """
+    settings = state.settings
+    found: list[int] = []
+    for pool in pools_of(state):
+        for slots in pool.slots:
+            clocks = (
+                (slots.at_min_share_ms, settings.min_share_timeout_ms(pool.pool)),
+                (slots.at_half_share_ms, settings.allocations.fair_share_timeout_ms),
+            )
+            for since_ms, timeout_ms in clocks:
+                if timeout_ms < NEVER_MS and since_ms < state.updated_ms and slots.demand:
+                    found.append(since_ms + timeout_ms + 1)
+    return min(found, default=None)

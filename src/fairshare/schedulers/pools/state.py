@@ -1,0 +1,231 @@
+"""Owns the pool scheduler's state: pools, jobs, and when they were last looked at.
+
+An update is an event (`SharesUpdated`); its figures are computed here from the state as it was, so
+that a recovery computes the same. Nothing here decides anything.
+"""
+
+import msgspec
+
+from fairshare.model.events import (
+    ApplicationMoved,
+    AsksChanged,
+    AttemptEnded,
+    AttemptStarted,
+    ConfigurationLoaded,
+    ContainerAllocated,
+    ContainerCompleted,
+    Event,
+    MasterStarted,
+    NodeAdded,
+    NodeRemoved,
+    NodeTotalChanged,
+    OffersCounted,
+    PriorityChanged,
+    QueueCreated,
+    SharesUpdated,
+    StarvationServed,
+)
+from fairshare.model.identifiers import ApplicationId, application_of
+from fairshare.model.inputs import SubmitApplication
+from fairshare.model.queues import ROOT
+from fairshare.model.resources import ResourceTypes
+from fairshare.model.state import ClusterState
+from fairshare.model.work import ANYWHERE
+from fairshare.schedulers.pools import deficits, sharing, starvation
+from fairshare.schedulers.pools.jobs import Job
+from fairshare.schedulers.pools.locality import delays_ms
+from fairshare.schedulers.pools.naming import slow_start_of, task_limits_of
+from fairshare.schedulers.pools.settings import (
+    MAP,
+    MAP_SLOTS,
+    REDUCE,
+    REDUCE_SLOTS,
+    PoolsSettings,
+)
+from fairshare.schedulers.pools.tree import Pool, pool_of, queue_of
+
+
+class PoolsState(ClusterState[Pool, Job]):
+    """The cluster as the pool scheduler sees it.
+
+    `places` are those of map slots and reduce slots in a vector. `jobs` are those that live, and
+    those that have ended since the last update. `changed`: an update would find other figures;
+    `arrived`: a job came, and the scheduler has not updated for it yet. `beat_ms` is the last
+    heartbeat of any node that passed a job over, `checked_ms` the last check of the preemption.
+    """
+
+    def __init__(self, types: ResourceTypes) -> None:
+        super().__init__(types)
+        self.settings = PoolsSettings(types=types)
+        self.places = (types.names.index(MAP_SLOTS), types.names.index(REDUCE_SLOTS))
+        self.root = Pool(ROOT, False, None, len(self.none))
+        self.jobs: dict[ApplicationId, Job] = {}
+        self.waiting: dict[ApplicationId, Job] = {}  # that the last heartbeat passed over
+        self.delays_ms = (0, 0)
+        self.changed = False
+        self.arrived = False
+        self.updated_ms = 0
+        self.beat_ms = 0
+        self.checked_ms = 0
+        self.handlers[SharesUpdated] = self._shares_updated
+        self.handlers[StarvationServed] = self._preemption_checked
+
+    def new_queue(self, name: str, leaf: bool, dynamic: bool) -> Pool:
+        """An empty pool, inside the one around it."""
+        if name == ROOT:
+            return self.root
+        parent = self.root
+        if self.settings.hierarchical and "." in pool_of(name):
+            parent = self.queues[queue_of(pool_of(name).rpartition(".")[0])]
+        return Pool(name, dynamic, parent, len(self.none))
+
+    def new_application(
+        self,
+        number: ApplicationId,
+        submission: SubmitApplication,
+        queue: str,
+        priority: int,
+        now_ms: int,
+    ) -> Job:
+        """A job without an attempt."""
+        job = Job(number, submission, queue, priority, now_ms, len(self.none))
+        job.limits = task_limits_of(self.settings, submission)
+        job.slow_start = slow_start_of(self.settings, submission)
+        return job
+
+    def ancestry(self, queue: str) -> tuple[Pool, ...]:
+        """A pool and all around it."""
+        return self.queues[queue].path
+
+    def kind_of(self, event: ContainerAllocated) -> int:
+        """Whether a container is a map or a reduce."""
+        return MAP if event.resource[self.places[MAP]] else REDUCE
+
+    # Configuration and pools.
+
+    def _configuration_loaded(self, now_ms: int, event: ConfigurationLoaded) -> None:
+        first = ROOT not in self.queues
+        self.settings = msgspec.json.decode(event.settings, type=PoolsSettings)
+        super()._configuration_loaded(now_ms, event)
+        if first:
+            self.updated_ms = self.checked_ms = now_ms
+        for name, pool in self.queues.items():
+            if pool_of(name) in self.settings.allocations.pools:
+                pool.mode = self.settings.mode(pool_of(name))
+        self.changed = True
+
+    def _queue_created(self, now_ms: int, event: QueueCreated) -> None:
+        super()._queue_created(now_ms, event)
+        pool = self.queues[event.queue]
+        pool.mode = self.settings.mode(pool.pool)
+        for slots in pool.slots:
+            slots.at_min_share_ms = slots.at_half_share_ms = now_ms
+
+    # Jobs.
+
+    def _attempt_started(self, now_ms: int, event: AttemptStarted) -> None:
+        super()._attempt_started(now_ms, event)
+        job = self.applications[event.application]
+        self.jobs[job.id] = self.queues[job.queue].jobs[job.id] = job
+        self.changed = self.arrived = True
+
+    def _attempt_ended(self, now_ms: int, event: AttemptEnded) -> None:
+        super()._attempt_ended(now_ms, event)
+        job = self.applications[event.application]
+        job.passed_over = False
+        self.waiting.pop(job.id, None)
+        self.changed = True
+
+    def _application_moved(self, now_ms: int, event: ApplicationMoved) -> None:
+        job = self.applications[event.application]
+        self.queues[job.queue].jobs.pop(job.id, None)
+        super()._application_moved(now_ms, event)
+        self.queues[job.queue].jobs[job.id] = job
+        self.changed = True
+
+    def _priority_changed(self, now_ms: int, event: PriorityChanged) -> None:
+        super()._priority_changed(now_ms, event)
+        self.changed = True
+
+    def _master_started(self, now_ms: int, event: MasterStarted) -> None:
+        super()._master_started(now_ms, event)
+        self.changed = True
+
+    def _asks_changed(self, now_ms: int, event: AsksChanged) -> None:
+        super()._asks_changed(now_ms, event)
+        self.changed = True
+        job = self.applications[event.application]
+        for request in event.requests:
+            if (
+                request.location == ANYWHERE
+                and request.count
+                and request.resource[self.places[MAP]]
+            ):
+                key = job.asks.keys.get((request.priority, request.request))
+                job.unlocated |= key is not None and not key.places
+
+    # Containers and nodes.
+
+    def _container_allocated(self, now_ms: int, event: ContainerAllocated) -> None:
+        super()._container_allocated(now_ms, event)
+        job = self.applications[event.application]
+        kind = self.kind_of(event)
+        if self.settings.deficits:
+            job.slots[kind].running += 1
+            job.slots[kind].needed -= 1
+        if job.first_task_ms is None:
+            job.first_task_ms = now_ms
+        if kind == MAP:
+            job.level, job.waited_ms = event.locality, 0
+
+    def _container_completed(self, now_ms: int, event: ContainerCompleted) -> None:
+        job = self.applications[application_of(event.container)]
+        record = job.containers[event.container]
+        super()._container_completed(now_ms, event)
+        if event.exit_code == 0 and event.container != job.master:
+            job.finished[self.kind_of(record)] += 1
+        self.changed = True
+
+    def _offers_counted(self, now_ms: int, event: OffersCounted) -> None:
+        """A heartbeat passed a job over, or no longer does; `since_ms`: how long it has waited."""
+        job = self.applications[event.application]
+        job.passed_over = event.opportunities > 0
+        job.waited_ms = event.since_ms
+        self.beat_ms = now_ms
+        if job.passed_over:
+            self.waiting[job.id] = job
+        else:
+            self.waiting.pop(job.id, None)
+
+    def _node_added(self, now_ms: int, event: NodeAdded) -> None:
+        super()._node_added(now_ms, event)
+        self.changed = True
+
+    def _node_removed(self, now_ms: int, event: NodeRemoved) -> None:
+        super()._node_removed(now_ms, event)
+        self.changed = True
+
+    def _node_total_changed(self, now_ms: int, event: NodeTotalChanged) -> None:
+        super()._node_total_changed(now_ms, event)
+        self.changed = True
+
+    # Passes.
+
+    def _shares_updated(self, now_ms: int, event: Event) -> None:
+        """The whole update, in the order of the generation (6.2, 10.2)."""
+        for job in list(self.jobs.values()):
+            if not job.active:
+                del self.jobs[job.id]
+                self.queues[job.queue].jobs.pop(job.id, None)
+        if self.settings.deficits:
+            deficits.update(self, now_ms)
+        else:
+            self.delays_ms = delays_ms(self.settings, len(self.nodes))
+            sharing.update(self, now_ms)
+            if self.settings.preemption or not self.settings.strict:
+                starvation.note(self, now_ms)
+        self.updated_ms = now_ms
+        self.changed = self.arrived = False
+
+    def _preemption_checked(self, now_ms: int, event: Event) -> None:
+        self.checked_ms = now_ms

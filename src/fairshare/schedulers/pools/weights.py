@@ -1,0 +1,111 @@
+"""Owns what a job weighs: size, priority, and what an adjuster makes of it (spec/mapreduce.md 2).
+
+Adjusters of others are handed in with `register`; where they come from is not known here.
+"""
+
+from math import log2
+from typing import Protocol, runtime_checkable
+
+import msgspec
+
+from fairshare.schedulers.pools.jobs import Job
+from fairshare.schedulers.pools.settings import (
+    NO_ADJUSTER,
+    NORMAL,
+    PRIORITIES,
+    SLOTS,
+    PoolsSettings,
+)
+from fairshare.schedulers.pools.tree import pool_of
+
+BOOSTER = "new-job-weight-booster"
+
+
+class JobFacts(msgspec.Struct, frozen=True):
+    """What an adjuster may look at. `slots` is `map-slots` or `reduce-slots`; times are ms."""
+
+    application: int
+    name: str
+    user: str
+    pool: str
+    priority: str  # VERY_LOW to VERY_HIGH
+    slots: str
+    tasks: int  # running and to start
+    submitted_ms: int
+    first_task_ms: int | None
+    properties: dict[str, str]
+
+
+@runtime_checkable
+class WeightAdjuster(Protocol):
+    """Another weight for a job. Must be a pure function: same arguments, same answer."""
+
+    name: str
+
+    def adjust(self, job: JobFacts, weight: float, now_ms: int) -> float:
+        """The weight that counts; 0 or more."""
+
+
+ADJUSTERS: dict[str, WeightAdjuster] = {}
+"""Adjusters of installed packages by name; the booster is built in."""
+
+
+def register(adjuster: WeightAdjuster) -> None:
+    """Make an adjuster known under its name."""
+    ADJUSTERS[adjuster.name] = adjuster
+
+
+def size_weight(tasks: int) -> float:
+    """`log2(1 + tasks)`: what a job of so many tasks weighs (2.2, 2.3).
+
+    >>> size_weight(3), size_weight(0)
+    (2.0, 0.0)
+    """
+    return log2(1.0 + tasks)
+
+
+def boosted(weight: float, age_ms: int, factor: float, duration_ms: int) -> float:
+    """The weight of a job of this age: `factor` times as much while it is new (2.4).
+
+    >>> boosted(2.0, 299_999, 3.0, 300_000), boosted(2.0, 300_000, 3.0, 300_000)
+    (6.0, 2.0)
+    """
+    return weight * factor if age_ms < duration_ms else weight
+
+
+def priority_name(priority: int) -> str:
+    """`priority_name(5) == "VERY_HIGH"`."""
+    return PRIORITIES[(priority or NORMAL) - 1]
+
+
+def raw_weight(settings: PoolsSettings, job: Job, kind: int, tasks: int, now_ms: int) -> float:
+    """The weight of a job that may run, for map or reduce slots.
+
+    Example: 3 tasks, weighed by size, priority HIGH: log2(4) * 2 = 4.
+    """
+    weight = size_weight(tasks) if settings.size_based_weight else 1.0
+    weight *= settings.priority_factors[(job.priority or NORMAL) - 1]
+    name = settings.weight_adjuster
+    if name == NO_ADJUSTER:
+        return weight
+    if name == BOOSTER:
+        since_ms: int | None = job.submitted_ms
+        if settings.boost_from == "first-task":
+            since_ms = job.first_task_ms
+        age_ms = 0 if since_ms is None else now_ms - since_ms
+        return boosted(weight, age_ms, settings.booster_factor, settings.booster_duration_ms)
+    facts = JobFacts(
+        application=job.id,
+        name=job.submission.name,
+        user=job.user,
+        pool=pool_of(job.queue),
+        priority=priority_name(job.priority),
+        slots=SLOTS[kind],
+        tasks=tasks,
+        submitted_ms=job.submitted_ms,
+        first_task_ms=job.first_task_ms,
+        properties=dict(job.submission.properties),
+    )
+    adjusted = ADJUSTERS[name].adjust(facts, weight, now_ms)
+    # Whatever another's code answers, an order of weights must stay one.
+    return adjusted if adjusted > 0.0 else 0.0

@@ -1,0 +1,51 @@
+"""Owns who may see and change an application (spec/rest.md 1.5). Without access control: everybody.
+
+The owner may, who administers the queue or the cluster, and who stands in the application's lists.
+"""
+
+from fairshare.model.applications import Application
+from fairshare.web.yarn.callers import Caller
+from fairshare.web.yarn.gateway import Gateway
+
+
+def may_view(gateway: Gateway, caller: Caller, application: Application) -> bool:
+    """Whether the caller may see more than the public part."""
+    return _may(gateway, caller, application, application.submission.details.view_acl)
+
+
+def may_modify(gateway: Gateway, caller: Caller, application: Application) -> bool:
+    """Whether the caller may kill, move and change it."""
+    return _may(gateway, caller, application, application.submission.details.modify_acl)
+
+
+def _may(gateway: Gateway, caller: Caller, application: Application, acl: str | None) -> bool:
+    if not gateway.controls_access or caller.user == application.user:
+        return True
+    if acl is not None and listed(acl, caller):
+        return True
+    scheduler = gateway.scheduler
+    return scheduler.may_administer(
+        application.queue, caller.user, caller.groups
+    ) or scheduler.may_administer("", caller.user, caller.groups)
+
+
+def is_administrator(gateway: Gateway, caller: Caller) -> bool:
+    """Whether the caller administers the cluster."""
+    if not gateway.controls_access:
+        return True
+    return gateway.scheduler.may_administer("", caller.user, caller.groups)
+
+
+def listed(acl: str, caller: Caller) -> bool:
+    """Whether a list in Hadoop's form, `user1,user2 group1,group2`, names the caller.
+
+    >>> listed("alice ops", Caller("bob", ("ops",))), listed(" ", Caller("bob"))
+    (True, False)
+    """
+    if acl.strip() == "*":
+        return True
+    users, _, groups = acl.partition(" ")
+    if caller.user in (name.strip() for name in users.split(",")):
+        return True
+    wanted = {name.strip() for name in groups.split(",") if name.strip()}
+    return any(group in wanted for group in caller.groups)

@@ -1,0 +1,197 @@
+"""Owns the way from a handler's document to the bytes of an answer: which form the caller takes,
+headers, refusals, `HEAD` and `OPTIONS` (spec/rest.md 1.1, 1.2).
+
+A handler takes a request and the caller, and returns an `Answer`, or raises a refusal.
+"""
+
+import gzip
+from collections.abc import Awaitable, Callable, Mapping
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from fairshare.errors import InputError
+from fairshare.web.yarn.callers import Caller, Rejected, identify
+from fairshare.web.yarn.errors import PlainRefusal, Refused, wrong_form
+from fairshare.web.yarn.rendering import mapped, natural, xml
+
+JSON = "application/json"
+XML = "application/xml"
+_WRITTEN = {JSON: "application/json;charset=utf-8", XML: "application/xml; charset=utf-8"}
+_HEADERS = {
+    "Cache-Control": "no-cache",
+    "Pragma": "no-cache",
+    "X-XSS-Protection": "1; mode=block",
+}
+_VARY = {"Vary": "Accept-Encoding"}
+MIN_COMPRESSED = 256
+
+
+class Answer(msgspec.Struct):
+    """What a handler answers. `name` is the root element in XML; `dialect` how JSON is written.
+
+    `natural` keeps the root element in JSON, `bare` drops it, `mapped` is the older dialect. With
+    `text` the answer is that sentence alone.
+    """
+
+    document: object = None
+    name: str = ""
+    dialect: str = "natural"
+    status: int = 200
+    headers: Mapping[str, str] = {}
+    text: str | None = None
+    encoded: bytes | None = None  # the JSON, where it has been written already
+
+
+Handler = Callable[[Request, Caller], Awaitable[Answer]]
+
+
+def accepted_form(request: Request) -> str | None:
+    """JSON or XML, whichever the caller likes better; None if he takes neither."""
+    best: tuple[float, int, str] | None = None
+    for header in request.headers.getlist("accept") or ["*/*"]:
+        for place, part in enumerate(header.split(",")):
+            kind, *parameters = (word.strip() for word in part.split(";"))
+            form = {"*/*": JSON, "application/*": JSON, JSON: JSON, XML: XML}.get(kind.lower())
+            weight = _weight(parameters)
+            if form is None or weight <= 0:
+                continue
+            precise = 2 if "*" not in kind else 1 if kind != "*/*" else 0
+            found = (weight, precise * 1_000 - place, form)
+            if best is None or found[:2] > best[:2]:
+                best = found
+    return best[2] if best else None
+
+
+def _weight(parameters: list[str]) -> float:
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip().lower() == "q":
+            try:
+                return float(value)
+            except ValueError:
+                return 0.0
+    return 1.0
+
+
+async def respond(request: Request, handlers: Mapping[str, Handler]) -> Response:
+    """Call the handler of the method, and write what it answers."""
+    try:
+        caller = await identify(request)
+    except Rejected as rejected:
+        return _finish(
+            request, rejected.content, rejected.status, JSON, rejected.headers, rejected.cookie
+        )
+    answer = await _answer(request, handlers, caller)
+    form = accepted_form(request)
+    refused_form = form is None
+    form = form or JSON
+    if answer.status == 204 or (answer.document is None and answer.text is None):
+        content = b"" if answer.encoded is None else answer.encoded
+    elif answer.text is not None:
+        content = _sentence(answer.text, form)
+    else:
+        content = write(answer, form)
+    assert not refused_form or answer.status >= 400 or answer.status == 204
+    return _finish(
+        request, content, answer.status, _WRITTEN[form], answer.headers, caller.cookie
+    )
+
+
+async def _answer(request: Request, handlers: Mapping[str, Handler], caller: Caller) -> Answer:
+    allow = ",".join(("OPTIONS", "HEAD", *(m for m in ("POST", "PUT", "DELETE") if m in handlers)))
+    allow = f"{allow},GET" if "GET" in handlers else allow.replace("HEAD,", "").replace(",HEAD", "")
+    if request.method == "OPTIONS":
+        return Answer(status=204, headers={"Allow": allow})
+    handler = handlers.get("GET" if request.method == "HEAD" else request.method)
+    try:
+        if handler is None:
+            raise wrong_form(
+                f"{request.url.path} does not take {request.method}, only: {allow}", 405, allow
+            )
+        if accepted_form(request) is None:
+            raise wrong_form(
+                "this path answers application/json and application/xml; Accept names neither", 406
+            )
+        return await handler(request, caller)
+    except Refused as refused:
+        return refusal_of(refused)
+    except PlainRefusal as plain:
+        return Answer(text=plain.message, status=plain.status)
+    except InputError as error:
+        return _input_error(error)
+
+
+def refusal_of(refused: Refused) -> Answer:
+    """The answer that tells a refusal."""
+    headers = {"Allow": refused.allow} if refused.allow else {}
+    return Answer(refused.document, "RemoteException", status=refused.status, headers=headers)
+
+
+def _input_error(error: InputError) -> Answer:
+    """What the core refuses, and no handler has turned into YARN's own words."""
+    status = {"busy": 503, "stopping": 503, "access-denied": 403, "too-large": 413}.get(
+        error.code, 400
+    )
+    kind = {
+        403: "org.apache.hadoop.yarn.webapp.ForbiddenException",
+        503: "org.apache.hadoop.ipc.RetriableException",
+    }.get(status, "org.apache.hadoop.yarn.webapp.BadRequestException")
+    return refusal_of(Refused(status, kind, f"java.lang.Exception: {error}"))
+
+
+def write(answer: Answer, form: str) -> bytes:
+    """The document in the form that the caller takes."""
+    if form == XML:
+        return xml(answer.name, answer.document)
+    if answer.encoded is not None:
+        return answer.encoded
+    if answer.dialect == "mapped":
+        return mapped(answer.document)
+    return natural(answer.name if answer.dialect == "natural" else None, answer.document)
+
+
+def _sentence(text: str, form: str) -> bytes:
+    """A sentence alone: YARN sends it as it is, whatever form was asked for."""
+    return text.encode()
+
+
+def _finish(
+    request: Request,
+    content: bytes,
+    status: int,
+    kind: str,
+    headers: Mapping[str, str],
+    cookie: str,
+) -> Response:
+    found = {**_HEADERS, **_VARY, **headers}
+    if cookie:
+        found["Set-Cookie"] = cookie
+    if status == 204:
+        return Response(b"", status, {**found, "Content-Type": "text/plain;charset=utf-8"})
+    accepted = request.headers.get("accept-encoding", "")
+    if "gzip" in accepted and len(content) >= MIN_COMPRESSED:
+        content = gzip.compress(content, 5)
+        found["Content-Encoding"] = "gzip"
+    found["Content-Type"] = kind
+    return Response(content, status, found)
+
+
+class YarnRoute(Route):
+    """One path with its handlers by method; it answers with and without a slash at its end."""
+
+    def __init__(self, path: str, **handlers: Handler) -> None:
+        self._handlers = {method.upper(): handler for method, handler in handlers.items()}
+
+        async def endpoint(request: Request) -> Response:
+            return await respond(request, self._handlers)
+
+        super().__init__(path, endpoint)
+        self.methods = None  # the wrong method is ours to refuse
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Whatever the method is."""
+        await self.app(scope, receive, send)

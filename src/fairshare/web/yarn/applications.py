@@ -1,0 +1,129 @@
+"""Owns the paths that show applications: the list, one of them, and how many there are."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from msgspec import UNSET, UnsetType
+from starlette.requests import Request
+
+from fairshare.model.applications import Application
+from fairshare.web.yarn.access import may_view
+from fairshare.web.yarn.answering import Answer, YarnRoute
+from fairshare.web.yarn.application_documents import AppInfo, application_info
+from fairshare.web.yarn.callers import Caller
+from fairshare.web.yarn.errors import bad_request
+from fairshare.web.yarn.filters import (
+    Filter,
+    read_filter,
+    read_states,
+    read_without,
+    select,
+    words,
+)
+from fairshare.web.yarn.gateway import Gateway, gateway_of
+from fairshare.web.yarn.names import find_application
+from fairshare.web.yarn.rendering import Document
+from fairshare.web.yarn.states import PUBLIC_STATES, public_state
+from fairshare.web.yarn.submission import submit
+
+
+class AppInfos(Document):
+    """Some applications."""
+
+    app: list[AppInfo] | UnsetType
+
+
+class StatItem(Document):
+    """How many applications of a type are in a state."""
+
+    state: str
+    type: str
+    count: int
+
+
+class AppStatInfo(Document):
+    """How many applications there are."""
+
+    statItem: list[StatItem]
+
+
+async def list_applications(request: Request, caller: Caller) -> Answer:
+    """GET /apps."""
+    gateway = gateway_of(request)
+    wanted = read_filter(request)
+    queue = _queue(gateway, wanted)
+    found = []
+    if queue is not None:
+        known = gateway.scheduler.state.applications.values()
+        for application in select(wanted, known, gateway.biographies, queue):
+            full = may_view(gateway, caller, application)
+            if full or not gateway.settings.filter_by_user:
+                found.append(
+                    application_info(gateway, application, full=full, without=wanted.without)
+                )
+    return Answer(AppInfos(found or UNSET), "apps")
+
+
+def _queue(gateway: Gateway, wanted: Filter) -> str | None:
+    """The full name of the queue that is asked for; None: there is nothing in it.
+
+    The Capacity Scheduler resolves a short name, and refuses one that there is not.
+    """
+    queue = wanted.queue
+    if not queue:
+        return ""
+    state = gateway.scheduler.state
+    if gateway.scheduler.name != "capacity":
+        return queue if queue == "root" or queue.startswith("root.") else None
+    if queue in state.queues:
+        return queue
+    found = [name for name in state.queues if name.rpartition(".")[2] == queue]
+    if len(found) == 1:
+        return found[0]
+    raise bad_request(
+        f"Unknown queue: {queue}", "org.apache.hadoop.yarn.exceptions.YarnException"
+    )
+
+
+async def show_application(request: Request, caller: Caller) -> Answer:
+    """GET /apps/ID."""
+    gateway = gateway_of(request)
+    application = find_application(gateway, request.path_params["application"])
+    without = read_without(request)
+    full = may_view(gateway, caller, application)
+    return Answer(application_info(gateway, application, full=full, without=without), "app")
+
+
+async def show_statistics(request: Request, caller: Caller) -> Answer:
+    """GET /appstatistics."""
+    gateway = gateway_of(request)
+    states = read_states(words(request, "states"))
+    types = {word.lower() for word in words(request, "applicationTypes")}
+    if len(types) > 1:
+        raise bad_request(
+            f"# of applicationTypes = {len(types)}, we temporarily support at most one"
+            " applicationType"
+        )
+    kind = next(iter(types)) if types else "*"
+    counts = _count(gateway, gateway.scheduler.state.applications.values(), kind)
+    items = [
+        StatItem(state, kind, counts[state])
+        for state in PUBLIC_STATES
+        if not states or state in states
+    ]
+    return Answer(AppStatInfo(items), "appStatInfo")
+
+
+def _count(gateway: Gateway, applications: Iterable[Application], kind: str) -> Counter[str]:
+    return Counter(
+        public_state(application, gateway.biographies.of(application.id))
+        for application in applications
+        if kind in ("*", application.submission.details.type.lower())
+    )
+
+
+ROUTES = [
+    YarnRoute("/apps", get=list_applications, post=submit),
+    YarnRoute("/apps/{application}", get=show_application),
+    YarnRoute("/appstatistics", get=show_statistics),
+]

@@ -1,0 +1,112 @@
+"""Owns who calls: `user.name`, the cookie that remembers it, `doAs`, and who is meant by nobody.
+
+Without Kerberos nobody proves who he is (spec/rest.md 1.5): the server believes a name, as Hadoop
+does, and listens on loopback. What is signed here is only that we have told a name before.
+"""
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Mapping
+
+import msgspec
+from starlette.requests import Request
+
+from fairshare.config.web import WebSettings
+from fairshare.web.yarn.errors import RemoteException
+from fairshare.web.yarn.gateway import Gateway, gateway_of
+from fairshare.web.yarn.rendering import natural
+
+COOKIE = "hadoop.auth"
+_AUTHORIZATION = "org.apache.hadoop.security.authorize.AuthorizationException"
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """Who calls, with his groups, and the cookie that he is given (empty: none)."""
+
+    user: str
+    groups: tuple[str, ...] = ()
+    cookie: str = ""
+
+
+class Rejected(Exception):
+    """The caller is turned away before anything is looked at."""
+
+    def __init__(
+        self, status: int, content: bytes, cookie: str = "", headers: Mapping[str, str] = {}
+    ) -> None:
+        super().__init__(status)
+        self.status = status
+        self.content = content
+        self.cookie = cookie
+        self.headers = headers
+
+
+async def identify(request: Request) -> Caller:
+    """Who calls; raises Rejected for who may not act for another, or must give a name."""
+    gateway = gateway_of(request)
+    settings = gateway.settings
+    named = request.query_params.get("user.name", "") if settings.named_users else ""
+    cookie = ""
+    user = ""
+    if settings.named_users:
+        user = _remembered(request.cookies.get(COOKIE, ""), gateway)
+        if named and named != user:
+            user = named
+            cookie = _cookie(named, gateway)
+    if not user and not settings.anonymous:
+        raise Rejected(401, b"", headers={"WWW-Authenticate": "PseudoAuth"})
+    acting = next(
+        (value for key, value in request.query_params.multi_items() if key.lower() == "doas"), ""
+    )
+    if acting and user:
+        groups = await gateway.groups_of(acting)
+        if not _may_act(settings, user, acting, groups):
+            raise Rejected(403, _no_impersonation(user, acting), cookie)
+        user = acting
+    user = user or settings.static_user
+    return Caller(user, await gateway.groups_of(user), cookie)
+
+
+def _no_impersonation(user: str, acting: str) -> bytes:
+    message = f"User: {user} is not allowed to impersonate {acting}"
+    document = RemoteException(_AUTHORIZATION.rpartition(".")[2], message, _AUTHORIZATION)
+    return natural("RemoteException", document)
+
+
+def _may_act(
+    settings: WebSettings, user: str, acting: str, groups: tuple[str, ...]
+) -> bool:
+    """Whether the lists of `hadoop.proxyuser.*` let one user act for another, from loopback."""
+    lists = settings.proxies.get(user, {})
+    hosts = {host.strip() for host in lists.get("hosts", "").split(",")}
+    if not hosts & {"*", "localhost", "127.0.0.1", "::1"}:
+        return False
+    users = {name.strip() for name in lists.get("users", "").split(",")}
+    allowed = {name.strip() for name in lists.get("groups", "").split(",")}
+    return bool("*" in users | allowed or acting in users or allowed & set(groups))
+
+
+def _cookie(user: str, gateway: Gateway) -> str:
+    expires_ms = gateway.now_ms() + gateway.settings.validity_s * 1_000
+    text = f"u={user}&p={user}&t=simple-dt&e={expires_ms}"
+    return f'{COOKIE}="{text}&s={_signature(text, gateway.secret)}"; Path=/; HttpOnly'
+
+
+def _remembered(cookie: str, gateway: Gateway) -> str:
+    """The user of a cookie that we signed and that is still good; else the empty text."""
+    text, _, signature = cookie.strip('"').rpartition("&s=")
+    if not text or not hmac.compare_digest(
+        signature.encode(), _signature(text, gateway.secret).encode()
+    ):
+        return ""
+    fields = dict(part.partition("=")[::2] for part in text.split("&"))
+    expires = fields.get("e", "")
+    if not expires.isdigit() or int(expires) <= gateway.now_ms():
+        return ""
+    return fields.get("u", "")
+
+
+def _signature(text: str, secret: bytes) -> str:
+    code = hmac.new(secret, b"cookie/" + text.encode(), hashlib.sha256).digest()
+    return base64.b64encode(code).decode()

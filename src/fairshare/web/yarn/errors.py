@@ -1,0 +1,71 @@
+"""Owns the refusals of YARN's REST interface: their kinds, statuses and bodies (spec/rest.md 1.4).
+
+What is wrong is raised as a `Refused`; `answering.py` writes it in the form that the caller takes.
+"""
+
+from msgspec import UNSET, UnsetType
+
+from fairshare.web.yarn.rendering import Document
+
+_WEBAPP = "org.apache.hadoop.yarn.webapp."
+
+
+class RemoteException(Document):
+    """The body of a refusal. YARN leaves the message out where there is none."""
+
+    exception: str
+    message: str | UnsetType
+    javaClassName: str
+
+
+class Refused(Exception):
+    """A call is refused with a status and a `RemoteException`."""
+
+    def __init__(
+        self, status: int, java_class: str, message: str | None = None, allow: str = ""
+    ) -> None:
+        super().__init__(message or java_class)
+        self.status = status
+        self.allow = allow
+        self.document = RemoteException(
+            java_class.rpartition(".")[2], UNSET if message is None else message, java_class
+        )
+
+
+class PlainRefusal(Exception):
+    """A call is refused with a sentence alone, as YARN does in some places."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+
+def bad_request(message: str, inner: str = "java.lang.Exception") -> Refused:
+    """400: what the caller sent is wrong."""
+    return Refused(400, _WEBAPP + "BadRequestException", f"{inner}: {message}")
+
+
+def not_found(message: str, inner: str = "java.lang.Exception") -> Refused:
+    """404: what the caller named is not there."""
+    return Refused(404, _WEBAPP + "NotFoundException", f"{inner}: {message}")
+
+
+def forbidden(message: str) -> Refused:
+    """403: the caller may not."""
+    return Refused(403, _WEBAPP + "ForbiddenException", f"java.lang.Exception: {message}")
+
+
+def unauthorized(message: str) -> Refused:
+    """401: nobody knows who calls."""
+    return Refused(401, "org.apache.hadoop.security.authorize.AuthorizationException", message)
+
+
+def wrong_argument(message: str) -> Refused:
+    """400: a word that is none of those that there are."""
+    return Refused(400, "java.lang.IllegalArgumentException", message)
+
+
+def wrong_form(message: str, status: int = 400, allow: str = "") -> Refused:
+    """A body, a method or a media type that the path does not take."""
+    return Refused(status, "javax.ws.rs.WebApplicationException", message, allow)

@@ -1,0 +1,175 @@
+"""Owns the parameters of `/apps` and `/appstatistics`: what is asked for, and who is meant.
+
+Blank parameters are as if absent, but for `name`. The words of the refusals are Hadoop's, its slips
+included, since clients show them (spec/rest.md 1.8.6).
+"""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+from starlette.requests import Request
+
+from fairshare.live.biographies import Biographies
+from fairshare.model.applications import Application
+from fairshare.web.yarn.errors import bad_request, wrong_argument
+from fairshare.web.yarn.states import FINAL_STATUSES, PUBLIC_STATES, final_status, public_state
+
+MOST_MS = 2**63 - 1
+SELECTABLE = (
+    "resourceRequests",
+    "timeouts",
+    "appNodeLabelExpression",
+    "amNodeLabelExpression",
+    "resourceInfo",
+)
+
+
+class Filter(msgspec.Struct, frozen=True):
+    """What of all applications is wanted; None and empty: whatever it is."""
+
+    states: frozenset[str] = frozenset()
+    final_status: str = ""
+    user: str = ""
+    queue: str = ""
+    limit: int = 2**63 - 1
+    started_ms: tuple[int, int] = (0, MOST_MS)
+    finished_ms: tuple[int, int] = (0, MOST_MS)
+    types: frozenset[str] = frozenset()
+    tags: frozenset[str] = frozenset()
+    name: str | None = None
+    without: frozenset[str] = frozenset()
+
+
+def read_filter(request: Request) -> Filter:
+    """The parameters of `/apps`; raises Refused (400)."""
+    parameters = request.query_params
+    name = parameters.get("name")
+    limit = read_limit(parameters.get("limit", ""))
+    started = read_range(request, "startedTime", "startTimeBegin", "startedTime")
+    finished = read_range(request, "finishedTime", "finishTimeBegin", "finishTime")
+    states = read_states(words(request, "state", "states"))
+    without = read_without(request)
+    status = parameters.get("finalStatus", "")
+    if status and status not in FINAL_STATUSES:
+        raise wrong_argument(
+            "No enum constant org.apache.hadoop.yarn.api.records.FinalApplicationStatus." + status
+        )
+    return Filter(
+        states=states,
+        final_status=status,
+        user=parameters.get("user", ""),
+        queue=parameters.get("queue", ""),
+        limit=limit,
+        started_ms=started,
+        finished_ms=finished,
+        types=frozenset(word.lower() for word in words(request, "applicationTypes")),
+        tags=frozenset(word.lower() for word in words(request, "applicationTags")),
+        name=name,
+        without=without,
+    )
+
+
+def words(request: Request, *names: str) -> list[str]:
+    """The words of parameters that may come often, and hold commas."""
+    texts = [text for name in names for text in request.query_params.getlist(name)]
+    return [word.strip() for text in texts for word in text.split(",") if word.strip()]
+
+
+def read_states(found: Iterable[str]) -> frozenset[str]:
+    """Public states in any case; raises Refused (400)."""
+    for word in found:
+        if word.upper() not in PUBLIC_STATES:
+            raise bad_request(
+                f"Invalid application-state {word} specified. It should be one of"
+                f" [{', '.join(PUBLIC_STATES)}]"
+            )
+    return frozenset(word.upper() for word in found)
+
+
+def read_without(request: Request) -> frozenset[str]:
+    """The fields that are to be left out, in lower case; raises Refused (400)."""
+    known = {word.lower(): word for word in SELECTABLE}
+    found = words(request, "deSelects")
+    for word in found:
+        if word.lower() not in known:
+            raise bad_request(
+                f"Invalid deSelects string {word} specified. It should be one of"
+                f" [{', '.join(SELECTABLE)}]"
+            )
+    return frozenset(word.lower() for word in found)
+
+
+def read_limit(text: str) -> int:
+    """How many at most; raises Refused (400)."""
+    if not text:
+        return 2**63 - 1
+    number = _number(text, "limit")
+    if number <= 0:
+        raise bad_request("limit value must be greater then 0")
+    return number
+
+
+def read_range(request: Request, name: str, begin: str, short: str) -> tuple[int, int]:
+    """A range of instants; raises Refused (400). `begin` and `short` are Hadoop's words for it."""
+    first, last = 0, MOST_MS
+    text = request.query_params.get(name + "Begin", "")
+    if text:
+        first = _number(text, name + "Begin")
+        if first < 0:
+            raise bad_request(f"{short}Begin must be greater than 0")
+    text = request.query_params.get(name + "End", "")
+    if text:
+        last = _number(text, name + "End")
+        if last < 0:
+            raise bad_request(f"{short}End must be greater than 0")
+    if first > last:
+        raise bad_request(f"{short}End must be greater than {begin}")
+    return first, last
+
+
+def _number(text: str, name: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise bad_request(f"{name} value must be a number!") from None
+
+
+def select(
+    wanted: Filter, applications: Iterable[Application], biographies: Biographies, queue: str
+) -> Iterator[Application]:
+    """Those that are wanted. `queue` is the full name of the wanted queue.
+
+    As in Hadoop the final status is looked at when `limit` has been counted.
+    """
+    found = 0
+    for application in applications:
+        if found == wanted.limit:
+            return
+        biography = biographies.of(application.id)
+        if not matches(wanted, application, queue):
+            continue
+        if wanted.states and public_state(application, biography) not in wanted.states:
+            continue
+        found += 1
+        status = final_status(application, biography) if wanted.final_status else ""
+        if status == wanted.final_status:
+            yield application
+
+
+def matches(wanted: Filter, application: Application, queue: str) -> bool:
+    """Whether all but the states fit."""
+    if wanted.user and application.user != wanted.user:
+        return False
+    if queue and application.queue != queue and not application.queue.startswith(queue + "."):
+        return False
+    if wanted.name is not None and application.submission.name != wanted.name:
+        return False
+    if wanted.types and application.submission.details.type.lower() not in wanted.types:
+        return False
+    if wanted.tags and wanted.tags.isdisjoint(application.submission.tags):
+        return False
+    first, last = wanted.started_ms
+    if not first <= application.submitted_ms <= last:
+        return False
+    first, last = wanted.finished_ms
+    return first <= (application.finished_ms or 0) <= last

@@ -1,0 +1,63 @@
+"""Owns the identifiers in the paths of YARN's REST interface: how they are written and read.
+
+Hadoop reads numbers with any count of digits, and says what is wrong in its own words
+(spec/rest.md 1.4, 2.6).
+"""
+
+import re
+
+from fairshare.model.applications import Application
+from fairshare.model.identifiers import ApplicationId, ContainerId, container_id
+from fairshare.web.yarn.errors import bad_request, not_found
+from fairshare.web.yarn.gateway import Gateway
+
+_ARGUMENT = "java.lang.IllegalArgumentException"
+_NUMBERS = re.compile(r"(-?\d+)_(-?\d+)")
+_ATTEMPT = re.compile(r"appattempt_(\d+)_(\d+)_(\d+)")
+_CONTAINER = re.compile(r"container_(?:e\d+_)?(\d+)_(\d+)_(\d+)_(\d+)")
+
+
+def attempt_name(epoch_ms: int, application: ApplicationId, attempt: int) -> str:
+    """`appattempt_1700000000000_0007_000001`."""
+    return f"appattempt_{epoch_ms}_{application:04d}_{attempt:06d}"
+
+
+def read_application_id(text: str) -> tuple[int, ApplicationId]:
+    """The cluster's number and the application's; raises Refused (400)."""
+    prefix, _, rest = text.partition("_")
+    if prefix != "application" or not rest:
+        raise bad_request(
+            f"Invalid ApplicationId prefix: {text}. The valid ApplicationId should start with"
+            " prefix application",
+            _ARGUMENT,
+        )
+    match = _NUMBERS.fullmatch(rest)
+    if match is None:
+        raise bad_request(f"Invalid ApplicationId: {text}", _ARGUMENT)
+    return int(match[1]), int(match[2])
+
+
+def find_application(gateway: Gateway, text: str) -> Application:
+    """The application of a path; raises Refused (400, 404)."""
+    epoch_ms, number = read_application_id(text)
+    state = gateway.scheduler.state
+    found = state.applications.get(number) if epoch_ms == state.epoch_ms else None
+    if found is None:
+        raise not_found(f"app with id: {text} not found")
+    return found
+
+
+def read_attempt_id(text: str) -> tuple[int, ApplicationId, int]:
+    """Cluster, application and attempt; raises Refused (400)."""
+    match = _ATTEMPT.fullmatch(text)
+    if match is None:
+        raise bad_request(f"Invalid AppAttemptId: {text}", _ARGUMENT)
+    return int(match[1]), int(match[2]), int(match[3])
+
+
+def read_container_id(text: str) -> tuple[int, ContainerId]:
+    """Cluster and container; raises Refused (400)."""
+    match = _CONTAINER.fullmatch(text)
+    if match is None:
+        raise bad_request(f"Invalid ContainerId: {text}", _ARGUMENT)
+    return int(match[1]), container_id(int(match[2]), int(match[3]), int(match[4]))

@@ -1,0 +1,71 @@
+"""Owns YARN's words for the states of applications and attempts (spec/rest.md 2.1, 2.4)."""
+
+from typing import Final
+
+from fairshare.live.biographies import Attempt, Biography
+from fairshare.model.applications import Application
+from fairshare.model.events import ApplicationState
+
+PUBLIC_STATES: Final = (
+    "NEW",
+    "NEW_SAVING",
+    "SUBMITTED",
+    "ACCEPTED",
+    "RUNNING",
+    "FINISHED",
+    "FAILED",
+    "KILLED",
+)
+FINAL_STATUSES: Final = ("UNDEFINED", "SUCCEEDED", "FAILED", "KILLED", "ENDED")
+_ENDS: Final = {
+    ApplicationState.FINISHED: "FINISHED",
+    ApplicationState.FAILED: "FAILED",
+    ApplicationState.KILLED: "KILLED",
+    ApplicationState.REJECTED: "FAILED",
+}
+
+
+def public_state(application: Application, biography: Biography) -> str:
+    """One of `PUBLIC_STATES`: once its master has said how it ended, it is FINISHED."""
+    if application.over and not biography.unregistered:
+        return _ENDS[application.state]
+    if application.over or application.unregistered is not None:
+        return "FINISHED"
+    if application.attempt == 0:
+        return "SUBMITTED"
+    return "RUNNING" if application.registered and application.runnable else "ACCEPTED"
+
+
+def internal_state(application: Application, biography: Biography) -> str:
+    """As `public_state`, but FINISHING while a master that has said its last word goes on."""
+    if application.unregistered is not None and not application.over:
+        return "FINISHING"
+    return public_state(application, biography)
+
+
+def final_status(application: Application, biography: Biography) -> str:
+    """What the master said; else what became of the application; UNDEFINED while it lives."""
+    last = biography.attempt
+    if last is not None and last.final_status:
+        return last.final_status
+    if application.unregistered is not None:
+        return application.unregistered.final_status
+    if not application.over:
+        return "UNDEFINED"
+    status = _ENDS[application.state]
+    return "SUCCEEDED" if status == "FINISHED" else status
+
+
+def attempt_state(application: Application, attempt: Attempt) -> str:
+    """The state of one attempt: SCHEDULED until it has a container for its master."""
+    if attempt.end:
+        return attempt.end
+    if attempt.final_status:
+        return "FINISHING"
+    if attempt.registered:
+        return "RUNNING"
+    if attempt.launched_ms:
+        return "LAUNCHED"
+    if attempt.master is not None:
+        return "ALLOCATED"
+    return "SCHEDULED" if application.managed else "LAUNCHED"

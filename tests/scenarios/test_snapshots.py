@@ -1,0 +1,45 @@
+"""Every shared scenario, with the manager replaced by its own snapshot before each input.
+
+What a snapshot leaves out, or holds as it should not, shows as another decision.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from fairshare.runtime.snapshot import freeze, thaw
+from fairshare.scenarios.cluster import Cluster
+from fairshare.scenarios.report import check_file
+
+SHARED = Path(__file__).parents[2].parent / "shared" / "scenarios"
+if not SHARED.is_dir():
+    pytest.skip(f"the shared scenarios are not there: {SHARED}", allow_module_level=True)
+
+EVERY = 4
+"""One of so many files: each kind is among them, and the whole takes seconds."""
+
+FILES = [
+    path
+    for kind in ("fair", "capacity", "mapreduce")
+    for path in sorted((SHARED / kind).rglob("*.yaml"))[::EVERY]
+]
+
+
+@pytest.fixture(autouse=True)
+def decides_on_copies_too(monkeypatch):
+    feed = Cluster.feed
+
+    def compare(self, wish):
+        copy = thaw(freeze(0, self.now_ms, {"manager": self.manager}))["manager"]
+        events = feed(self, wish)
+        assert copy.handle(self.now_ms, wish) == events, wish
+        copy.state.check()
+        return events
+
+    monkeypatch.setattr(Cluster, "feed", compare)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(SHARED).as_posix())
+def test_a_snapshot_before_each_input_changes_nothing(path):
+    if check_file(path).result == "skipped":
+        pytest.skip("this scheduler is not there yet")

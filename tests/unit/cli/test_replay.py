@@ -1,0 +1,126 @@
+"""`replay` and `backup` on the state directory of a server that has run."""
+
+import sqlite3
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from fairshare.cli.verbs import fairshare
+from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
+from fairshare.live.state_directory import open_state_directory
+from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.events import Record
+from fairshare.model.inputs import (
+    KillApplication,
+    LoadConfiguration,
+    NodeBeat,
+    NodeJoined,
+    SubmitApplication,
+    UpdateShares,
+)
+from fairshare.model.resources import ResourceTypes
+from fairshare.model.work import TaskGroup
+from fairshare.runtime.snapshot import freeze
+from fairshare.schedulers.fair.settings import FairSettings
+from fairshare.schedulers.registry import SCHEDULERS
+
+JOB = SubmitApplication("ann", tasks=(TaskGroup("t", 3, (1024, 1)),))
+INPUTS = (
+    LoadConfiguration(msgspec.json.encode(FairSettings()), 7),
+    NodeJoined("n1", (4096, 4)),
+    JOB,
+    UpdateShares(),
+    NodeBeat("n1"),
+    KillApplication(1),
+    JOB,
+    UpdateShares(),
+    NodeBeat("n1"),
+)
+
+
+@pytest.fixture
+def state(tmp_path):
+    """A state directory with a snapshot in the middle."""
+    directory = open_state_directory(tmp_path / "state")
+    types = ResourceTypes()
+    directory.claim("fair", types, 7)
+    manager = ResourceManager(SCHEDULERS["fair"](types))
+    journal = SqliteJournal(directory.path)
+    sequence = 0
+    for place, given in enumerate(INPUTS):
+        events = manager.handle(place * 10, given)
+        if events:
+            sequence += 1
+            journal.append(Record(sequence, place * 10, given, events))
+            journal.commit()
+        if place == 5:
+            journal.save(freeze(sequence, place * 10, {"manager": manager}))
+    journal.close()
+    return directory.path
+
+
+def run(*arguments):
+    return CliRunner().invoke(fairshare, [str(argument) for argument in arguments])
+
+
+def change(state, statement):
+    connection = sqlite3.connect(state / JOURNAL_FILE)
+    with connection:
+        connection.execute(statement)
+    connection.close()
+
+
+def test_a_journal_decides_the_same_again(state):
+    result = run("replay", state, "--verify")
+    assert result.exit_code == 0, result.output
+    assert "from the first record" in result.output
+    assert "decided again, all identical" in result.output
+    assert "2 applications, 1 nodes" in result.output
+
+
+def test_without_verify_the_records_are_only_applied(state):
+    assert "records applied in" in run("replay", state / JOURNAL_FILE).output
+
+
+def test_a_trimmed_journal_begins_at_its_snapshot(state):
+    (behind,) = SqliteJournal(state, read_only=True).snapshots()
+    change(state, f"DELETE FROM records WHERE sequence <= {behind}")
+    result = run("replay", state, "--verify")
+    assert result.exit_code == 0, result.output
+    assert f"from the snapshot behind record {behind}" in result.output
+
+
+def test_what_was_decided_otherwise_is_shown(state):
+    reader = SqliteJournal(state, read_only=True)
+    records = list(reader.records())
+    reader.close()
+    last = records[-1]
+    other = msgspec.structs.replace(last, events=last.events[:-1])
+    body = msgspec.msgpack.encode(other).hex()
+    change(state, f"UPDATE records SET body = x'{body}' WHERE sequence = {last.sequence}")
+    result = run("replay", state, "--verify")
+    assert result.exit_code == 1
+    assert f"decided otherwise: record {last.sequence} at" in result.output
+
+
+def test_a_file_that_is_no_journal_is_refused(state):
+    result = run("replay", state / "cluster.json")
+    assert result.exit_code == 1
+    assert "is no journal" in result.output
+
+
+def test_a_server_can_go_on_from_a_backup(state, tmp_path):
+    result = run("backup", tmp_path / "copy", "--state", state)
+    assert result.exit_code == 0, result.output
+    assert "decided again, all identical" in run("replay", tmp_path / "copy", "--verify").output
+    assert (tmp_path / "copy").stat().st_mode & 0o777 == 0o700
+    assert open_state_directory(tmp_path / "copy").identity().epoch_ms == 7
+
+
+def test_a_backup_never_goes_over_what_is_there(state, tmp_path):
+    (tmp_path / "copy").mkdir()
+    result = run("backup", tmp_path / "copy", "--state", state)
+    assert result.exit_code == 1
+    assert "exists already" in result.output
+    assert list((tmp_path / "copy").iterdir()) == []

@@ -1,0 +1,122 @@
+"""Snapshots in the SQLite journal: kept, found again, and what may go once there is one."""
+
+import sqlite3
+
+import pytest
+
+from fairshare.errors import JournalError
+from fairshare.journal import sqlite
+from fairshare.journal.protocol import Snapshot
+from fairshare.journal.sqlite import FORMAT, JOURNAL_FILE, SqliteJournal
+from fairshare.model.events import Record
+from fairshare.model.inputs import NodeBeat
+
+
+@pytest.fixture
+def journal(tmp_path):
+    made = SqliteJournal(tmp_path)
+    for sequence in range(1, 101):
+        made.append(Record(sequence, sequence * 10, NodeBeat("n1"), ()))
+    made.commit()
+    for sequence in (20, 50, 90):
+        made.save(Snapshot(sequence, sequence * 10, "l", b"state"))
+    yield made
+    made.close()
+
+
+def numbers(journal, after=0):
+    return [record.sequence for record in journal.records(after)]
+
+
+def test_a_snapshot_comes_back_as_it_was(journal):
+    assert journal.snapshots() == [20, 50, 90]
+    assert journal.snapshot(50) == Snapshot(50, 500, "l", b"state")
+
+
+def test_one_that_there_is_not_is_an_error(journal):
+    with pytest.raises(JournalError, match="no snapshot behind record 21"):
+        journal.snapshot(21)
+
+
+def test_the_records_behind_a_snapshot_are_read_alone(journal):
+    assert numbers(journal, 90) == list(range(91, 101))
+
+
+@pytest.mark.parametrize(
+    ("kept", "first", "snapshots"),
+    [(100, 1, [20, 50, 90]), (79, 21, [20, 50, 90]), (50, 51, [50, 90]), (11, 51, [50, 90])],
+)
+def test_trimming_keeps_at_least_so_many_records_and_the_snapshot_before_them(
+    journal, kept, first, snapshots
+):
+    while journal.trim(kept):
+        pass
+    assert numbers(journal, first - 1) == list(range(first, 101))
+    assert journal.snapshots() == snapshots
+
+
+def test_trimming_goes_in_steps_and_never_leaves_a_gap(journal, monkeypatch):
+    monkeypatch.setattr(sqlite, "TRIMMED_AT_ONCE", 7)
+    steps = []
+    while gone := journal.trim(10):
+        steps.append(gone)
+        after = journal.snapshots()[0] if numbers_start(journal) > 1 else 0
+        assert numbers(journal, max(after, numbers_start(journal) - 1))[-1] == 100
+    assert sum(steps) == 90
+    assert max(steps) == 7
+    assert journal.snapshots() == [90]
+
+
+def numbers_start(journal):
+    return journal._connected().execute("SELECT min(sequence) FROM records").fetchone()[0]
+
+
+def test_records_that_were_trimmed_are_missed_by_name(journal):
+    while journal.trim(10):
+        pass
+    with pytest.raises(JournalError, match="record 1 is missing, 91 follows"):
+        numbers(journal)
+
+
+def test_a_copy_of_a_journal_in_use_holds_all_that_is_committed(journal, tmp_path):
+    journal.append(Record(101, 1010, NodeBeat("n1"), ()))
+    (tmp_path / "copy").mkdir()
+    reader = SqliteJournal(tmp_path, read_only=True)
+    reader.back_up(tmp_path / "copy" / JOURNAL_FILE)
+    reader.close()
+    copy = SqliteJournal(tmp_path / "copy", read_only=True)
+    assert numbers(copy) == list(range(1, 101))
+    assert copy.snapshots() == [20, 50, 90]
+    copy.close()
+
+
+def test_a_copy_is_never_written_over_another_file(journal, tmp_path):
+    (tmp_path / "there").write_text("mine")
+    with pytest.raises(JournalError, match="exists already"):
+        journal.back_up(tmp_path / "there")
+    assert (tmp_path / "there").read_text() == "mine"
+
+
+@pytest.fixture
+def first_format(tmp_path):
+    """A journal as releases before snapshots wrote it."""
+    SqliteJournal(tmp_path).close()
+    connection = sqlite3.connect(tmp_path / JOURNAL_FILE)
+    connection.execute("DROP TABLE snapshots")
+    connection.execute("PRAGMA user_version = 1")
+    connection.close()
+    return tmp_path
+
+
+def test_the_first_format_is_read_and_has_no_snapshots(first_format):
+    reader = SqliteJournal(first_format, read_only=True)
+    assert reader.snapshots() == []
+    reader.close()
+
+
+def test_the_first_format_gets_snapshots_when_a_server_opens_it(first_format):
+    journal = SqliteJournal(first_format)
+    journal.save(Snapshot(0, 0, "l", b""))
+    assert journal.snapshots() == [0]
+    assert journal._connected().execute("PRAGMA user_version").fetchone() == (FORMAT,)
+    journal.close()
