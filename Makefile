@@ -19,7 +19,7 @@ endif
 NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick facts lint format bench lock clean
+.PHONY: help setup demo test quick facts lint format bench soak lock clean
 
 help: ## list these doors
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -67,6 +67,9 @@ format: $(STAMP) ## bring the code into shape
 
 bench: $(STAMP) ## measure the scheduler
 	$(BIN)/python -m benchmarks
+
+soak: $(STAMP) ## kill servers for some minutes, and see that nothing is lost (SEED=... repeats a run)
+	$(BIN)/python -m soak $(if $(SEED),--seed $(SEED))
 
 # The oldest supported Python is what pins are chosen with: it needs every backport that a later one
 # does without. The locks keep their versions unless pyproject.toml asks otherwise.

@@ -22,7 +22,7 @@ _PLACE_WIDTH = 9
 _INDENT = 2 + _PLACE_WIDTH + 1 + 8
 
 
-def _read_cluster(
+def read_cluster(
     context: click.Context, parameter: click.Parameter, value: str | None
 ) -> dict[str, int] | None:
     """`memory-mb=8192,vcores=8` as amounts."""
@@ -43,7 +43,7 @@ def _read_cluster(
 @click.argument("path", metavar="DIR_OR_FILE", type=click.Path(exists=True, path_type=Path))
 @click.option(
     "--cluster",
-    callback=_read_cluster,
+    callback=read_cluster,
     metavar="AMOUNTS",
     help="What all nodes offer together, such as memory-mb=81920,vcores=80.",
 )

@@ -25,6 +25,7 @@ VERBS = {
     "serve": ("fairshare.cli.serve", "Run the scheduler on this machine."),
     "check": ("fairshare.cli.check", "Check scenarios, the unit tests of a configuration."),
     "submit": ("fairshare.cli.submit", "Hand in an application."),
+    "mapreduce": ("fairshare.cli.mapreduce", "Run a MapReduce job over files."),
     "status": ("fairshare.cli.status", "Show the cluster, or one application."),
     "apps": ("fairshare.cli.apps", "List applications."),
     "queues": ("fairshare.cli.queues", "Show the queues, their shares and their use."),
@@ -41,6 +42,10 @@ VERBS = {
     "replay": ("fairshare.cli.replay", "Decide a server's journal again, and compare."),
     "backup": ("fairshare.cli.backup", "Copy the record of a server, of one that runs too."),
     "lint": ("fairshare.cli.lint", "Point out what a configuration probably did not mean."),
+    "convert": (
+        "fairshare.cli.convert",
+        "Make a Capacity Scheduler configuration of a Fair Scheduler one.",
+    ),
     "demo": ("fairshare.cli.demo", "Show the scheduler at work."),
 }
 """Verb: its module and what `fairshare --help` says of it."""

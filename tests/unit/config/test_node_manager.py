@@ -33,9 +33,18 @@ def test_the_properties_of_the_node_manager_are_read(tmp_path):
             "yarn.nodemanager.pmem-check-enabled": "false",
             "yarn.nodemanager.linux-container-executor.cgroups.strict-resource-usage": "true",
             "yarn.nodemanager.sleep-delay-before-sigkill.ms": 1_500,
+            "yarn.nodemanager.resource.pcores-vcores-multiplier": 10,
         },
     ).node_manager
-    assert found == NodeManagerSettings(memory_check=False, strict_cpu=True, grace_ms=1_500)
+    assert found == NodeManagerSettings(
+        memory_check=False, strict_cpu=True, grace_ms=1_500, vcores_per_core=10.0
+    )
+
+
+def test_a_processor_must_be_worth_something(tmp_path):
+    name = "yarn.nodemanager.resource.pcores-vcores-multiplier"
+    with pytest.raises(ConfigurationError, match=f"{name}: 0 must be greater than 0"):
+        read(tmp_path, **{name: 0})
 
 
 def test_a_node_offers_the_types_that_the_configuration_has(tmp_path):

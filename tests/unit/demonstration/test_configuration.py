@@ -9,7 +9,7 @@ from fairshare.config.fifo import read_fifo
 from fairshare.demonstration.entitlement import entitlements, read_entitlements
 from fairshare.demonstration.errors import DemonstrationFailed
 from fairshare.demonstration.server import configuration_directory
-from fairshare.demonstration.teams import CONTAINER, TEAMS
+from fairshare.demonstration.teams import CONTAINER, SETTINGS, TEAMS
 
 
 def test_the_example_has_no_problems_with_either_scheduler() -> None:
@@ -29,6 +29,28 @@ def test_the_example_offers_room_for_twelve_containers_of_the_demonstration() ->
 def test_the_example_promises_a_half_a_third_and_a_sixth() -> None:
     owed = read_entitlements(configuration_directory(), TEAMS, 3072)
     assert owed == pytest.approx({"production": 1 / 2, "research": 1 / 3, "adhoc": 1 / 6})
+
+
+def test_the_example_of_the_capacity_scheduler_has_no_problems_and_the_same_places() -> None:
+    configuration = read_directory(configuration_directory("capacity"))
+    assert configuration.scheduler == "capacity"
+    assert configuration.problems == ()
+    engine = configuration.shell.engine
+    assert engine.memory_mb == 12 * SETTINGS["capacity"].container["memory-mb"]
+    assert engine.vcores == 12 * SETTINGS["capacity"].container["vcores"]
+
+
+def test_the_capacity_scheduler_guarantees_about_as_much_and_knows_the_users_weights() -> None:
+    owed = read_entitlements(configuration_directory("capacity"), TEAMS, 3072)
+    expected = {"production": 1 / 2, "research": 1 / 3, "adhoc": 1 / 6}
+    assert owed == pytest.approx(expected, abs=0.001)
+    capacity = read_directory(configuration_directory("capacity")).capacity
+    assert capacity is not None
+    weights = capacity.queues["root.research"].user_weights
+    assert {user: weights.get(user, 1) for user in SETTINGS["capacity"].researchers} == {
+        "bob": 1,
+        "ann": 2,
+    }
 
 
 def test_a_minimum_above_the_weight_is_owed() -> None:

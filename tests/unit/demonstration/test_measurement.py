@@ -65,3 +65,13 @@ def test_queries_are_measured_until_their_first_container_and_until_the_answer()
 
 def test_nobody_has_a_part_of_no_time() -> None:
     assert measurement.part_used([span(0, 10, (0, 10))], [], 512) == 0.0
+
+
+def test_users_of_a_queue_are_measured_while_both_wanted_more() -> None:
+    # bob alone until 10, then one container each, two of ann's from 20 on; his last one is at 30.
+    bob = span(0, 40, (0, 30), (30, 40))
+    ann = span(5, 90, (10, 90), (20, 90), (60, 90))
+    users = measurement.user_figures([bob, ann], {"bob": 1, "ann": 2})
+    assert [(user.name, user.weight) for user in users] == [("bob", 1), ("ann", 2)]
+    assert [user.expected for user in users] == pytest.approx([1 / 3, 2 / 3])
+    assert [user.got for user in users] == pytest.approx([20 / 50, 30 / 50])

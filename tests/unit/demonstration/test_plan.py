@@ -70,3 +70,15 @@ def test_every_team_asks_for_what_the_plan_says() -> None:
     }
     assert {s.queue for s in by_team.values()} == set(teams.TEAMS)
     assert by_team[teams.PRODUCTION].tasks[1].after == (teams.MAP,)
+
+
+def test_users_with_weights_count_the_same_numbers_in_smaller_tasks() -> None:
+    found = plan()
+    setting = teams.SETTINGS["capacity"]
+    ranges = []
+    for submission in teams.research_of(found, setting):
+        (group,) = submission.tasks
+        numbers, skipped = map(int, group.arguments[-2:])
+        assert group.resources == {"memory-mb": 128, "vcores": 8}
+        ranges.append((submission.user, skipped * numbers, (skipped + group.count) * numbers))
+    assert ranges == [("bob", 0, 84 * 300_000), ("ann", 84 * 300_000, found.numbers)]

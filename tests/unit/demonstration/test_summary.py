@@ -6,7 +6,7 @@ import msgspec
 from rich.console import RenderableType
 
 from fairshare.demonstration.archive import Run
-from fairshare.demonstration.measurement import Figures, QueryFigures, TeamFigures
+from fairshare.demonstration.measurement import Figures, QueryFigures, TeamFigures, UserFigures
 from fairshare.demonstration.plan import WHOLE, Plan
 from fairshare.demonstration.summary import summary
 from fairshare.demonstration.verification import Check
@@ -46,6 +46,20 @@ def test_a_newcomer_reads_who_had_what_and_who_waited(render: Render) -> None:
     assert "in code: self, if." in flat(text)
     assert "make demo SCHEDULER=fifo" in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_users_with_weights_are_told_what_was_expected_and_what_they_got(render: Render) -> None:
+    users = (UserFigures("bob", 1, 1 / 3, 0.4), UserFigures("ann", 2, 2 / 3, 0.6))
+    capacity = msgspec.structs.replace(FAIR, scheduler="capacity", users=users)
+    text = text_of(render, capacity)
+    rows = [row.split() for row in text.splitlines()]
+    assert ["ann", "2", "67%", "60%"] in rows
+    assert ["bob", "1", "33%", "40%"] in rows
+    assert max(map(len, text.splitlines())) <= 80
+    both = text_of(render, capacity, Run(0.0, FIFO))
+    assert "19 times as long" in flat(both)
+    assert "fifo, 19" in both
+    assert "whatever came before it" in flat(text_of(render, capacity, Run(0.0, FAIR)))
 
 
 def test_nothing_is_compared_that_was_not_measured(render: Render) -> None:

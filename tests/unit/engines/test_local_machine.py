@@ -40,6 +40,14 @@ def test_every_node_has_a_vcore_also_with_fewer_processors(tmp_path):
     assert [node.resources["vcores"] for node in engine.nodes()] == [1, 1, 1]
 
 
+def test_a_processor_may_be_worth_several_vcores_or_less_than_one(tmp_path):
+    processors = len(os.sched_getaffinity(0))
+    for worth, offered in ((10, 10 * processors), (0.001, 1)):
+        engine = LocalEngine(tmp_path, memory_mb=300, vcores_per_core=worth, enforcement="watch")
+        (node,) = engine.nodes()
+        assert node.resources["vcores"] == offered
+
+
 def test_by_default_four_fifths_of_the_memory_and_all_processors_are_offered(tmp_path):
     (node,) = LocalEngine(tmp_path, enforcement="watch").nodes()
     physical_mb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20

@@ -1,0 +1,133 @@
+"""How long a server needs to start on a long history: `python -m benchmarks.recovery [--containers N]`.
+
+A real LiveServer with its journal on disk runs N containers, on an engine whose containers end at
+once; then it is left without a goodbye, and the next one is started on the same state directory.
+"""
+
+import argparse
+import asyncio
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from fairshare.engines.local.directories import ContainerDirectory
+from fairshare.engines.protocol import LaunchOrder, NodeOffer
+from fairshare.live.server import LiveServer
+from fairshare.live.settings import LiveSettings
+from fairshare.model.identifiers import ContainerId
+from fairshare.model.inputs import ContainerExited, Input, SubmitApplication
+from fairshare.model.work import Command, TaskGroup
+from fairshare.schedulers.fair.settings import FairSettings
+
+TASKS = 1_000
+MANY = 1_000_000
+
+
+class InstantEngine:
+    """Each container ends as soon as it is launched."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._report: Callable[[Input], None] = lambda given: None
+
+    def nodes(self) -> tuple[NodeOffer, ...]:
+        """One large node."""
+        return (NodeOffer("n1", "/default-rack", {"memory-mb": MANY, "vcores": MANY}, {}),)
+
+    def start(self, report: Callable[[Input], None]) -> None:
+        """Begin to report."""
+        self._report = report
+
+    def launch(self, order: LaunchOrder) -> None:
+        """It has ended already."""
+        self._report(ContainerExited(order.container, 0))
+
+    def stop(self, container: ContainerId) -> None:
+        """Nothing runs."""
+
+    def running(self) -> frozenset[ContainerId]:
+        """Nothing."""
+        return frozenset()
+
+    def files(self, application_name: str, container_name: str) -> ContainerDirectory:
+        """A folder that there is not."""
+        return ContainerDirectory(self.path / application_name / container_name)
+
+    def prune(self, application_name: str) -> None:
+        """Nothing was written."""
+
+    def close(self, *, stop_containers: bool) -> None:
+        """Nothing is held."""
+
+
+def settings(state: Path) -> LiveSettings:
+    """A server as it is without a configuration."""
+    fair = FairSettings(minimum_allocation=(128, 1), increment_allocation=(128, 1))
+    return LiveSettings(
+        scheduler="fair",
+        types=fair.types,
+        scheduler_settings=msgspec.json.encode(fair),
+        heartbeat_interval_ms=1_000,
+        host="127.0.0.1",
+        port=0,
+        state_directory=state,
+        nodes=1,
+        memory_mb=None,
+        vcores=None,
+        stop_containers=False,
+        warnings=(),
+    )
+
+
+async def fill(state: Path, containers: int) -> tuple[float, int]:
+    """Run so many containers; how long it took, and the number of records."""
+    server = LiveServer(settings(state), lambda _, path: InstantEngine(path))
+    await server.start("http://127.0.0.1:1")
+    begun = time.perf_counter()
+    job = SubmitApplication("ann", tasks=(TaskGroup("t", TASKS, (512, 1), Command(("true",))),))
+    number = 0
+    for _ in range(containers // TASKS):
+        await server.service.ask(job)
+        number += 1
+        version = -1
+        known = server.service.state.applications
+        while number in known and not known[number].over:
+            version = await server.service.changed(version, 60.0)
+    took_s = time.perf_counter() - begun
+    records = server.service.version
+    await server.close()
+    return took_s, records
+
+
+async def restart(state: Path) -> tuple[float, int]:
+    """How long until a new server has its state again, and how many applications it knows."""
+    begun = time.perf_counter()
+    server = LiveServer(settings(state), lambda _, path: InstantEngine(path))
+    took_s = time.perf_counter() - begun
+    known = len(server.service.state.applications)
+    await server.close()
+    return took_s, known
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--containers", type=int, default=1_000_000)
+    options = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="fairshare-recovery-"))
+    try:
+        took_s, records = asyncio.run(fill(folder / "state", options.containers))
+        print(f"{options.containers:,} containers ran in {took_s:.0f} s: {records:,} records")
+        size = sum(path.stat().st_size for path in (folder / "state").glob("journal.sqlite3*"))
+        took_s, known = asyncio.run(restart(folder / "state"))
+        print(f"restart: {took_s:.2f} s to {known:,} applications; the journal has {size:,} bytes")
+    finally:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()

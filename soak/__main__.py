@@ -1,0 +1,212 @@
+"""Owns `python -m soak`: lives of servers under load, each ended by a crash, and the verdict.
+
+Half of the crashes are a SIGKILL at a chosen commit (before it, within it, after it), half one at
+any time. Now and then rubbish is put behind the journal's last write, as a power cut leaves it.
+Everything is random and follows from the seed, but for the moments at which processes run.
+"""
+
+import argparse
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from fairshare.client import Client
+from fairshare.errors import FairshareError
+from soak.workload import (
+    Accepted,
+    containers_that_ran_twice_at_once,
+    new_job,
+    submit,
+    violations_of,
+)
+
+CONFIGURATION = {
+    "yarn-site.xml": """<configuration>
+  <property>
+    <name>yarn.resourcemanager.scheduler.class</name>
+    <value>org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler</value>
+  </property>
+  <property><name>yarn.scheduler.minimum-allocation-mb</name><value>64</value></property>
+  <property><name>yarn.resource-types.memory-mb.increment-allocation</name><value>64</value></property>
+  <property><name>yarn.resourcemanager.max-completed-applications</name><value>100000</value></property>
+</configuration>
+""",
+    "fair-scheduler.xml": '<allocations><queue name="a"/><queue name="b"/></allocations>',
+    "fairshare.toml": "[retention]\nrecords = 1000\nsnapshot_records = 100\n",
+}
+PLACES = ("before", "within", "after")
+PATIENCE_S = 60.0
+
+
+class Soak:
+    """One run: a state directory, what was accepted, and what went wrong."""
+
+    def __init__(self, root: Path, seed: int) -> None:
+        self.root = root
+        self.random = random.Random(seed)
+        self.accepted: dict[str, Accepted] = {}
+        self.violations: list[str] = []
+        self.crashes = dict.fromkeys((*PLACES, "any time"), 0)
+        self.torn = 0
+        self._number = 0
+        self._lock = threading.Lock()
+        self.conf = root / "conf"
+        self.work = root / "work"
+        for folder in (self.conf, self.work):
+            folder.mkdir()
+        for name, text in CONFIGURATION.items():
+            (self.conf / name).write_text(text)
+
+    def start(self, place: str, count: int) -> tuple[subprocess.Popen[str], str] | None:
+        """A server, and where it listens; None if it crashed before it listened."""
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "soak.server", place, str(count), "serve", "--port", "0"),
+                *("--conf", str(self.conf), "--state", str(self.root / "state")),
+                *("--memory-mb", "1024", "--vcores", "16", "--keep-containers"),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        if line.startswith("listening on "):
+            return process, line.removeprefix("listening on ").strip()
+        _, errors = process.communicate(timeout=PATIENCE_S)
+        if process.returncode != -signal.SIGKILL:
+            self.violations.append(f"a server did not start ({process.returncode}): {errors}")
+        return None
+
+    def crash_once(self) -> None:
+        """One life: load until the server is dead."""
+        chosen = self.random.random() < 0.5
+        place = self.random.choice(PLACES) if chosen else "never"
+        started = self.start(place, self.random.randint(1, 40))
+        self.crashes[place if chosen else "any time"] += 1
+        if started is not None:
+            process, url = started
+            self._load(process, url, self.random.uniform(0.05, 1.0))
+        self._maybe_tear()
+
+    def _load(self, process: subprocess.Popen[str], url: str, seconds: float) -> None:
+        over = threading.Event()
+        seeds = [self.random.random() for _ in range(3)]
+        clients = [threading.Thread(target=self._client, args=(url, s, over)) for s in seeds]
+        for client in clients:
+            client.start()
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        over.set()
+        _, errors = process.communicate(timeout=PATIENCE_S)
+        for client in clients:
+            client.join()
+        if process.returncode != -signal.SIGKILL:
+            self.violations.append(f"a server ended by itself ({process.returncode}): {errors}")
+
+    def _client(self, url: str, seed: float, over: threading.Event) -> None:
+        """Submits, lists and kills until the server is gone."""
+        numbers = random.Random(seed)
+        try:
+            with Client(url) as client:
+                while not over.is_set():
+                    with self._lock:
+                        self._number += 1
+                        job = new_job(numbers, self._number)
+                    identifier = submit(client, job, self.work, numbers)
+                    with self._lock:
+                        before = self.accepted.get(identifier)
+                        if before is not None:
+                            self.violations.append(f"{identifier} was given away twice")
+                        mine = self.accepted[identifier] = Accepted(job, identifier)
+                    if job.killed:
+                        client.kill(identifier)
+                        mine.kill_acknowledged = True
+                    over.wait(numbers.uniform(0.0, 0.3))
+        except FairshareError:
+            pass  # the server is gone: whatever was not acknowledged may or may not have happened
+
+    def _maybe_tear(self) -> None:
+        """What a power cut leaves behind the last write that was safe."""
+        log = self.root / "state" / "journal.sqlite3-wal"
+        if self.random.random() < 0.2 and log.exists():
+            with log.open("ab") as file:
+                file.write(self.random.randbytes(self.random.randint(1, 9_000)))
+            self.torn += 1
+
+    def finish(self) -> None:
+        """A last server that may live; everything that was accepted must come to its end."""
+        started = self.start("never", 1)
+        if started is None:
+            return
+        process, url = started
+        with Client(url) as client:
+            deadline_s = time.monotonic() + PATIENCE_S
+            while time.monotonic() < deadline_s:
+                known = {one.id: one for one in client.applications(limit=100_000)}
+                if all(one.finished_ms is not None for one in known.values()):
+                    break
+                time.sleep(0.2)
+            self.violations += [
+                f"{one.id} never ended" for one in known.values() if one.finished_ms is None
+            ]
+        for identifier, one in self.accepted.items():
+            found = known.get(identifier)
+            state, name = (None, "") if found is None else (str(found.state), found.name)
+            self.violations += violations_of(one, state, name, self.work)
+        for container in containers_that_ran_twice_at_once(self.work):
+            self.violations.append(f"{container} began while its task was running already")
+        process.terminate()
+        process.communicate(timeout=PATIENCE_S)
+        self._replay()
+
+    def _replay(self) -> None:
+        replay = subprocess.run(
+            [sys.executable, "-m", "fairshare", "replay", str(self.root / "state"), "--verify"],
+            capture_output=True,
+            text=True,
+        )
+        if replay.returncode:
+            self.violations.append(f"replay: {replay.stdout}{replay.stderr}")
+        print(replay.stdout.strip())
+
+
+def main() -> int:
+    """Run it, print what happened; 1 if anything was violated."""
+    parser = argparse.ArgumentParser(prog="python -m soak", description=__doc__)
+    parser.add_argument("--crashes", type=int, default=220)
+    parser.add_argument("--seed", type=int, default=random.randrange(2**32))
+    parser.add_argument("--seconds", type=float, default=570.0, help="begin no life after this")
+    options = parser.parse_args()
+    print(f"seed {options.seed}: python -m soak --crashes {options.crashes} --seed {options.seed}")
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="fairshare-soak-") as folder:
+        soak = Soak(Path(folder), options.seed)
+        done = 0
+        while done < options.crashes and time.monotonic() - begun < options.seconds:
+            soak.crash_once()
+            done += 1
+            if done % 20 == 0:
+                print(f"{done} crashes, {len(soak.accepted)} applications accepted", flush=True)
+        soak.finish()
+    places = ", ".join(f"{count} {place}" for place, count in soak.crashes.items())
+    print(
+        f"{done} crashes ({places} a commit; {soak.torn} with a torn write) in "
+        f"{time.monotonic() - begun:.0f} s; {len(soak.accepted)} applications accepted; "
+        f"{len(soak.violations)} violations"
+    )
+    for violation in soak.violations[:50]:
+        print(f"  {violation}")
+    return 1 if soak.violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,327 @@
+"""Owns the verb `convert`: a Fair Scheduler configuration as a Capacity Scheduler one.
+
+Joins the parts of the room that converts and compares, and prints. Knows no property.
+"""
+
+import json
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import cast, get_args
+
+import click
+import msgspec
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from fairshare.cli.cells import NOTHING, duration_text, plain, short_queue
+from fairshare.cli.lint import read_cluster
+from fairshare.cli.options import DURATION
+from fairshare.cli.tables import Column, facts, open_console, print_all, table
+from fairshare.config.lint.checking import UnknownResourceType
+from fairshare.conversion.comparison import Comparison, Figures, compare
+from fairshare.conversion.converting import Conversion, convert
+from fairshare.conversion.files import YARN_SITE, as_text
+from fairshare.conversion.finding import Finding, tally
+from fairshare.conversion.generation import generate
+from fairshare.conversion.nodes import known_cluster, known_count, nodes_for
+from fairshare.conversion.options import Calculator, Mode, Options
+from fairshare.conversion.output import write_directory
+from fairshare.conversion.rules import Rules, read_rules
+from fairshare.conversion.sentences import sentence
+from fairshare.conversion.source import Source, read_source
+from fairshare.model.inputs import NodeJoined
+from fairshare.simulate.readers import read_workload
+from fairshare.simulate.readers.options import ReaderOptions
+from fairshare.simulate.workload import Workload
+
+CAPACITY_FILE = "capacity-scheduler.xml"
+MADE_UP = ""
+"""The value of --compare without a workload."""
+
+LEAST_TABLE = 160
+"""Where there is less room than this, findings stand in a list."""
+
+OUTCOME_STYLES = {"kept": "green", "changed": "yellow", "lost": "red"}
+
+COMPARISON_COLUMNS = (
+    Column("Queue"),
+    Column("Scheduler", whole=True),
+    Column("Apps", right=True, whole=True),
+    Column("Containers", right=True, whole=True),
+    Column("GB-seconds", right=True, whole=True),
+    Column("Vcore-seconds", right=True, extra=True),
+    Column("Wait mean", right=True),
+    Column("p95", right=True),
+    Column("Slowdown", right=True),
+    Column("Preempted", right=True, extra=True),
+    Column("Share over time", right=True),
+)
+
+
+@click.command
+@click.argument("path", metavar="DIR_OR_FILE", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--output",
+    "-o",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write the configuration there; without it nothing is written.",
+)
+@click.option("--force", is_flag=True, help="Write over files that are there.")
+@click.option("--print", "prints", is_flag=True, help="Print both files; the table goes to stderr.")
+@click.option(
+    "--mode",
+    type=click.Choice(get_args(Mode)),
+    default="weights",
+    show_default=True,
+    help="How shares are written. absolute needs the size of the cluster, vectors Hadoop 3.4.",
+)
+@click.option(
+    "--calculator",
+    type=click.Choice(get_args(Calculator)),
+    default="auto",
+    show_default=True,
+    help="What counts, for all queues. auto: dominant where a queue has the policy drf.",
+)
+@click.option(
+    "--cluster",
+    callback=read_cluster,
+    metavar="AMOUNTS",
+    help="What all nodes offer together, such as memory-mb=81920,vcores=80.",
+)
+@click.option("--nodes", type=click.IntRange(1), metavar="N", help="How many nodes there are.")
+@click.option(
+    "--rules",
+    "rules_file",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Refuse if something is lost that must not be; a file as fs2cs takes it.",
+)
+@click.option("--strict", is_flag=True, help="Write nothing and exit with 1 if anything is lost.")
+@click.option(
+    "--compare",
+    "workload",
+    is_flag=False,
+    flag_value=MADE_UP,
+    metavar="[WORKLOAD]",
+    help="Run both on a workload, or on one that is made up, and show the differences.",
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Of the workload made up.")
+@click.option("--until", type=DURATION, metavar="TIME", help="Stop comparing then, such as 1h.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def command(
+    path: Path,
+    output: Path | None,
+    force: bool,
+    prints: bool,
+    mode: str,
+    calculator: str,
+    cluster: dict[str, int] | None,
+    nodes: int | None,
+    rules_file: Path | None,
+    strict: bool,
+    workload: str | None,
+    seed: int,
+    until: int | None,
+    as_json: bool,
+) -> None:
+    """Make a Capacity Scheduler configuration of a Fair Scheduler one.
+
+    DIR_OR_FILE is a configuration directory, or an allocation file alone. Says what becomes of each
+    element and why: it is kept (means the same), changed (near it), or lost.
+
+    What comes out has been read by fairshare's own reader before it is written: all files or none.
+
+    Exits with 1 if it cannot be converted, if --rules forbids it, or with --strict if anything is
+    lost.
+    """
+    if prints and as_json:
+        raise click.UsageError("--print and --json both want the output: take one")
+    source = read_source(path)
+    rules = read_rules(rules_file.read_text(), str(rules_file)) if rules_file else Rules()
+    given = _given(source, workload)
+    offered = given.nodes if given else ()
+    try:
+        known = known_cluster(source, cluster, offered)
+    except UnknownResourceType as error:
+        raise click.UsageError(f"--cluster: {error}") from error
+    options = Options(
+        mode=cast(Mode, mode),
+        cluster=known,
+        nodes=known_count(source, nodes, cluster is not None, offered),
+        calculator=cast(Calculator, calculator),
+    )
+    conversion = convert(source, options)
+    rules.check(conversion.findings, conversion.children)
+    refused = strict and tally(conversion.findings).lost > 0
+    written: list[Path] = []
+    if output is not None and not refused:
+        written = write_directory(conversion.files, output, force=force)
+    comparison = None
+    if workload is not None:
+        comparison = _compare(source, conversion, options, given, seed, until)
+    if as_json:
+        click.echo(json.dumps(_answer(conversion, comparison, written), indent=1))
+    else:
+        _tell(source, conversion, comparison, written, prints)
+    if refused:
+        click.echo("Something is lost, and --strict forbids it: nothing was written.", err=True)
+        raise SystemExit(1)
+
+
+def _given(source: Source, workload: str | None) -> Workload | None:
+    """The workload of the command line; None: there is none, or one is made up."""
+    if not workload:
+        return None
+    file = Path(workload)
+    if not file.is_file():
+        raise click.UsageError(f"--compare: there is no workload {workload}")
+    return read_workload(file, ReaderOptions(types=source.settings.types))
+
+
+def _compare(
+    source: Source,
+    conversion: Conversion,
+    options: Options,
+    given: Workload | None,
+    seed: int,
+    until_ms: int | None,
+) -> Comparison:
+    offered: Sequence[NodeJoined] = given.nodes if given else ()
+    nodes = nodes_for(source, options.cluster, options.nodes, offered)
+    workload = given or generate(source, nodes, seed)
+    return compare(source, conversion, workload, nodes, until_ms, check_access=given is not None)
+
+
+def _tell(
+    source: Source,
+    conversion: Conversion,
+    comparison: Comparison | None,
+    written: Sequence[Path],
+    prints: bool,
+) -> None:
+    """Tables for people; the files themselves alone on stdout, where they are wanted."""
+    console = open_console(stderr=prints)
+    for problem in (*source.problems, *conversion.problems):
+        click.echo(plain(str(problem)), err=True)
+    found = tally(conversion.findings)
+    lines = [
+        Text(f"{found.kept} kept, {found.changed} changed, {found.lost} lost", style="bold"),
+        *(Text(f"Wrote {path}") for path in written),
+    ]
+    wide = console.width >= LEAST_TABLE
+    shown = _finding_table if wide else _finding_list
+    parts: list[RenderableType] = [shown(conversion.findings)]
+    if comparison is not None:
+        parts.append(facts(_summary(comparison)))
+        parts.append(table(console, COMPARISON_COLUMNS, _comparison_rows(comparison)))
+    print_all(console, *parts, Text("\n").join(lines))
+    if comparison is not None:
+        console.print()
+        for queue in comparison.queues:
+            told = sentence(queue, conversion.findings)
+            console.print(Text(plain(told)), soft_wrap=True)
+    if prints:
+        click.echo(as_text(conversion.files, (CAPACITY_FILE, YARN_SITE)), nl=False)
+
+
+def _finding_table(findings: Sequence[Finding]) -> Table:
+    """All findings; what is too long for the terminal is wrapped, since each word may matter."""
+    made = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    made.add_column("Queue", overflow="fold")
+    made.add_column("Element", overflow="fold")
+    made.add_column("Outcome", no_wrap=True)
+    made.add_column("Became", overflow="fold")
+    made.add_column("Why", overflow="fold")
+    made.add_column("Where", overflow="fold")
+    for one in findings:
+        where = f"{Path(one.file).name}:{one.line}" if one.line else NOTHING
+        made.add_row(
+            Text(plain(short_queue(one.queue)) or "all"),
+            Text(plain(f"{one.element} {one.value}".strip())),
+            Text(one.outcome, style=OUTCOME_STYLES[one.outcome]),
+            Text(plain(one.became) or NOTHING),
+            Text(plain(one.why)),
+            Text(plain(where)),
+        )
+    return made
+
+
+def _finding_list(findings: Sequence[Finding]) -> Text:
+    """The same for narrow terminals, queue by queue; what is kept needs no explanation there."""
+    lines: list[Text] = []
+    for queue, group in groupby(findings, key=lambda one: one.queue):
+        lines.append(Text(plain(queue) or "all queues", style="bold"))
+        for one in group:
+            told = f"{one.element} {one.value}".strip()
+            line = Text("  ")
+            line.append(f"{one.outcome:8}", style=OUTCOME_STYLES[one.outcome])
+            line.append(plain(told + (f" -> {one.became}" if one.became else "")))
+            lines.append(line)
+            if one.outcome != "kept":
+                lines.append(Text(f"          {plain(one.why)}", style="dim"))
+    return Text("\n").join(lines)
+
+
+def _summary(comparison: Comparison) -> list[tuple[str, str | Text]]:
+    before, after = comparison.before, comparison.after
+    total = before.timeline[-1].total if before.timeline else {}
+    cluster = ", ".join(f"{amount} {name}" for name, amount in total.items())
+    makespans = f"fair {duration_text(before.makespan_ms)}"
+    makespans += f", capacity {duration_text(after.makespan_ms)}"
+    return [
+        ("Workload", f"{len(before.applications)} applications"),
+        ("Cluster", cluster or NOTHING),
+        ("Makespan", makespans),
+        ("Shares", f"in quarters of the first {duration_text(comparison.window_ms)}"),
+    ]
+
+
+def _comparison_rows(comparison: Comparison) -> list[list[str | Text]]:
+    rows: list[list[str | Text]] = []
+    for queue in comparison.queues:
+        rows.append([short_queue(queue.name), "fair", *_cells(queue.before)])
+        rows.append(["", "capacity", *_cells(queue.after)])
+    return rows
+
+
+def _cells(figures: Figures | None) -> list[str | Text]:
+    if figures is None:
+        return [NOTHING] * (len(COMPARISON_COLUMNS) - 2)
+    seconds = figures.resource_seconds
+    return [
+        str(figures.applications),
+        str(figures.containers),
+        str(round(seconds.get("memory-mb", 0) / 1024)),
+        str(seconds.get("vcores", 0)),
+        _time(figures.waiting_mean_ms),
+        _time(figures.waiting_p95_ms),
+        NOTHING if figures.slowdown is None else f"{figures.slowdown:.2f}",
+        str(figures.preempted),
+        " ".join(f"{share:.0%}" for share in figures.shares),
+    ]
+
+
+def _time(ms: int | None) -> str:
+    return NOTHING if ms is None else f"{ms / 1000:.1f}s"
+
+
+def _answer(
+    conversion: Conversion, comparison: Comparison | None, written: Sequence[Path]
+) -> dict[str, object]:
+    """Everything, for scripts."""
+    answer: dict[str, object] = {
+        "findings": msgspec.to_builtins(conversion.findings),
+        **msgspec.to_builtins(tally(conversion.findings)),
+        "problems": msgspec.to_builtins(conversion.problems),
+        "files": {name: text.decode() for name, text in conversion.files.items()},
+        "written": [str(path) for path in written],
+    }
+    if comparison is not None:
+        answer["comparison"] = [
+            {**msgspec.to_builtins(queue), "sentence": sentence(queue, conversion.findings)}
+            for queue in comparison.queues
+        ]
+    return answer

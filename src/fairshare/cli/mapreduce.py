@@ -1,0 +1,197 @@
+"""Owns the verb `mapreduce`: a MapReduce job in the manner of Hadoop Streaming.
+
+What a job is and how it runs is known by `fairshare.mapreduce`; here are its options, what is shown
+while it runs, and what is told of its end.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fairshare.cli.cells import memory_text, plain, plain_lines
+from fairshare.cli.options import DURATION, MEMORY, VARIABLE, checked, json_option, with_client
+from fairshare.cli.progress import Waiting
+from fairshare.cli.tables import open_console, print_json
+from fairshare.cli.units import parse_memory_mb
+from fairshare.cli.verbs import INTERRUPTED
+from fairshare.client import ApplicationFailed, Client
+from fairshare.mapreduce.counters import Counters
+from fairshare.mapreduce.jobs import IDENTITY, MEBIBYTE, MapReduce, Result
+
+
+def parse_bytes(text: str) -> int:
+    """A size as memory is written, `64m`, in bytes."""
+    return parse_memory_mb(text) * MEBIBYTE
+
+
+@click.command()
+@click.option(
+    "--input",
+    "inputs",
+    metavar="PATH",
+    multiple=True,
+    required=True,
+    help="A file, a directory or a pattern; may be given again. .gz, .bz2 and .xz are read.",
+)
+@click.option("--output", metavar="DIR", required=True, help="Must not exist yet.")
+@click.option("--mapper", metavar="CMD", default=IDENTITY, help="A line for the shell. [cat]")
+@click.option("--reducer", metavar="CMD", help="[default: the sorted lines are the result]")
+@click.option("--combiner", metavar="CMD", help="Reduces what a map has, before it is sent.")
+@click.option("--reduces", metavar="N", type=click.IntRange(0), default=1, help="0: no reduce. [1]")
+@click.option("--maps", metavar="N", type=click.IntRange(1), default=1, help="At least about N.")
+@click.option("--split-size", "split_bytes", metavar="S", type=checked(parse_bytes), help="[128m]")
+@click.option("--recursive", is_flag=True, help="Read directories in directories too.")
+@click.option("--key-fields", metavar="N", type=click.IntRange(1), help="Of a mapper's line. [1]")
+@click.option(
+    "--partition-fields",
+    metavar="N",
+    type=click.IntRange(1),
+    help="How many fields of the key choose the reduce. [all]",
+)
+@click.option("--field-separator", metavar="C", help="Between fields. [a tab]")
+@click.option("--queue", metavar="Q", help="Where to run. [default: as the placement rules say]")
+@click.option("--pool", metavar="P", help="The same as --queue root.P.")
+@click.option("--user", metavar="U", help="Whose job it is. [default: yours]")
+@click.option("--name", metavar="N", help="What it is called. [default: the mapper]")
+@click.option(
+    "--priority", metavar="P", help="VERY_HIGH, HIGH, NORMAL, LOW, VERY_LOW or a whole number."
+)
+@click.option("--tag", "tags", metavar="T", multiple=True, help="A word to find it by.")
+@click.option("--memory", "memory_mb", metavar="M", type=MEMORY, help="Of each task. [1g]")
+@click.option("--reduce-memory", "reduce_memory_mb", metavar="M", type=MEMORY, help="[--memory]")
+@click.option(
+    "--sort-memory",
+    "sort_memory_mb",
+    metavar="M",
+    type=MEMORY,
+    help="Of a map's memory, for its output. [a quarter]",
+)
+@click.option("--vcores", metavar="V", type=click.IntRange(0), help="Of each task. [1]")
+@click.option(
+    "--max-attempts",
+    metavar="N",
+    type=click.IntRange(1, 1000),
+    help="A task that fails so often fails the job. [4]",
+)
+@click.option(
+    "--time-limit", "time_limit_ms", metavar="T", type=DURATION, help="Of one attempt: 90s, 10m."
+)
+@click.option(
+    "--slow-start",
+    metavar="F",
+    type=click.FloatRange(0.0, 1.0),
+    help="The part of the maps that must be done before reduces begin. [1.0]",
+)
+@click.option("--speculative", is_flag=True, help="Try tasks that take long a second time.")
+@click.option(
+    "--speculation-delay",
+    "speculation_delay_ms",
+    metavar="T",
+    type=DURATION,
+    help="How long a task may take in any case. [10s]",
+)
+@click.option("--host", "hosts", metavar="H", multiple=True, help="A node that has the input.")
+@click.option(
+    "--env", "environment", metavar="K=V", type=VARIABLE, multiple=True, help="A variable."
+)
+@click.option(
+    "--directory",
+    metavar="D",
+    type=click.Path(path_type=Path),
+    help="Where the commands run. [default: here]",
+)
+@click.option("--wait/--no-wait", default=True, help="Wait for its end. [default: wait]")
+@click.option("--dry-run", is_flag=True, help="Check everything and tell the splits; run nothing.")
+@with_client
+@json_option
+def command(
+    client: Client, wait: bool, dry_run: bool, as_json: bool, environment: Any, **options: Any
+) -> None:
+    """Run a MapReduce job: map, sort, reduce.
+
+    The mapper reads the lines of its split and prints lines: a key, a tab, a value. Each reducer
+    reads the lines of its keys in order and prints the result, which becomes DIR/part-00000 and so
+    on. As with Hadoop Streaming, both are any programs, and may print to stderr
+    `reporter:counter:GROUP,NAME,AMOUNT` and `reporter:status:TEXT`.
+
+    \b
+      fairshare mapreduce --input texts --output counts --reduces 2 \\
+        --mapper "tr -cs '[:alpha:]' '\\n'" --reducer 'uniq -c'
+
+    The exit code is 0 if the job finished, 1 if it failed, and 130 after Ctrl-C, which kills it (on
+    a terminal it asks first). A job that fails or is killed leaves no output.
+    """
+    # Not a test for truth: 0 is a value that was given.
+    given = {name: value for name, value in options.items() if value is not None and value != ()}
+    job = MapReduce(environment=dict(environment), **given)
+    if dry_run:
+        tell_splits(job, as_json=as_json)
+        return
+    application = job.submit(client)
+    if wait:
+        result = wait_for(client, job, application, as_json=as_json)
+        if as_json:
+            print_json(
+                {
+                    "id": application,
+                    "output": str(result.output),
+                    "counters": result.counters.sums,
+                }
+            )
+        else:
+            click.echo(f"{application} has written {plain(str(result.output))}")
+            tell_counters(result.counters)
+    elif as_json:
+        print_json({"id": application})
+    else:
+        click.echo(application)
+
+
+def tell_splits(job: MapReduce, *, as_json: bool) -> None:
+    """What each map would read."""
+    splits = job.splits()
+    if as_json:
+        print_json({"splits": [split._asdict() for split in splits], "reduces": job.reduces})
+        return
+    for split in splits:
+        click.echo(f"{plain(split.path)} {split.start}+{split.length}")
+    total = memory_text(sum(split.length for split in splits) // MEBIBYTE)
+    click.echo(f"{len(splits)} maps of {total}, {job.reduces} reduces")
+
+
+def wait_for(client: Client, job: MapReduce, application: str, *, as_json: bool) -> Result:
+    """Show the progress; the result, or the end of the verb."""
+    console = open_console(stderr=True)
+    if not as_json:
+        click.echo(application, err=True)
+    while True:
+        try:
+            with Waiting(console) as waiting:
+                return job.follow(client, application, waiting.show)
+        except KeyboardInterrupt as error:
+            if may_kill(application, asks=console.is_terminal):
+                job.abort(client, application)
+                click.echo(f"{application} is killed", err=True)
+                raise click.exceptions.Exit(INTERRUPTED) from error
+        except ApplicationFailed as failed:
+            click.echo(plain_lines(str(failed)), err=True)
+            raise click.exceptions.Exit(1) from failed
+
+
+def may_kill(application: str, *, asks: bool) -> bool:
+    """Whether Ctrl-C was meant; a second one, instead of an answer, says so too."""
+    if not asks:
+        return True
+    try:
+        return click.confirm(f"Kill {application}?", default=True, err=True)
+    except (KeyboardInterrupt, click.Abort):
+        return True
+
+
+def tell_counters(counters: Counters) -> None:
+    """All counters, in the order of their names, as Hadoop prints them."""
+    for group, entries in sorted(counters.sums.items()):
+        click.echo(f"  {plain(group)}")
+        for name, amount in sorted(entries.items()):
+            click.echo(f"    {plain(name)}={amount}")

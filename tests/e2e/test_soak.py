@@ -1,0 +1,24 @@
+"""Some lives of servers that crash under load; `make soak` has hundreds of them."""
+
+import os
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_nothing_is_lost_when_servers_crash_at_any_time():
+    seed = random.randrange(2**32)
+    done = subprocess.run(
+        [sys.executable, "-m", "soak", "--crashes", "8", "--seed", str(seed)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"8 crashes .*; [1-9]\d* applications accepted; 0 violations", done.stdout)
