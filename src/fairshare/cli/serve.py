@@ -1,6 +1,7 @@
 """Owns the verb `serve`: it runs the scheduler on this machine until it is told to stop."""
 
 import asyncio
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.schedulers.registry import SCHEDULERS
 
 WRONG_CONFIGURATION = 2
+STANDBY_INTERVAL_S = 0.2
 
 
 @click.command()
@@ -44,6 +46,11 @@ WRONG_CONFIGURATION = 2
     is_flag=True,
     help="Let containers run on when the server ends; the next one takes them over.",
 )
+@click.option(
+    "--standby",
+    is_flag=True,
+    help="Wait until no other server uses the state directory, then take over.",
+)
 def command(
     conf: Path,
     host: str | None,
@@ -54,12 +61,17 @@ def command(
     vcores: int | None,
     scheduler: SchedulerName | None,
     keep_containers: bool,
+    standby: bool,
 ) -> None:
     """Run the scheduler on this machine.
 
     Reads a configuration directory as Hadoop does, and fairshare.toml in it. What was recorded in
     the state directory goes on; containers that an earlier server left running are taken over. Ends
     in order on Ctrl-C or SIGTERM, and with it all containers unless --keep-containers is given.
+
+    With --standby a second server on the same machine waits for the first one's end, however that
+    comes, and goes on at once with its applications and containers; clients find it through the
+    state directory. It needs a port of its own, or --port 0.
     """
     # Not imported above, so that `--help` does not wait for a web server to be loaded.
     from fairshare.live.settings import Overrides, read_settings
@@ -81,6 +93,8 @@ def command(
         from fairshare.web.listener import loopback_address, serve
 
         loopback_address(settings.host)
+        if standby:
+            _stand_by(settings.state_directory)
 
         async def run() -> None:
             await serve(LiveServer(settings), _tell_ready)
@@ -91,6 +105,22 @@ def command(
         raise SystemExit(WRONG_CONFIGURATION) from error
     except FairshareError as error:
         raise Failure(str(error)) from error
+
+
+def _stand_by(state_directory: Path) -> None:
+    """Return when the server that uses the directory has ended, or if none does.
+
+    The kernel lets go of a lock with the process that holds it: this is the lease.
+    """
+    from fairshare.journal.lock import holder_of
+
+    state_directory = state_directory.expanduser()
+    told = False
+    while (holder := holder_of(state_directory)) is not None:
+        if not told:
+            click.echo(f"standing by for {holder}")
+            told = True
+        time.sleep(STANDBY_INTERVAL_S)
 
 
 def _tell_ready(url: str) -> None:

@@ -28,7 +28,13 @@ from fairshare.client.answers import (
     understood,
 )
 from fairshare.client.connection import Connection, segment
-from fairshare.client.discovery import TOKEN_VARIABLE, checked_url, find_url, own_user
+from fairshare.client.discovery import (
+    TOKEN_VARIABLE,
+    checked_url,
+    find_url,
+    own_user,
+    published_url,
+)
 from fairshare.client.errors import ApplicationFailed, Refused
 from fairshare.client.submissions import DEFAULT_RESOURCES, Submission, TaskGroup
 from fairshare.errors import FairshareError
@@ -59,7 +65,8 @@ class Client:
     ) -> None:
         found = checked_url(url, "the given URL") if url else find_url()
         token = token or os.environ.get(TOKEN_VARIABLE)
-        self.connection = Connection(found, token, transport)
+        elsewhere = (lambda: None) if url else published_url
+        self.connection = Connection(found, token, transport, elsewhere)
         # While waiting: the least time between two questions, and how long a server may be away.
         self.pace_s = waiting.PACE_S
         self.patience_s = waiting.PATIENCE_S

@@ -4,6 +4,7 @@ Paths are relative to `/api/v1`. Knows no application and no queue: what an answ
 `answers`.
 """
 
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
@@ -29,19 +30,30 @@ class ErrorAnswer(msgspec.Struct, frozen=True):
 class Connection:
     """One server, and the calls to it. May be used from several threads.
 
-    `transport` replaces the network, for tests. A call raises ServerUnreachable, Refused or
+    `elsewhere` is asked when nobody listens at `url`: where another server has taken over, if one
+    has. `transport` replaces the network, for tests. A call raises ServerUnreachable, Refused or
     AnswerNotUnderstood and nothing else.
     """
 
     def __init__(
-        self, url: str, token: str | None = None, transport: httpx.BaseTransport | None = None
+        self,
+        url: str,
+        token: str | None = None,
+        transport: httpx.BaseTransport | None = None,
+        elsewhere: Callable[[], str | None] = lambda: None,
     ) -> None:
+        self._token = token
+        self._transport = transport
+        self._elsewhere = elsewhere
+        self._turn_to(url)
+
+    def _turn_to(self, url: str) -> None:
         self.url = url
         self._http = httpx.Client(
             base_url=url + BASE,
-            headers={"Authorization": f"Bearer {token}"} if token else {},
+            headers={"Authorization": f"Bearer {self._token}"} if self._token else {},
             timeout=httpx.Timeout(READ_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
-            transport=transport,
+            transport=self._transport,
             trust_env=not is_loopback(url),
         )
 
@@ -76,6 +88,11 @@ class Connection:
         try:
             response = self._http.request(method, path, timeout=timeout, **more)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            other = self._elsewhere()
+            if other is not None and other != self.url:
+                self._http.close()
+                self._turn_to(other)
+                return self._call(method, path, wait_s=wait_s, **more)
             raise ServerUnreachable(f"no server at {self.url}: {START_ONE}", self.url) from error
         except httpx.TimeoutException as error:
             raise ServerUnreachable(

@@ -42,6 +42,16 @@ def find_url(environment: Mapping[str, str] = os.environ) -> str:
     return checked_url(text, str(file))
 
 
+def published_url(environment: Mapping[str, str] = os.environ) -> str | None:
+    """What the state directory says now, where a server that took over writes its address; None
+    where there is nothing to read."""
+    try:
+        text = (state_directory(environment) / "url").read_text(encoding="utf-8").strip()
+        return checked_url(text, "url")
+    except (OSError, ServerUnreachable):
+        return None
+
+
 def checked_url(text: str, where: str) -> str:
     """The URL without a slash at its end; raises ServerUnreachable when it is no URL.
 

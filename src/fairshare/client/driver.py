@@ -18,6 +18,7 @@ from fairshare.client.discovery import (
     TOKEN_VARIABLE,
     URL_VARIABLE,
     checked_url,
+    published_url,
 )
 from fairshare.client.errors import ServerUnreachable
 from fairshare.client.submissions import ContainerRequest, Launch, TaskGroup
@@ -49,7 +50,9 @@ class Driver:
             )
         self.id = environment[APPLICATION_VARIABLE]
         url = checked_url(environment[URL_VARIABLE], URL_VARIABLE)
-        self.connection = Connection(url, environment[TOKEN_VARIABLE], transport)
+        self.connection = Connection(
+            url, environment[TOKEN_VARIABLE], transport, lambda: published_url(environment)
+        )
 
     def register(self) -> None:
         """Say that the master runs: from now on its requests count."""

@@ -61,13 +61,15 @@ class Submission(_Sent, frozen=True):
     """An application: either `tasks`, or a `driver` with its `master`.
 
     Without `user` the server decides who it is, without `queue` its placement rules choose.
-    `groups` are the user's, the primary one first, and not those of tasks.
+    `groups` are the user's, the primary one first, and not those of tasks. After `lifetime_s`
+    seconds the application is killed if it is not over.
     """
 
     user: str | None = None
     queue: str | None = None
     name: str | None = None
     priority: int | None = None
+    lifetime_s: int | None = None
     tags: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     tasks: tuple[TaskGroup, ...] = ()

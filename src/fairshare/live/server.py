@@ -177,7 +177,7 @@ class LiveServer:
 
     def _environment(self, application: Application, master: bool) -> dict[str, str]:
         """What a container is told of the server; the driver alone gets a token."""
-        told = {"FAIRSHARE_URL": self.url}
+        told = {"FAIRSHARE_URL": self.url, "FAIRSHARE_STATE": str(self.directory.path)}
         if master and application.submission.driver is not None:
             told["FAIRSHARE_TOKEN"] = self.tokens.issue(application.id, application.attempt)
         return told
