@@ -116,6 +116,19 @@ def test_it_ends_well_with_both_schedulers_and_compares_them(start: Start, place
         assert run.figures.queries.begun_longest_ms <= run.figures.queries.answered_longest_ms
 
 
+def test_users_with_weights_divide_a_queue_of_the_capacity_scheduler(
+    start: Start, place: Path
+) -> None:
+    process = start("--scheduler", "capacity")
+    output, _ = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, output
+    assert output.count("✓") == 6
+    assert_nothing_is_left(place)
+    users = {user.name: user for user in archive_of(place).runs["capacity"].figures.users}
+    assert [users[name].expected for name in ("bob", "ann")] == pytest.approx([1 / 3, 2 / 3])
+    assert "users of research" in output  # in so short a run bob has all he wants at once
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_it_can_be_ended_in_the_middle_and_leaves_nothing(
     start: Start, place: Path, number: signal.Signals, code: int

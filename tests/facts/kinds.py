@@ -1,6 +1,6 @@
 """The table of kinds: which function answers the facts of a kind. A new kind is one line here."""
 
-from . import capacity_limits, capacity_orders, decisions, dumps, files, nodes, sharing
+from . import capacity_limits, capacity_orders, decisions, dumps, files, nodes, pools, sharing
 from .fact import Evaluator, Fact
 
 KINDS: dict[str, Evaluator] = {
@@ -34,15 +34,31 @@ KINDS: dict[str, Evaluator] = {
     "utilisation": capacity_orders.utilisation,
     "vcores": nodes.vcores,
     "victim-order": capacity_orders.victim_order,
+    # of MapReduce's Fair Scheduler
+    "boost": pools.boost,
+    "deficit": pools.deficit,
+    "fair_shares": pools.fair_shares,
+    "guarantee_split": pools.guarantee_split,
+    "heartbeat_interval": pools.heartbeat_interval,
+    "node_cap": pools.node_cap,
+    "order": pools.order,
+    "pool_name": pools.pool_of_job,
+    "pools_file": pools.pools_file,
+    "preemption_need": pools.preemption_need,
+    "priority_factor": pools.priority_factor,
+    "reload_gate": pools.reload_gate,
+    "size_weight": pools.size_of_job,
+    "slow_start": pools.slow_start,
+    "tasks_per_heartbeat": pools.tasks_of_heartbeat,
 }
 
 # Two schedulers have facts of one kind; a field tells them apart.
-TOLD_BY = {"locality_level": "script"}
+TOLD_BY: dict[str, tuple[str, Evaluator]] = {"locality_level": ("last", pools.locality_level)}
 
 
 def evaluator_of(kind: str, fact: Fact) -> Evaluator | None:
     """The function for a fact; None: no scheduler here answers that kind."""
-    field = TOLD_BY.get(kind)
-    if field is not None and field not in fact:
-        return None
+    field, other = TOLD_BY.get(kind, ("", None))
+    if other is not None and field in fact:
+        return other
     return KINDS.get(kind)

@@ -15,7 +15,7 @@ SHARED = HERE.parents[2] / "shared" / "scenarios"
 if not SHARED.is_dir():
     pytest.skip(f"the shared scenarios are not there: {SHARED}", allow_module_level=True)
 
-DIRECTORIES = ("fair", "papers")
+DIRECTORIES = ("fair", "mapreduce", "papers")
 FILES = [path for name in DIRECTORIES for path in sorted((SHARED / name).rglob("*.yaml"))]
 NOT_YET = frozenset((HERE / "not_yet.txt").read_text(encoding="utf-8").split())
 

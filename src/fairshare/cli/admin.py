@@ -5,6 +5,7 @@ import msgspec
 
 from fairshare.cli.cells import plain_lines
 from fairshare.cli.configuration import config
+from fairshare.cli.labels import labels
 from fairshare.cli.options import json_option, with_client
 from fairshare.cli.tables import print_json
 from fairshare.client import Client
@@ -16,6 +17,7 @@ def command() -> None:
 
 
 command.add_command(config)
+command.add_command(labels)
 
 
 @command.command("refresh-queues")

@@ -25,7 +25,7 @@ from fairshare.cli.documents import (
     variables,
     whole,
 )
-from fairshare.cli.units import parse_duration_ms, parse_memory_mb
+from fairshare.cli.units import parse_duration_ms, parse_lifetime_s, parse_memory_mb
 from fairshare.client import DriverCommand, Master, Submission, TaskGroup
 from fairshare.client.submissions import DEFAULT_RESOURCES
 
@@ -73,6 +73,7 @@ GROUP: dict[str, Reader] = {
     "hosts": texts,
     "racks": texts,
     "relax": truth,
+    "label": text,
 }
 
 JOB: dict[str, Reader] = {
@@ -81,7 +82,9 @@ JOB: dict[str, Reader] = {
     "user": text,
     "user-groups": texts,
     "priority": whole(-(2**31)),
+    "lifetime": parsed(parse_lifetime_s),
     "tags": texts,
+    "label": text,
     "tasks": read_node,
     "driver": read_node,
 }
@@ -105,6 +108,7 @@ def read_job(path: Path) -> Submission:
         job["driver"] = DriverCommand(**work)
     document.finish()
     job["groups"] = job.pop("user-groups", ())
+    job["lifetime_s"] = job.pop("lifetime", None)
     return Submission(tasks=groups, **job)
 
 

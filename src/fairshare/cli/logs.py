@@ -17,6 +17,7 @@ from fairshare.cli.status import task_text
 from fairshare.cli.verbs import Failure
 from fairshare.client import Application, Client, Container
 from fairshare.client import logs as client_logs
+from fairshare.client.waiting import Patience
 
 PACE_S = 0.5
 """How often an application is asked for new containers and new output."""
@@ -112,13 +113,18 @@ def print_application(client: Client, application: str, stream: str, *, as_json:
 def follow_application(client: Client, application: str, stream: str, *, as_json: bool) -> None:
     """The output of all containers as it comes, until the application is over."""
     ongoing: dict[str, Growing] = {}
+    patience = Patience()
     while True:
-        # Asked first: when it was over by then, no container and no output comes afterwards.
-        current: Application = client.application(application)
-        for container in client.containers(application):
-            if container.id not in ongoing:
-                ongoing[container.id] = Growing(client, container, stream, as_json)
-        printed = [each.advance() for each in ongoing.values() if not each.complete]
+        with patience.outlast_absence():
+            # Asked first: when it was over by then, no container and no output comes afterwards.
+            current: Application = client.application(application)
+            for container in client.containers(application):
+                if container.id not in ongoing:
+                    ongoing[container.id] = Growing(client, container, stream, as_json)
+            printed = [each.advance() for each in ongoing.values() if not each.complete]
+        if patience.absent:
+            time.sleep(PACE_S)
+            continue
         if current.over and not any(printed):
             for each in ongoing.values():
                 each.finish()
@@ -150,13 +156,13 @@ class Growing:
         chunk = client_logs.read(
             self._client.connection, self._container, self._stream, self._offset
         )
-        self._offset += len(chunk.data)
+        self._offset += chunk.advance
         self.complete = chunk.complete
-        for line in self._lines.add(chunk.data):
+        for line in self._lines.add(chunk.shown):
             self._show(line)
         if self.complete:
             self.finish()
-        return bool(chunk.data)
+        return bool(chunk.advance)
 
     def finish(self) -> None:
         """Show a last line that no newline ended."""

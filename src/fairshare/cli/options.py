@@ -12,7 +12,9 @@ import click
 from fairshare.cli.units import (
     parse_amount,
     parse_duration_ms,
+    parse_lifetime_s,
     parse_memory_mb,
+    parse_name,
     parse_variable,
 )
 from fairshare.client import Client
@@ -36,6 +38,8 @@ def checked(parse: Callable[[str], Value]) -> Callable[[str], Value]:
 
 MEMORY = checked(parse_memory_mb)
 DURATION = checked(parse_duration_ms)
+LIFETIME = checked(parse_lifetime_s)
+NAME = checked(parse_name)
 VARIABLE = checked(parse_variable)
 AMOUNT = checked(parse_amount)
 

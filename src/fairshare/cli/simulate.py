@@ -4,37 +4,16 @@ Joins the rooms that do the work, and prints. Knows nothing of scheduling itself
 """
 
 import gc
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast, get_args
 
 import click
 import msgspec
-from rich.console import Console, RenderableType
-from rich.table import Table
-from rich.text import Text
 
-from fairshare.cli.cells import (
-    MEMORY,
-    NOTHING,
-    amounts_text,
-    bar,
-    dominant_fraction,
-    duration_text,
-    plain,
-    short_queue,
-)
+from fairshare.cli.cells import MEMORY, plain
 from fairshare.cli.options import DURATION, scheduler_option
-from fairshare.cli.tables import (
-    Column,
-    ascii_only,
-    bar_width,
-    facts,
-    open_console,
-    print_all,
-    state_text,
-    table,
-)
+from fairshare.cli.simulation_report import report_parts
+from fairshare.cli.tables import open_console, print_all
 from fairshare.config.directory import Configuration, read_directory
 from fairshare.config.scheduler_choice import SchedulerName
 from fairshare.journal.lines import LinesJournal
@@ -46,51 +25,9 @@ from fairshare.model.resources import VCORES
 from fairshare.schedulers.registry import SCHEDULERS
 from fairshare.simulate.readers import READERS, read_workload
 from fairshare.simulate.readers.options import QueueSource, ReaderOptions
-from fairshare.simulate.report import Report, Sample, Spread, encode
+from fairshare.simulate.report import Report, encode
 from fairshare.simulate.simulator import Simulator
 from fairshare.simulate.workload import Workload
-
-MOST_APPLICATIONS = MOST_USERS = 20
-MOST_MOMENTS = 12
-MOST_QUEUES = 6
-"""More are left out of the tables; `--json` has them all."""
-
-QUEUE_COLUMNS = (
-    Column("Queue"),
-    Column("Share", whole=True),
-    Column("Used"),
-    Column("Fair"),
-    Column("Apps", right=True, whole=True),
-    Column("Containers", right=True, whole=True),
-    Column("Preempted", right=True, extra=True),
-    Column("Wait p50", right=True),
-    Column("p95", right=True),
-    Column("max", right=True, extra=True),
-    Column("Turnaround p50", right=True),
-    Column("p95", right=True),
-    Column("max", right=True, extra=True),
-)
-USER_COLUMNS = (
-    Column("User"),
-    Column("Apps", right=True, whole=True),
-    Column("Containers", right=True, whole=True),
-    Column("Wait p50", right=True),
-    Column("p95", right=True),
-    Column("max", right=True, extra=True),
-    Column("Turnaround p50", right=True),
-    Column("p95", right=True),
-    Column("max", right=True, extra=True),
-)
-APPLICATION_COLUMNS = (
-    Column("Application"),
-    Column("User"),
-    Column("Queue"),
-    Column("State", whole=True),
-    Column("Submitted", right=True),
-    Column("Wait", right=True),
-    Column("Turnaround", right=True),
-    Column("Containers", right=True, extra=True),
-)
 
 
 @click.command
@@ -160,7 +97,8 @@ def command(
     """Run a workload under a configuration, in no time, and report.
 
     The same decisions as those of a server: only the clock and the containers are made up. The same
-    workload and configuration give the same bytes.
+    workload and configuration give the same bytes. Exits with 1 if applications never come to their
+    end, and says what they wait for.
     """
     configuration = read_directory(conf, scheduler=scheduler)
     for problem in configuration.problems:
@@ -182,7 +120,9 @@ def command(
         click.echo(encode(report), nl=False)
     else:
         console = open_console()
-        print_all(console, *_parts(console, report))
+        print_all(console, *report_parts(console, report))
+    if any(one.for_ever or until is None for one in report.unfinished):
+        raise SystemExit(1)
 
 
 def _simulate(
@@ -227,169 +167,3 @@ def _nodes(
     amounts = {**further, MEMORY: memory_mb or 8192, VCORES: vcores or 8}
     total = configuration.types.vector(amounts)
     return tuple(NodeJoined(f"node-{number + 1}", total) for number in range(count))
-
-
-def _parts(console: Console, report: Report) -> list[RenderableType | None]:
-    """What is printed: the whole, by queue, over time, by user, by application, notes."""
-    return [
-        facts(_summary(report)),
-        table(console, QUEUE_COLUMNS, _queue_rows(console, report)),
-        _over_time(console, report),
-        table(console, USER_COLUMNS, _user_rows(report)),
-        table(console, APPLICATION_COLUMNS, _application_rows(report)),
-        Text(_more(report)) if _more(report) else None,
-    ]
-
-
-def _summary(report: Report) -> list[tuple[str, str | Text]]:
-    containers = report.containers
-    states = report.applications_by_state.items()
-    use = ", ".join(f"{part:.1%} {name}" for name, part in report.utilization.items())
-    return [
-        ("Scheduler", report.scheduler),
-        ("Applications", ", ".join(f"{n} {state.lower()}" for state, n in states if n) or "none"),
-        (
-            "Containers",
-            f"{containers.granted} granted, {containers.succeeded} succeeded,"
-            f" {containers.failed} failed, {containers.preempted} preempted,"
-            f" {containers.aborted} aborted",
-        ),
-        ("Makespan", duration_text(report.makespan_ms)),
-        ("Used", use),
-        ("Waiting", _spread_text(report.waiting)),
-        ("Turnaround", _spread_text(report.turnaround)),
-    ]
-
-
-def _spread_text(spread: Spread | None) -> str:
-    if spread is None:
-        return NOTHING
-    names = ("min", "mean", "p50", "p95", "max")
-    times_ms = (spread.min, round(spread.mean), spread.p50, spread.p95, spread.max)
-    return ", ".join(f"{n} {duration_text(ms)}" for n, ms in zip(names, times_ms, strict=True))
-
-
-def _queue_rows(console: Console, report: Report) -> list[list[str | Text]]:
-    total = report.timeline[-1].total if report.timeline else {}
-    rows: list[list[str | Text]] = []
-    for queue in report.queues:
-        used = {name: round(amount) for name, amount in queue.used.items()}
-        fair = {name: round(amount) for name, amount in queue.fair_share.items()}
-        shares = dominant_fraction(used, total), dominant_fraction(fair, total)
-        rows.append(
-            [
-                short_queue(queue.name),
-                bar(shares[0], bar_width(console), shares[1], ascii_only=ascii_only(console)),
-                amounts_text(used),
-                amounts_text(fair),
-                str(queue.applications),
-                str(queue.containers),
-                str(queue.preempted_containers),
-                *_columns(queue.waiting),
-                *_columns(queue.turnaround),
-            ]
-        )
-    return rows
-
-
-def _over_time(console: Console, report: Report) -> Table | None:
-    """What part of the cluster was used, by all and by each queue, beside its fair share.
-
-    Both are means over the time from one line to the next.
-    """
-    samples = report.timeline
-    if not samples:
-        return None
-    queues = sorted(report.queues, key=lambda queue: -max(queue.used.values(), default=0))
-    names = sorted(queue.name for queue in queues[:MOST_QUEUES])
-    columns = [Column("From", right=True, whole=True), Column("Use", whole=True)]
-    columns += [Column(f"{short_queue(name)} used/fair", right=True) for name in names]
-    rows: list[list[str | Text]] = []
-    step = -(-len(samples) // MOST_MOMENTS)
-    for some in (samples[n : n + step] for n in range(0, len(samples), step)):
-        total = some[-1].total
-        row: list[str | Text] = [
-            duration_text(some[0].at_ms),
-            bar(
-                dominant_fraction(_mean(some, [one.used for one in some]), total),
-                bar_width(console),
-                ascii_only=ascii_only(console),
-            ),
-        ]
-        for name in names:
-            of_queue = [one.queues.get(name) for one in some]
-            used, fair = (
-                dominant_fraction(_mean(some, amounts), total)
-                for amounts in (
-                    [one.used if one else {} for one in of_queue],
-                    [one.fair_share if one else {} for one in of_queue],
-                )
-            )
-            row.append(f"{used:.0%} / {fair:.0%}")
-        rows.append(row)
-    return table(console, columns, rows)
-
-
-def _mean(samples: Sequence[Sample], amounts: Sequence[Mapping[str, float]]) -> dict[str, int]:
-    """The mean of amounts over samples of different length."""
-    length_ms = sum(sample.length_ms for sample in samples)
-    return {
-        name: round(
-            sum(one.get(name, 0) * s.length_ms for s, one in zip(samples, amounts, strict=True))
-            / length_ms
-        )
-        for name in samples[-1].total
-    }
-
-
-def _columns(spread: Spread | None) -> list[str]:
-    if spread is None:
-        return [NOTHING] * 3
-    return [duration_text(ms) for ms in (spread.p50, spread.p95, spread.max)]
-
-
-def _user_rows(report: Report) -> list[list[str | Text]]:
-    longest = sorted(report.users, key=lambda one: -(one.turnaround.max if one.turnaround else 0))
-    return [
-        [
-            one.name,
-            str(one.applications),
-            str(one.containers),
-            *_columns(one.waiting),
-            *_columns(one.turnaround),
-        ]
-        for one in longest[:MOST_USERS]
-    ]
-
-
-def _application_rows(report: Report) -> list[list[str | Text]]:
-    longest = sorted(report.applications, key=lambda one: -(one.turnaround_ms or 0))
-    return [
-        [
-            one.name or one.id,
-            one.user,
-            short_queue(one.queue),
-            state_text(one.state),
-            duration_text(one.submitted_ms),
-            NOTHING if one.waiting_ms is None else duration_text(one.waiting_ms),
-            NOTHING if one.turnaround_ms is None else duration_text(one.turnaround_ms),
-            str(one.containers),
-        ]
-        for one in longest[:MOST_APPLICATIONS]
-    ]
-
-
-def _more(report: Report) -> str:
-    """What is left out, what went wrong, and what the reader has to say."""
-    lines = list(report.notes)
-    for what, count, most in (
-        ("users", len(report.users), MOST_USERS),
-        ("applications", len(report.applications), MOST_APPLICATIONS),
-    ):
-        if count > most:
-            lines.append(
-                f"The {most} {what} with the longest turnaround of {count}; --json has all of them."
-            )
-    reasons = {one.diagnostics: one for one in report.applications if one.diagnostics}
-    lines += [f"{plain(one.name or one.id)}: {plain(why)}" for why, one in reasons.items()][:5]
-    return "\n".join(lines)

@@ -17,6 +17,7 @@ from fairshare.cli.cells import (
     memory_text,
     plain,
 )
+from fairshare.cli.obstacles import obstacle_text
 from fairshare.cli.options import json_option, with_client
 from fairshare.cli.tables import (
     Column,
@@ -165,6 +166,8 @@ def application_facts(application: Application, now_ms: int) -> Table:
             ("Asked for", amounts_text(application.pending)),
             ("Headroom", amounts_text(application.headroom)),
         ]
+    if application.waits_for is not None:
+        pairs.append(("Waits for", obstacle_text(application.waits_for)))
     if application.preempted:
         pairs.append(("Preempted", f"{application.preempted} containers so far"))
     if application.diagnostics:

@@ -12,7 +12,16 @@ import msgspec
 
 from fairshare.cli.cells import plain_lines
 from fairshare.cli.jobs import MOST_ATTEMPTS, MOST_TASKS, read_job
-from fairshare.cli.options import AMOUNT, DURATION, MEMORY, VARIABLE, json_option, with_client
+from fairshare.cli.options import (
+    AMOUNT,
+    DURATION,
+    LIFETIME,
+    MEMORY,
+    NAME,
+    VARIABLE,
+    json_option,
+    with_client,
+)
 from fairshare.cli.progress import Waiting
 from fairshare.cli.tables import open_console, print_json
 from fairshare.cli.verbs import INTERRUPTED
@@ -27,10 +36,16 @@ WORK_ONLY = ("memory", "vcores", "resources", "directory")
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.option("--queue", metavar="Q", help="Where to run. [default: as the placement rules say]")
-@click.option("--user", metavar="U", help="Whose application it is. [default: yours]")
+@click.option(
+    "--queue", metavar="Q", type=NAME, help="Where to run. [default: as the placement rules say]"
+)
+@click.option("--user", metavar="U", type=NAME, help="Whose application it is. [default: yours]")
 @click.option("--name", metavar="N", help="What it is called. [default: the command's name]")
 @click.option("--priority", metavar="P", type=int, help="Of the application in its queue.")
+@click.option(
+    "--lifetime", metavar="T", type=LIFETIME, help="Kill it if it is not over after 10m, 2h ..."
+)
+@click.option("--label", metavar="L", help="The partition (node label) to run on.")
 @click.option("--tag", "tags", metavar="T", multiple=True, help="A word to find it by.")
 @click.option("--memory", metavar="M", type=MEMORY, help="512m, 1g, or MB. [default: 1g]")
 @click.option("--vcores", metavar="V", type=click.IntRange(min=0), help="[default: 1]")
@@ -106,10 +121,11 @@ def command(
           arguments: [./add-up, counts]
 
     \b
-    Of a job:        name, queue, user, user-groups, priority, tags, tasks or driver
+    Of a job:        name, queue, user, user-groups, priority, lifetime, tags, label,
+                     tasks or driver
     Of each group:   name, count, command or arguments, environment, directory, memory, vcores,
                      resources, after, slow-start, max-attempts, time-limit, priority, hosts,
-                     racks, relax
+                     racks, relax, label
     Of the driver:   command or arguments, environment, directory, memory, vcores, resources
 
     docs/jobs.md explains them. Options besides a job file replace what it says of the whole job;
@@ -157,7 +173,9 @@ def from_command(command_line: tuple[str, ...], given: Mapping[str, Any]) -> Sub
         "queue": given.get("queue"),
         "name": given.get("name", Path(command_line[0]).name),
         "priority": given.get("priority"),
+        "lifetime_s": given.get("lifetime"),
         "tags": given.get("tags", ()),
+        "label": given.get("label"),
     }
     if driver:
         return Submission(**job, driver=DriverCommand(**work), master=Master(resources=resources))
@@ -181,8 +199,12 @@ def from_file(path: Path, command_line: tuple[str, ...], given: Mapping[str, Any
     refuse(given, ("driver", *GROUP_ONLY, *WORK_ONLY), "it stands in the job file, for each group")
     job = read_job(path)
     replaced = {
-        name: given[name] for name in ("user", "queue", "name", "priority", "tags") if name in given
+        name: given[name]
+        for name in ("user", "queue", "name", "priority", "tags", "label")
+        if name in given
     }
+    if "lifetime" in given:
+        replaced["lifetime_s"] = given["lifetime"]
     more = dict(given.get("environment", ()))
     if more:
         replaced["tasks"] = tuple(

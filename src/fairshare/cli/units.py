@@ -33,6 +33,29 @@ def parse_memory_mb(text: str) -> int:
     return int(amount)
 
 
+def parse_lifetime_s(text: str) -> int:
+    """A whole number of seconds, at least 1.
+
+    >>> parse_lifetime_s("90s"), parse_lifetime_s("1h")
+    (90, 3600)
+    """
+    duration_ms = parse_duration_ms(text)
+    if duration_ms % 1_000:
+        raise ValueError(f"{text!r} is no whole number of seconds: write 90s, 10m or 2h")
+    return duration_ms // 1_000
+
+
+def parse_name(text: str) -> str:
+    """A name that says something.
+
+    >>> parse_name("ann")
+    'ann'
+    """
+    if not text.strip():
+        raise ValueError("an empty name names nobody: leave the option out, or write a name")
+    return text
+
+
 def parse_duration_ms(text: str) -> int:
     """A whole number of milliseconds, at least 1. Spans can be joined.
 

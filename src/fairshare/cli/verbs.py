@@ -27,6 +27,7 @@ VERBS = {
     "submit": ("fairshare.cli.submit", "Hand in an application."),
     "mapreduce": ("fairshare.cli.mapreduce", "Run a MapReduce job over files."),
     "status": ("fairshare.cli.status", "Show the cluster, or one application."),
+    "why": ("fairshare.cli.why", "Say why an application waits, and what would start it."),
     "apps": ("fairshare.cli.apps", "List applications."),
     "queues": ("fairshare.cli.queues", "Show the queues, their shares and their use."),
     "nodes": ("fairshare.cli.nodes", "List nodes."),

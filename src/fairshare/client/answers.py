@@ -39,6 +39,29 @@ class Cluster(msgspec.Struct, frozen=True):
     applications: dict[str, int] = {}
 
 
+class Reason(msgspec.Struct, frozen=True):
+    """Why something waits: a cause with its numbers, a sentence, and what would end the wait.
+
+    `group` is the group of tasks that waits, None for the whole application or a master's own ask;
+    `containers` is how many wait for this. `ahead` are the first of those served before it.
+    """
+
+    cause: str
+    sentence: str
+    remedy: str
+    group: str | None = None
+    containers: int = 0
+    wanted: Amounts | None = None
+    used: Amounts | None = None
+    limit: Amounts | None = None
+    available: Amounts | None = None
+    queue: str = ""
+    user: str = ""
+    node: str = ""
+    count: int = 0
+    ahead: tuple[str, ...] = ()
+
+
 class Queue(msgspec.Struct, frozen=True):
     """One queue. A field is None where the scheduler has no such thing."""
 
@@ -113,6 +136,22 @@ class Container(msgspec.Struct, frozen=True):
         return self.exit_code is not None and (self.exit_code > 0 or self.exit_code <= -103)
 
 
+class Obstacle(msgspec.Struct, frozen=True):
+    """What an application waits for: `count` containers of the size `wanted`.
+
+    `kind` is no-node, too-large, queue-too-small, held-back, queue-full, no-room or others-first;
+    `available` is the most that there is, on one node or in `queue`; `dominant` the type that lacks
+    most.
+    """
+
+    kind: str
+    wanted: Amounts = {}
+    count: int = 0
+    available: Amounts | None = None
+    queue: str | None = None
+    dominant: str | None = None
+
+
 class Application(msgspec.Struct, frozen=True):
     """One application. `groups` and `containers` are only sent for one that was asked for by id."""
 
@@ -136,6 +175,7 @@ class Application(msgspec.Struct, frozen=True):
     preempted: int = 0
     diagnostics: str = ""
     progress: Progress | None = None
+    waits_for: Obstacle | None = None
     groups: tuple[GroupProgress, ...] = ()
     containers: tuple[Container, ...] | int = ()
 
@@ -178,6 +218,21 @@ class Node(msgspec.Struct, frozen=True):
     containers: int = 0
     reserved_for: str | None = None
     attributes: dict[str, str] = {}
+    label: str = ""
+
+
+class Label(msgspec.Struct, frozen=True):
+    """One partition and its nodes; one that is not exclusive lends what is idle."""
+
+    name: str
+    exclusive: bool = True
+    nodes: tuple[str, ...] = ()
+
+
+class Labels(msgspec.Struct, frozen=True):
+    """All partitions but the default one."""
+
+    labels: list[Label] = []
 
 
 class Problem(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ which are made of others. All raise ServerUnreachable, Refused or AnswerNotUnder
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -19,9 +19,12 @@ from fairshare.client.answers import (
     Cluster,
     Configuration,
     Container,
+    Label,
+    Labels,
     Node,
     Properties,
     Queue,
+    Reason,
     Refreshed,
     Task,
     listed,
@@ -88,6 +91,26 @@ class Client:
         """Let the server read its configuration again. Raises Refused with all problems."""
         return understood(self.connection.post("/admin/refresh-queues", _actor()), Refreshed)
 
+    def labels(self) -> list[Label]:
+        """The cluster's partitions (node labels), and the nodes of each."""
+        return understood(self.connection.get("/labels"), Labels).labels
+
+    def add_labels(self, labels: Mapping[str, bool]) -> list[Label]:
+        """Make partitions, by name: whether each is exclusive."""
+        return self._change_labels("add", {"labels": dict(labels)})
+
+    def remove_labels(self, labels: Sequence[str]) -> list[Label]:
+        """Remove partitions that no queue names."""
+        return self._change_labels("remove", {"labels": list(labels)})
+
+    def label_nodes(self, nodes: Mapping[str, str], *, known: bool = False) -> list[Label]:
+        """Put nodes into partitions; "" is the default one."""
+        return self._change_labels("assign", {"nodes": dict(nodes), "known": known})
+
+    def _change_labels(self, verb: str, body: dict[str, Any]) -> list[Label]:
+        found = self.connection.post(f"/admin/labels/{verb}", {**body, **_actor()})
+        return understood(found, Labels).labels
+
     def properties(self) -> Properties:
         """The scheduler's properties. Raises Refused where only a file can change them."""
         return understood(self.connection.get("/configuration/properties"), Properties)
@@ -129,6 +152,10 @@ class Client:
     def application(self, application: str | int) -> Application:
         """One application with its groups, its live containers and its diagnostics."""
         return understood(self.connection.get(_path(application)), Application)
+
+    def reasons(self, application: str | int) -> tuple[Reason, ...]:
+        """Why an application waits, the weightiest reason first; none if it waits for nothing."""
+        return listed(self.connection.get(_path(application, "reasons")), "reasons", Reason)
 
     def tasks(self, application: str | int) -> tuple[Task, ...]:
         """Every task of an application."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import msgspec
 
 from fairshare.client.connection import Connection, segment
+from fairshare.client.waiting import PATIENCE_S, Patience
 
 CHUNK_BYTES = 1 << 20
 TAIL_BYTES = 1 << 16
@@ -20,10 +21,25 @@ STREAMS = ("stdout", "stderr")
 
 
 class Chunk(msgspec.Struct, frozen=True):
-    """A part of a log. `complete`: nothing comes after it, now or later."""
+    """A part of a log. `complete`: nothing comes after it, now or later. `skipped` bytes before it
+    were left out, as the server limits logs."""
 
     data: bytes
     complete: bool
+    skipped: int = 0
+
+    @property
+    def advance(self) -> int:
+        """How far the log goes on after this part."""
+        return self.skipped + len(self.data)
+
+    @property
+    def shown(self) -> bytes:
+        """What a reader should see: the bytes, behind a word on those that are missing."""
+        if not self.skipped:
+            return self.data
+        note = f"\n[... {self.skipped:,} bytes were left out: the server limits logs ...]\n"
+        return note.encode() + self.data
 
 
 def read(
@@ -33,7 +49,7 @@ def read(
     path = f"/containers/{segment(container)}/logs/{segment(stream)}"
     response = connection.get_response(path, offset=offset, limit=limit)
     complete = response.headers.get("X-Fairshare-Complete", "").lower() == "true"
-    return Chunk(response.content, complete)
+    return Chunk(response.content, complete, int(response.headers.get("X-Fairshare-Skipped", "0")))
 
 
 def read_all(connection: Connection, container: str, stream: str) -> Iterator[bytes]:
@@ -41,26 +57,36 @@ def read_all(connection: Connection, container: str, stream: str) -> Iterator[by
     offset = 0
     while True:
         chunk = read(connection, container, stream, offset)
-        if chunk.data:
-            yield chunk.data
-        if chunk.complete or not chunk.data:
+        if chunk.advance:
+            yield chunk.shown
+        if chunk.complete or not chunk.advance:
             return
-        offset += len(chunk.data)
+        offset += chunk.advance
 
 
 def follow(
-    connection: Connection, container: str, stream: str, pace_s: float = PACE_S
+    connection: Connection,
+    container: str,
+    stream: str,
+    pace_s: float = PACE_S,
+    patience_s: float = PATIENCE_S,
 ) -> Iterator[bytes]:
-    """What there is and what comes, until the container is over."""
+    """What there is and what comes, until the container is over; a server that restarts meanwhile is
+    waited for."""
     offset = 0
+    patience = Patience(patience_s)
     while True:
-        chunk = read(connection, container, stream, offset)
-        if chunk.data:
-            yield chunk.data
-            offset += len(chunk.data)
+        with patience.outlast_absence():
+            chunk = read(connection, container, stream, offset)
+        if patience.absent:
+            time.sleep(pace_s)
+            continue
+        if chunk.advance:
+            yield chunk.shown
+            offset += chunk.advance
         if chunk.complete:
             return
-        if not chunk.data:
+        if not chunk.advance:
             time.sleep(pace_s)
 
 

@@ -40,6 +40,7 @@ class TaskGroup(_Sent, frozen=True):
     time_limit_ms: int | None = None
     after: tuple[str, ...] = ()
     slow_start: float = 1.0
+    label: str | None = None  # the partition of its tasks
 
 
 class DriverCommand(_Sent, frozen=True):
@@ -75,6 +76,8 @@ class Submission(_Sent, frozen=True):
     tasks: tuple[TaskGroup, ...] = ()
     driver: DriverCommand | None = None
     master: Master | None = None
+    label: str | None = None  # the partition of all that names none itself
+    master_label: str | None = None
 
 
 class ContainerRequest(_Sent, frozen=True):

@@ -4,6 +4,7 @@ The server tells by a long poll when something changed. A server that restarts m
 for; applications outlive it.
 """
 
+import contextlib
 import time
 from collections.abc import Iterator
 from math import ceil
@@ -33,6 +34,31 @@ class Watched(Protocol):
 
     def changes(self, since: int = 0, timeout_s: int = 0) -> int:
         """The version of the cluster's state: when it is not `since`, or after the timeout."""
+
+
+class Patience:
+    """Waits for a server that has answered before, and is away for a while."""
+
+    def __init__(self, patience_s: float = PATIENCE_S) -> None:
+        self._patience_s = patience_s
+        self._seen_s: float | None = None
+        self.absent = False
+
+    @contextlib.contextmanager
+    def outlast_absence(self) -> Iterator[None]:
+        """What fails inside because nobody answers is passed over (`absent` says so), unless nobody
+        has ever answered, or for `patience_s`."""
+        try:
+            yield
+        except (ServerUnreachable, Refused) as error:
+            away = isinstance(error, ServerUnreachable) or error.status == SERVICE_UNAVAILABLE
+            seen_s = self._seen_s
+            if not away or seen_s is None or time.monotonic() - seen_s > self._patience_s:
+                raise
+            self.absent = True
+        else:
+            self._seen_s = time.monotonic()
+            self.absent = False
 
 
 def watch(

@@ -10,7 +10,7 @@ import msgspec
 from fairshare.config import literals
 from fairshare.config.capacity_mappings import read_mappings
 from fairshare.config.capacity_monitor import PREEMPTION, read_monitor
-from fairshare.config.capacity_names import PREFIX, nearest_name
+from fairshare.config.capacity_names import PREFIX, advice_on
 from fairshare.config.capacity_priorities import read_workflow_priorities
 from fairshare.config.capacity_queue import QueueReader
 from fairshare.config.capacity_refusals import report_refusals
@@ -32,6 +32,7 @@ from fairshare.schedulers.capacity.settings import (
 CAPACITY_FILE: Final = "capacity-scheduler.xml"
 CALCULATOR: Final = PREFIX + "resource-calculator"
 MAXIMUM_PRIORITY: Final = "yarn.cluster.max-application-priority"
+WORKFLOW_TAG: Final = "yarn.workflow-id.tag-prefix"
 SHIPPED: Final = {
     PREFIX + "root.queues": "default",
     PREFIX + "root.default.capacity": "100",
@@ -137,6 +138,7 @@ def _global(
         mappings_override=boolean("queue-mappings-override.enable", False),
         workflow_priorities=_workflow_priorities(site, problems),
         workflow_priorities_override=boolean("workflow-priority-mappings-override.enable", False),
+        workflow_tag_prefix=site.string(WORKFLOW_TAG, "workflowid:", problems),
         legacy_queue_mode=boolean("legacy-queue-mode.enabled", True),
         lazy_preemption=boolean("lazy-preemption-enabled", False),
         user_metrics=boolean("user-metrics.enable", False),
@@ -217,8 +219,7 @@ def _report_unknown(site: Site, problems: Problems) -> None:
     known = [name for name in site.names(PREFIX) if name not in unread]
     for prefix in (PREFIX, PREEMPTION, RESOURCE_TYPES + "."):
         for unknown in site.unread(prefix):
-            near = nearest_name(unknown.name, known)
-            hint = f": is {near} meant?" if near else ""
+            hint = advice_on(unknown.name, known)
             problems.warning(
                 unknown.place,
                 "unknown-property",

@@ -102,6 +102,10 @@ def _policies(site: Site, on: bool, problems: Problems) -> tuple[str, ...]:
             message = f"{POLICIES}: there is no policy {policy!r} (there are {known})"
             add = problems.error if on else problems.warning
             add(place, "property-value", message, "does not start without the class")
+        elif policy == _MANAGEMENT:
+            message = f"{POLICIES}: {policy} has no effect: leaves that are made on demand keep the"
+            message += " capacity of their template"
+            problems.warning(place, "unsupported", message, "honours it")
     if not on and policies:
         problems.warning(
             place,

@@ -154,6 +154,40 @@ def _owner(rest: str) -> str | None:
     return None
 
 
+OLDER: Final = {
+    "acl_submit_jobs": "acl_submit_applications",
+    "acl_administer_jobs": "acl_administer_queue",
+    "supports-priority": "",
+    "maximum-initialized-active-tasks": "",
+    "maximum-initialized-active-tasks-per-user": "",
+    "init-accept-jobs-factor": "",
+    "maximum-system-jobs": "maximum-applications",
+}
+"""Names of Hadoop 1 by what they are called now; empty: what they meant is gone."""
+
+UNLIKE: Final = {
+    "minimum-allocation-mb": "yarn.scheduler.minimum-allocation-mb in yarn-site.xml",
+    "minimum-allocation-vcores": "yarn.scheduler.minimum-allocation-vcores in yarn-site.xml",
+}
+"""What looks like a property of queues, and is one of the whole cluster."""
+
+
+def advice_on(name: str, known: Iterable[str]) -> str:
+    """What to do about a name that nobody knows: the end of a sentence, or nothing.
+
+    >>> advice_on("yarn.scheduler.capacity.root.a.acl_submit_jobs", [])
+    ': since Hadoop 2 it is yarn.scheduler.capacity.root.a.acl_submit_applications'
+    """
+    path, _, suffix = name.rpartition(".")
+    if suffix in OLDER:
+        now = OLDER[suffix]
+        return f": since Hadoop 2 it is {path}.{now}" if now else ": it is of Hadoop 1, and gone"
+    if suffix in UNLIKE:
+        return f": the smallest container is the same in all queues, {UNLIKE[suffix]}"
+    near = nearest_name(name, known)
+    return f": is {near} meant?" if near else ""
+
+
 def nearest_name(name: str, known: Iterable[str]) -> str | None:
     """What somebody may have meant by a name that nobody knows.
 

@@ -25,6 +25,7 @@ _OF_THE_START: Final = (
     "heartbeat_interval_ms",
     "dominant",
     "user_metrics",
+    "workflow_tag_prefix",
 )
 _MONITORS_OF_THE_START: Final = (
     "enabled",

@@ -3,6 +3,7 @@
 Knows no property of a queue but its list of children, and what lets queues be made on demand.
 """
 
+import difflib
 from collections.abc import Iterator
 
 import msgspec
@@ -45,7 +46,7 @@ def read_tree(site: Site, reader: QueueReader, problems: Problems) -> QueueTree:
                 used = reader.forgiving()
                 queues[path] = used.read(scope, "either", used.children(scope))
             else:
-                _report_unlisted(scope, site, problems)
+                _report_unlisted(scope, queues, site, problems)
         _report_unsupported(scope, site, problems)
     return QueueTree(queues, templates)
 
@@ -72,14 +73,18 @@ def _made_on_demand(path: str, queues: dict[str, QueueSettings]) -> bool:
     return False
 
 
-def _report_unlisted(scope: Scope, site: Site, problems: Problems) -> None:
+def _report_unlisted(
+    scope: Scope, queues: dict[str, QueueSettings], site: Site, problems: Problems
+) -> None:
     for name in scope.names:
         site.text(name, Problems())  # told here, once for all properties of the queue
+    near = difflib.get_close_matches(scope.path, list(queues), 1, 0.85)
+    hint = f". Is {near[0]} meant?" if near else ""
     problems.warning(
         site.place(scope.first),
         "unlisted-queue",
         f"there is no queue {scope.path}: {PREFIX}{parent_name(scope.path)}.queues does not name"
-        " it, so that its properties have no effect",
+        f" it, so that its properties have no effect{hint}",
         "ignores them",
     )
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from fairshare.config import shell
+from fairshare.config import node_labels, shell
 from fairshare.config.capacity import CAPACITY_FILE, collect_capacity
 from fairshare.config.capacity_file import (
     file_reader,
@@ -25,16 +25,21 @@ from fairshare.config.fair import ALLOCATION_FILE, DEFAULT_ALLOCATION_FILE, coll
 from fairshare.config.fifo import collect_fifo
 from fairshare.config.manager import read_manager
 from fairshare.config.node_manager import NodeManagerSettings, read_node_manager
+from fairshare.config.pools import ALLOCATION_FILE as POOLS_FILE_KEY
+from fairshare.config.pools import collect_pools, read_node_slots, with_slots
+from fairshare.config.pools_switches import PoolSwitches
 from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.scheduler_choice import SchedulerName, choose_scheduler
 from fairshare.config.shell import ShellSettings
 from fairshare.config.site import Site
 from fairshare.config.site_files import read_site
 from fairshare.config.user_groups import GroupSettings, read_user_groups
+from fairshare.config.web import WebSettings, read_web
 from fairshare.model.resources import ResourceTypes
 from fairshare.schedulers.capacity.settings import CapacitySettings
 from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.schedulers.fifo.settings import FifoSettings
+from fairshare.schedulers.pools.settings import PoolsSettings
 
 SITE_FILES: Final = ("core-site.xml", "yarn-site.xml", "mapred-site.xml", "resource-types.xml")
 WEB_ADDRESS: Final = "yarn.resourcemanager.webapp.address"
@@ -58,6 +63,7 @@ class Configuration(msgspec.Struct, frozen=True):
     fair: FairSettings | None = None
     fifo: FifoSettings | None = None
     capacity: CapacitySettings | None = None
+    pools: PoolsSettings | None = None
     allocation_path: Path | None = None
     heartbeat_interval_ms: int = 1_000
     max_completed_applications: int = 1_000
@@ -67,13 +73,14 @@ class Configuration(msgspec.Struct, frozen=True):
     node_manager: NodeManagerSettings = NodeManagerSettings()
     groups: GroupSettings = GroupSettings()
     acl_enabled: bool = False
+    web: WebSettings = WebSettings()
     store: ConfigurationStore = ConfigurationStore()
     auto_refresh_ms: int | None = None
 
     @property
-    def settings(self) -> FairSettings | FifoSettings | CapacitySettings:
+    def settings(self) -> FairSettings | FifoSettings | CapacitySettings | PoolsSettings:
         """Those of `scheduler`."""
-        found = self.fair or self.fifo or self.capacity
+        found = self.fair or self.fifo or self.capacity or self.pools
         assert found is not None, f"no settings for {self.scheduler}"
         return found
 
@@ -120,6 +127,7 @@ def collect_directory(
         if document is not None:
             documents.append((str(directory / name), document))
     site = read_site(documents, problems, os.environ, include_reader(directory))
+    _look_for_files(directory, problems)
     chosen = scheduler or choose_scheduler(
         site,
         str(directory),
@@ -138,13 +146,14 @@ def collect_directory(
     toml_document = _read(toml, problems)
     shell_settings = shell.read_shell(toml_document, str(toml), problems, _web_port(site, problems))
     manager = read_manager(site, problems)
-    shell.check_resources(shell_settings, manager.types, toml_document, str(toml), problems)
+    types = with_slots(manager.types) if chosen == "pools" else manager.types
+    shell.check_resources(shell_settings, types, toml_document, str(toml), problems)
     node_manager = read_node_manager(site, problems)
     users = shell_settings.users
     groups = read_user_groups(
         site, problems, chosen=bool(users.groups_file or users.groups_command)
     )
-    fair, fifo, capacity, allocation_path, auto_refresh_ms = None, None, None, None, None
+    fair, fifo, capacity, pools, allocation_path, auto_refresh_ms = (None,) * 6
     if chosen == "fair":
         allocation_path, document = _allocation_file(directory, site, problems)
         name = str(allocation_path or directory / DEFAULT_ALLOCATION_FILE)
@@ -155,16 +164,21 @@ def collect_directory(
         name = str(directory / CAPACITY_FILE)
         auto_refresh_ms = read_auto_refresh(site, problems)
         capacity = collect_capacity(site, problems, name, file_reader(directory))
+        capacity = _with_labels(capacity, shell_settings, directory, problems)
+    elif chosen == "pools":
+        pools, allocation_path = _pools(directory, site, shell_settings.pools, problems)
+        shell_settings = _with_node_slots(shell_settings, site, problems)
     if chosen is None:
         return None
     return Configuration(
         scheduler=chosen,
-        types=manager.types,
+        types=types,
         site=site,
         shell=_absolute_paths(shell_settings, directory),
         fair=fair,
         fifo=fifo,
         capacity=capacity,
+        pools=pools,
         allocation_path=allocation_path,
         heartbeat_interval_ms=manager.heartbeat_interval_ms,
         max_completed_applications=manager.max_completed_applications,
@@ -173,9 +187,37 @@ def collect_directory(
         node_manager=node_manager,
         groups=groups,
         acl_enabled=manager.acl_enabled,
+        web=read_web(site, problems),
         store=store,
         auto_refresh_ms=auto_refresh_ms,
     )
+
+
+def _with_labels(
+    capacity: CapacitySettings, settings: ShellSettings, directory: Path, problems: Problems
+) -> CapacitySettings:
+    """The settings with the node labels of fairshare.toml."""
+    tables = settings.labels
+    if tables.labels and not capacity.labels_enabled:
+        problems.error(
+            Place(str(directory / shell.FILE)),
+            "node-labels",
+            f"[labels] needs {node_labels.ENABLED} in yarn-site.xml",
+        )
+    return msgspec.structs.replace(capacity, labels=tables.labels, label_of_node=tables.nodes)
+
+
+def _look_for_files(directory: Path, problems: Problems) -> None:
+    """Say so when a directory has no file that would be read: another one may be meant."""
+    names = (*SITE_FILES, DEFAULT_ALLOCATION_FILE, CAPACITY_FILE, shell.FILE)
+    if not any((directory / name).exists() for name in names):
+        problems.warning(
+            Place(str(directory)),
+            "no-configuration",
+            f"there is no configuration in this directory, neither {', '.join(names[:-1])} nor"
+            f" {names[-1]}: everything has its default. Is another directory meant?",
+            "starts with its defaults",
+        )
 
 
 def _read(path: Path, problems: Problems) -> bytes | None:
@@ -189,12 +231,28 @@ def _read(path: Path, problems: Problems) -> bytes | None:
         return None
 
 
+def _pools(
+    directory: Path, site: Site, switches: PoolSwitches, problems: Problems
+) -> tuple[PoolsSettings, Path | None]:
+    """The pool scheduler's settings, and where its pools file is."""
+    path, document = _allocation_file(directory, site, problems, POOLS_FILE_KEY)
+    name = str(path or directory / DEFAULT_ALLOCATION_FILE)
+    return collect_pools(site, document, name, problems, switches), path
+
+
+def _with_node_slots(settings: ShellSettings, site: Site, problems: Problems) -> ShellSettings:
+    """The slots of a node are those of its task tracker, unless fairshare.toml says otherwise."""
+    resources = {**read_node_slots(site, problems), **settings.engine.resources}
+    engine = msgspec.structs.replace(settings.engine, resources=resources)
+    return msgspec.structs.replace(settings, engine=engine)
+
+
 def _allocation_file(
-    directory: Path, site: Site, problems: Problems
+    directory: Path, site: Site, problems: Problems, key: str = ALLOCATION_FILE
 ) -> tuple[Path | None, bytes | None]:
     """The allocation file and its bytes, as spec/fair.md 5.1 finds it."""
-    written = site.string(ALLOCATION_FILE, DEFAULT_ALLOCATION_FILE, problems)
-    place = site.place(ALLOCATION_FILE)
+    written = site.string(key, DEFAULT_ALLOCATION_FILE, problems)
+    place = site.place(key)
     address = urlsplit(written)
     scheme = address.scheme.lower()
     if scheme in _REMOTE:

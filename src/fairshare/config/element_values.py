@@ -175,7 +175,7 @@ class ElementValues:
         """Report an element that nobody knows, with the name that may be meant."""
         near = [_OLD_NAMES.get(element.name, "")]
         if near[0] not in known:
-            near = get_close_matches(element.name, known, 1, 0.85)
+            near = get_close_matches(element.name, known, 1, 0.8)
         guess = f"; is <{near[0]}> meant?" if near else ""
         self.problems.warning(
             element.place,
@@ -188,10 +188,13 @@ class ElementValues:
         """Report attributes that nobody knows."""
         for name in element.attributes:
             if name not in known:
+                near = get_close_matches(name, known, 1)
+                hint = f"; is {near[0]!r} meant?" if near else ""
                 self.problems.warning(
                     element.place,
                     "unknown-attribute",
-                    f"the attribute {name!r} of <{element.name}> is unknown and has no effect",
+                    f"the attribute {name!r} of <{element.name}> is unknown and has no effect"
+                    f"{hint}",
                     "ignores it",
                 )
 

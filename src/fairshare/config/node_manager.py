@@ -2,6 +2,7 @@
 
 import msgspec
 
+from fairshare.config.node_labels import read_node_partition
 from fairshare.config.problems import Problems
 from fairshare.config.site import Site
 
@@ -17,13 +18,14 @@ class NodeManagerSettings(msgspec.Struct, frozen=True):
     `memory_check`: who uses more memory than he was granted is ended. `strict_cpu`: nobody gets
     more CPU than his vcores, also when others idle. `grace_ms`: from the request to end to the end
     by force. `vcores_per_core`: what a processor is worth where nobody says how many vcores a node
-    has.
+    has. `partition`: the label that its nodes report of themselves; empty: none.
     """
 
     memory_check: bool = True
     strict_cpu: bool = False
     grace_ms: int = 250
     vcores_per_core: float = 1.0
+    partition: str = ""
 
 
 def read_node_manager(site: Site, problems: Problems) -> NodeManagerSettings:
@@ -33,6 +35,7 @@ def read_node_manager(site: Site, problems: Problems) -> NodeManagerSettings:
         strict_cpu=site.boolean(STRICT_CPU, False, problems),
         grace_ms=site.integer(GRACE_MS, 250, problems, minimum=0),
         vcores_per_core=_vcores_per_core(site, problems),
+        partition=read_node_partition(site, problems),
     )
 
 

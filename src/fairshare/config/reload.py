@@ -17,6 +17,7 @@ from fairshare.config.capacity_reload import is_refreshed, refreshed_capacity
 from fairshare.config.capacity_rules import FileReader
 from fairshare.config.capacity_store import STORED, ConfigurationStore
 from fairshare.config.directory import Configuration, read_directory
+from fairshare.config.pools_file import read_pools_file
 from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.resource_types import RESOURCE_TYPES, limit_key
 from fairshare.config.shell import FILE as SHELL_FILE
@@ -27,9 +28,11 @@ from fairshare.model.resources import MEMORY, VCORES
 from fairshare.schedulers.capacity.settings import CapacitySettings
 from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.schedulers.fifo.settings import FifoSettings
+from fairshare.schedulers.pools.settings import PoolsSettings
 
-SchedulerSettings = FairSettings | FifoSettings | CapacitySettings
-_Settings = TypeVar("_Settings", FairSettings, FifoSettings, CapacitySettings)
+SchedulerSettings = FairSettings | FifoSettings | CapacitySettings | PoolsSettings
+_Settings = TypeVar("_Settings", FairSettings, FifoSettings, CapacitySettings, PoolsSettings)
+_WithFile = TypeVar("_WithFile", bound=FairSettings | PoolsSettings)
 
 
 class Refreshed(msgspec.Struct, frozen=True):
@@ -65,8 +68,8 @@ def mutated(
 
 
 def reread_allocations(
-    path: Path, in_force: FairSettings, policies: Collection[str] | None = None
-) -> tuple[FairSettings, tuple[Problem, ...]]:
+    path: Path, in_force: _WithFile, policies: Collection[str] | None = None
+) -> tuple[_WithFile, tuple[Problem, ...]]:
     """The settings in force with the allocation file as it is now, and what there is to say.
 
     Raises ConfigurationError with all problems if the file is bad or cannot be read.
@@ -77,6 +80,11 @@ def reread_allocations(
         problems = Problems()
         problems.error(Place(str(path)), "file", f"cannot be read: {error.strerror}")
         raise ConfigurationError(problems.all) from error
+    if isinstance(in_force, PoolsSettings):
+        pools, found = read_pools_file(
+            document, str(path), in_force.generation, hierarchical=in_force.hierarchical
+        )
+        return msgspec.structs.replace(in_force, allocations=pools), found
     allocations, found = read_allocation_file(document, str(path), in_force.types, policies)
     return msgspec.structs.replace(in_force, allocations=allocations), found
 
@@ -92,7 +100,6 @@ def refresh(
     `started` is what the server was started with; `stored` holds instead of what
     capacity-scheduler.xml says. Raises ConfigurationError with all problems.
     """
-    assert started.scheduler != "pools", started.scheduler
     now = read_directory(started.directory, policies, started.scheduler, stored)
     problems = Problems()
     if now.types != started.types:
@@ -108,7 +115,11 @@ def refresh(
     if isinstance(in_force, FairSettings):
         assert now.fair is not None
         settings = _with_maximum(in_force, now.fair, now.site, problems)
-        settings = _with_allocations(settings, started, now, policies)
+        settings = _with_allocations(settings, started, now.fair, now, policies)
+    elif isinstance(in_force, PoolsSettings):
+        assert now.pools is not None
+        settings = _with_maximum(in_force, now.pools, now.site, problems)
+        settings = _with_allocations(settings, started, now.pools, now, policies)
     elif isinstance(in_force, CapacitySettings):
         assert now.capacity is not None
         new = refreshed_capacity(in_force, now.capacity)
@@ -140,18 +151,18 @@ def _with_maximum(in_force: _Settings, now: _Settings, site: Site, problems: Pro
 
 
 def _with_allocations(
-    settings: FairSettings,
+    settings: _WithFile,
     started: Configuration,
+    new: _WithFile,
     now: Configuration,
     policies: Collection[str] | None,
-) -> FairSettings:
+) -> _WithFile:
     """The allocation file of the start, as it is now: another name for it needs a restart."""
     path = started.allocation_path or now.allocation_path
     if path is None:
         return settings
     if path == now.allocation_path:
-        assert now.fair is not None
-        return msgspec.structs.replace(settings, allocations=now.fair.allocations)
+        return msgspec.structs.replace(settings, allocations=new.allocations)
     return reread_allocations(path, settings, policies)[0]
 
 

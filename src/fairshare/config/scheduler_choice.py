@@ -11,6 +11,7 @@ SchedulerName = Literal["fair", "fifo", "capacity", "pools"]
 CLASS: Final = "yarn.resourcemanager.scheduler.class"
 TASK_SCHEDULER: Final = "mapred.jobtracker.taskScheduler"
 
+_POOLS_PREFIX: Final = "mapred.fairscheduler."
 _PACKAGE: Final = "org.apache.hadoop.yarn.server.resourcemanager.scheduler."
 
 _CLASSES: Final[dict[str, dict[str, SchedulerName]]] = {
@@ -47,6 +48,16 @@ def choose_scheduler(
                 site.place(key), "scheduler", f"{key} has no effect, because {named[0][0]} is set"
             )
         return _of_class(*named[0], site, problems)
+    pools = site.names(_POOLS_PREFIX)
+    if pools and not capacity_file:
+        problems.trap(
+            site.place(pools[0]),
+            "scheduler",
+            f"no property names a scheduler: pools, because {pools[0]} is set."
+            f" Set {TASK_SCHEDULER} to org.apache.hadoop.mapred.FairScheduler to say so",
+            "starts the Capacity Scheduler",
+        )
+        return "pools"
     if fair_file and not capacity_file:
         problems.trap(
             Place(directory),

@@ -9,6 +9,9 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from fairshare.config import label_tables, pools_switches
+from fairshare.config.label_tables import LabelTables
+from fairshare.config.pools_switches import PoolSwitches
 from fairshare.config.problems import Place, Problems
 from fairshare.config.toml_places import place_of
 from fairshare.model.resources import MEMORY, VCORES, ResourceTypes
@@ -28,7 +31,8 @@ class ServerSettings(msgspec.Struct, frozen=True):
 class EngineSettings(msgspec.Struct, frozen=True):
     """What runs containers. Sizes are those of one node; None: what this machine has.
 
-    `resources` are the amounts of further types that one node offers.
+    `resources` are the amounts of further types that one node offers. Of what a container prints,
+    `log_limit_mb` are kept of each stream, its beginning and its end; 0: all.
     """
 
     kind: Literal["local"] = "local"
@@ -36,6 +40,7 @@ class EngineSettings(msgspec.Struct, frozen=True):
     memory_mb: int | None = None
     vcores: int | None = None
     resources: dict[str, int] = {}
+    log_limit_mb: int = 256
 
 
 class WatchSettings(msgspec.Struct, frozen=True):
@@ -83,6 +88,8 @@ class ShellSettings(msgspec.Struct, frozen=True):
     configuration: WatchSettings = WatchSettings()
     users: UserSettings = UserSettings()
     retention: RetentionSettings = RetentionSettings()
+    pools: PoolSwitches = PoolSwitches()
+    labels: LabelTables = LabelTables()
 
 
 class _Key(msgspec.Struct, frozen=True):
@@ -103,6 +110,7 @@ _KEYS: Final[dict[str, dict[str, _Key]]] = {
         "memory_mb": _Key(int, 1, 2**40),
         "vcores": _Key(int, 1, 2**31 - 1),
         "resources": _Key(dict, 0, 2**53),
+        "log_limit_mb": _Key(int, 0, 2**30),
     },
     "configuration": {
         "check_interval_ms": _Key(int, 10, _DAY_MS),
@@ -135,10 +143,23 @@ def read_shell(
     """
     text, tables = _parse(document or b"", file, problems)
     values: dict[str, dict[str, Any]] = {section: {} for section in _KEYS}
+    pools = PoolSwitches()
     for section, table in tables.items():
+        if section in label_tables.SECTIONS:
+            continue
+        if section == pools_switches.SECTION and isinstance(table, dict):
+            pools = pools_switches.read_switches(
+                table,
+                lambda key, message: problems.error(
+                    place_of(text, file, pools_switches.SECTION, key), "toml-key", message
+                ),
+            )
+            continue
         keys = _KEYS.get(section)
         if keys is None or not isinstance(table, dict):
-            known = ", ".join(f"[{name}]" for name in _KEYS)
+            known = ", ".join(
+                f"[{name}]" for name in (*_KEYS, pools_switches.SECTION, *label_tables.SECTIONS)
+            )
             place = place_of(text, file, section)
             problems.error(place, "toml-key", f"{section!r} is unknown: there are {known}")
             continue
@@ -163,6 +184,13 @@ def read_shell(
         EngineSettings(**values["engine"]),
         WatchSettings(**values["configuration"]),
         UserSettings(**values["users"]),
+        pools=pools,
+        labels=label_tables.read_label_tables(
+            tables,
+            lambda section, key, message: problems.error(
+                place_of(text, file, section, key or None), "toml-key", message
+            ),
+        ),
     )
 
 

@@ -80,9 +80,7 @@ def _cross_origin(site: Site, problems: Problems, initializers: str) -> CrossOri
     )
 
 
-def _words(
-    site: Site, problems: Problems, name: str, default: tuple[str, ...]
-) -> tuple[str, ...]:
+def _words(site: Site, problems: Problems, name: str, default: tuple[str, ...]) -> tuple[str, ...]:
     text = site.string(_CORS + name, ",".join(default), problems)
     return tuple(word.strip() for word in text.split(",") if word.strip())
 

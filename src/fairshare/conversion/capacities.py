@@ -19,6 +19,7 @@ from fairshare.conversion.amounts import (
 )
 from fairshare.conversion.draft import Draft
 from fairshare.conversion.entitlement import entitlements
+from fairshare.conversion.finding import Outcome
 from fairshare.conversion.options import Options
 from fairshare.conversion.source import Source
 from fairshare.conversion.tree import Queue, Tree
@@ -120,8 +121,10 @@ def in_steps(claims: list[float], whole: int) -> list[int]:
 
 def _note_weight(source: Source, queue: Queue, became: str, why: str, draft: Draft) -> None:
     weight = queue.own.weight
+    outcome: Outcome = "kept"
     if weight == 0:
-        why += "; with weight 0 it takes what others leave, in both schedulers"
+        outcome = "changed"
+        why += "; without any capacity it is served after all queues that have one"
     elif queue.added:
         why = "no file names this queue, but the rules of placement need it"
     draft.note(
@@ -129,7 +132,7 @@ def _note_weight(source: Source, queue: Queue, became: str, why: str, draft: Dra
         "weight",
         "weight",
         plain_number(weight),
-        "kept",
+        outcome,
         became,
         why,
         source.place(queue.name, "weight"),

@@ -15,8 +15,9 @@ from fairshare.journal.memory import ForgetfulJournal
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ApplicationState
 from fairshare.model.inputs import NodeJoined
+from fairshare.model.queues import ROOT
 from fairshare.schedulers.capacity.settings import CapacitySettings
-from fairshare.schedulers.fair.settings import FairSettings
+from fairshare.schedulers.fair.settings import FairSettings, QueueSettings
 from fairshare.schedulers.registry import SCHEDULERS
 from fairshare.simulate.report import ApplicationReport, Report, Sample
 from fairshare.simulate.simulator import Simulator
@@ -56,8 +57,8 @@ class Figures(msgspec.Struct, frozen=True):
 
 class QueueComparison(msgspec.Struct, frozen=True):
     """One queue under both schedulers. None: it did not exist. `elsewhere` counts applications that
-    ran in it before, and run in another queue now. `unlimited` is what it would get there if masters
-    had no limit (`maximum-am-resource-percent` 1); None: nobody has asked."""
+    ran in it before, and run in another queue now. `unlimited` is what it would get there if
+    masters had no limit (`maximum-am-resource-percent` 1); None: nobody has asked."""
 
     name: str
     path: str
@@ -89,7 +90,7 @@ def compare(
     """Run both. Without `check_access` nobody's right to submit is looked at, in neither."""
     fair, capacity = source.settings, conversion.settings
     if not check_access:
-        fair = msgspec.structs.replace(fair, acl_enabled=False)
+        fair = _open_to_all(fair)
         capacity = msgspec.structs.replace(capacity, acl_enabled=False)
     before = run("fair", fair, workload, nodes, until_ms)
     renamed = {old: new for old, new in conversion.names.items() if old != new}
@@ -142,6 +143,18 @@ def run(
         beat_interval_ms=settings.heartbeat_interval_ms,
     )
     return simulator.run(until_ms)
+
+
+def _open_to_all(settings: FairSettings) -> FairSettings:
+    """The same settings, in which root lets everybody submit, and so every queue does."""
+    allocations = settings.allocations
+    root = allocations.queues.get(ROOT, QueueSettings(ROOT, parent=True))
+    queues = {**allocations.queues, ROOT: msgspec.structs.replace(root, submit_acl="*")}
+    return msgspec.structs.replace(
+        settings,
+        acl_enabled=False,
+        allocations=msgspec.structs.replace(allocations, queues=queues),
+    )
 
 
 def waits_longer(before: Figures | None, after: Figures | None) -> bool:

@@ -37,7 +37,8 @@ class Conversion(msgspec.Struct, frozen=True):
 
     `files` are complete texts by name, as Hadoop reads them; `settings` is what our own reader
     makes of them, and `problems` what it says. `names` gives each queue's new path by its old name.
-    `guarantees` are the capacities on the cluster, if that is known, by old name.
+    `guarantees` are the capacities on the cluster, if that is known, and `children` how many queues
+    each parent has; both by old name.
     """
 
     files: dict[str, bytes]
@@ -46,6 +47,7 @@ class Conversion(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...]
     names: dict[str, str]
     guarantees: dict[str, Resource]
+    children: dict[str, int]
 
 
 def convert(source: Source, options: Options) -> Conversion:
@@ -84,6 +86,7 @@ def convert(source: Source, options: Options) -> Conversion:
         problems=problems,
         names={name: queue.path for name, queue in tree.queues.items()},
         guarantees=guarantees,
+        children={queue.name: len(queue.children) for queue in tree.parents},
     )
 
 

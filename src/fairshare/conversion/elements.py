@@ -10,10 +10,12 @@ from fairshare.conversion.draft import Draft
 from fairshare.conversion.finding import Outcome
 from fairshare.conversion.source import Source
 from fairshare.conversion.tree import Queue, Tree
+from fairshare.model.queues import ROOT
 from fairshare.model.resources import smallest
 from fairshare.schedulers.fair.settings import NO_LIMIT
 
 _NOT_LIMITED: Final = -1.0
+_ACCESS: Final = "yarn.acl.enable"
 
 MASTER_BASE: Final = (
     "a part of what the queue can reach at most, not of its fair share, and the first application"
@@ -23,6 +25,7 @@ MASTER_BASE: Final = (
 
 def convert_elements(source: Source, tree: Tree, draft: Draft) -> None:
     """Write them for all queues."""
+    convert_access(source, draft)
     for queue in tree.root.below():
         _applications(source, queue, draft)
         _masters(source, queue, draft)
@@ -137,10 +140,26 @@ def _lists(source: Source, queue: Queue, draft: Draft) -> None:
             continue
         became = draft.set_queue(queue.path, suffix, text)
         why = "the same lists of users and groups, and the queues above count as well"
-        if not source.settings.acl_enabled:
-            why += "; as before they count only with yarn.acl.enable"
         place = source.place(queue.name, element)
         draft.note(queue.name, "access", element, text, "kept", became, why, place)
+
+
+def convert_access(source: Source, draft: Draft) -> None:
+    """Lists count there only with yarn.acl.enable; the Fair Scheduler refuses submissions without
+    it, too (spec/fair.md 15.4). Where its lists exclude anybody, it is switched on."""
+    if source.settings.acl_enabled:
+        return
+    root = source.settings.allocations.queues.get(ROOT)
+    lists = (root.submit_acl, root.administer_acl) if root is not None else (None, None)
+    if any(text is None or text.strip() == "*" for text in lists):
+        return  # everybody may submit to root, and so to every queue
+    became = draft.set_site(_ACCESS, "true")
+    why = (
+        "the Fair Scheduler refuses submissions by its lists whatever this says, the Capacity"
+        " Scheduler only with it; now the lists also decide who may kill others' applications"
+    )
+    place = source.site.place(_ACCESS)
+    draft.note("", "access", _ACCESS, "false", "changed", became, why, place)
 
 
 def convert_limits(source: Source, tree: Tree, draft: Draft) -> None:

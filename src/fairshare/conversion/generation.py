@@ -10,6 +10,7 @@ from typing import Final
 
 from fairshare.conversion.draft import Draft
 from fairshare.conversion.entitlement import entitlements
+from fairshare.conversion.placement import DEFAULT_QUEUE
 from fairshare.conversion.source import Source
 from fairshare.conversion.tree import Queue, Tree
 from fairshare.model.inputs import NodeJoined, SubmitApplication
@@ -35,6 +36,8 @@ def generate(source: Source, nodes: tuple[NodeJoined, ...], seed: int) -> Worklo
     """A workload for these nodes. Users are named after their queue, and so is their group."""
     chance = random.Random(seed)  # noqa: S311
     tree = Tree(source, Draft())
+    if not tree.leaves:
+        tree.add(DEFAULT_QUEUE)  # the queue that the Fair Scheduler makes for who names none
     types = source.settings.types
     cluster = tuple(sum(node.total[n] for node in nodes) for n in range(len(types.names)))
     shares = entitlements(source, tree, cluster)
@@ -43,9 +46,10 @@ def generate(source: Source, nodes: tuple[NodeJoined, ...], seed: int) -> Worklo
     most = max(2, _MOST_TASKS // max(len(leaves), 1))
     arrivals: list[Arrival] = []
     for leaf in leaves:
-        tasks = round(LOAD * shares[leaf.name][0] / container[0] * WINDOW_MS / _MEAN_MS)
+        size = _fitting(source, leaf, container)
+        tasks = round(LOAD * shares[leaf.name][0] / max(size[0], 1) * WINDOW_MS / _MEAN_MS)
         tasks = min(max(tasks, _APPLICATIONS), most)
-        arrivals += _applications(leaf, tasks, container, chance)
+        arrivals += _applications(leaf, tasks, size, chance)
     arrivals.sort(key=lambda one: (one.at_ms, one.submission.queue, one.submission.name))
     return Workload(nodes, tuple(arrivals), (f"made up, with seed {seed}",))
 
@@ -60,6 +64,21 @@ def container_size(source: Source, nodes: tuple[NodeJoined, ...], cluster: Resou
     memory = min(max(wanted, settings.minimum_allocation[0], step), largest)
     vcores = max(settings.minimum_allocation[1], 1)
     return (memory, vcores, *(0 for _ in cluster[2:]))
+
+
+def _fitting(source: Source, leaf: Queue, container: Resource) -> Resource:
+    """A container that the queue allows: no larger than its maximums, in whole increments."""
+    settings = source.settings
+    most = source.subject.reachable(leaf.own)[0]
+    above: Queue | None = leaf
+    while above is not None:
+        if above.own.max_container is not None:
+            most = min(most, above.own.max_container[0])
+            break
+        above = above.parent
+    step = settings.increment_allocation[0] or 1
+    memory = container[0] if container[0] <= most else max(most // step * step, step)
+    return (memory, *container[1:])
 
 
 def _applications(

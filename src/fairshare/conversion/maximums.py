@@ -126,10 +126,11 @@ class Maximums:
             outcome: Outcome = "lost"
         else:
             became = self._draft.set_queue(queue.path, "state", "STOPPED")
-            outcome = "changed"
-            why = (
-                "nothing could run in it, and its applications waited for ever: now it refuses them"
-            )
+            if queue.leaf:
+                outcome, why = "kept", "nothing can run in it: it refuses applications, as before"
+            else:
+                outcome = "changed"
+                why = "nothing could run below it, and now applications are refused there"
         self._note(queue, outcome, became, why)
 
     # The modes.
@@ -246,9 +247,12 @@ class Maximums:
             texts.append(f"{type_key(name)}={text}")
             now.append(own)
         became = self._draft.set_queue(queue.path, "maximum-capacity", f"[{','.join(texts)}]")
-        if outcome == "kept":
-            why = "each type has its own maximum"
-            self._note(queue, "kept", became, why)
+        none = [name for name, bound in zip(self._types.names, now, strict=True) if bound == 0]
+        if none:
+            why = f"a 0 means no bound there: of {', '.join(none)} it may have all"
+            self._note(queue, "lost", became, why)
+        elif outcome == "kept":
+            self._note(queue, "kept", became, "each type has its own maximum")
         else:
             why = "a part of the queue above, which has amounts, and no longer of the cluster"
             self._note(queue, "changed", became, why)

@@ -16,20 +16,24 @@ from fairshare.conversion.comparison import (
 from fairshare.conversion.finding import Finding
 
 _LEAST_MS: Final = 1_000
-_LEAST_SHARE: Final = 0.02
+_LEAST_SHARE: Final = 0.05
+_LIGHT: Final = ("weight", "changed")
+_PARTS: Final = ("first", "second", "third", "last")
 
 _WORSE: Final = (
+    ("weight", "with weight {} it comes after all others there"),
     ("minimum", "its minimum of {} is not guaranteed there"),
-    ("maximum", "its maximum of {} counts otherwise there"),
-    ("master-share", "its masters may use another part there ({})"),
-    ("preemption-time", "nobody waits for its time of {} to take containers"),
-    ("running-applications", "only {} of its applications run at once"),
+    ("preemption-time", "its time of {} counts no more when containers are taken"),
 )
 _BETTER: Final = (
-    ("maximum", "its maximum of {} does not hold there as it did"),
-    ("master-share", "its masters may use another part there ({})"),
+    ("maximum", "its maximum of {} does not hold there"),
     ("minimum", "the minimum of {} is not set aside there"),
 )
+_OF_OTHERS: Final = {
+    1: ("maximum", "the maximum of {} does not hold there ({})"),
+    -1: ("minimum", "the minimum of {} is not guaranteed there ({})"),
+}
+"""What another queue has lost that this one pays for, or profits from."""
 
 
 def sentence(queue: QueueComparison, findings: Sequence[Finding]) -> str:
@@ -48,7 +52,8 @@ def sentence(queue: QueueComparison, findings: Sequence[Finding]) -> str:
     parts, direction = _differences(queue, before, after)
     if not parts:
         return f"{queue.name} fares alike: {_alike(after)}."
-    return f"{queue.name} {' and '.join(parts)}{_reason(queue, direction, findings)}."
+    told = " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[:-1] else parts)
+    return f"{queue.name} {told}{_reason(queue, direction, findings)}."
 
 
 def _differences(queue: QueueComparison, before: Figures, after: Figures) -> tuple[list[str], int]:
@@ -99,11 +104,13 @@ def _slower(before: Figures, after: Figures) -> tuple[str, int]:
 
 
 def _share(before: Figures, after: Figures) -> tuple[str, int]:
-    change = after.share - before.share
-    if abs(change) < max(_LEAST_SHARE, before.share * (NOTICEABLE - 1)):
-        return "", 0
-    text = f"uses {after.share:.0%} of the cluster, before {before.share:.0%}"
-    return text, 1 if change < 0 else -1
+    """The first part of the time in which the shares differ: what comes later follows from it, and
+    by the end all work is done, so that means say little."""
+    for part, old, new in zip(_PARTS, before.shares, after.shares, strict=True):
+        if abs(new - old) >= max(_LEAST_SHARE, old * (NOTICEABLE - 1)):
+            text = f"uses {new:.0%} of the cluster in the {part} quarter, before {old:.0%}"
+            return text, 1 if new < old else -1
+    return "", 0
 
 
 def _reason(queue: QueueComparison, direction: int, findings: Sequence[Finding]) -> str:
@@ -111,17 +118,21 @@ def _reason(queue: QueueComparison, direction: int, findings: Sequence[Finding])
     conversion has lost or changed."""
     if direction > 0 and (told := _masters(queue)):
         return f": {told}"
-    own = [f for f in findings if f.outcome != "kept" and _concerns(f, queue.name)]
-    for rule, text in _WORSE if direction > 0 else _BETTER if direction < 0 else ():
-        for finding in own:
-            if finding.rule == rule:
+    if not direction:
+        return ""
+    counting = [f for f in findings if f.outcome == "lost" or (f.rule, f.outcome) == _LIGHT]
+    for rule, text in _WORSE if direction > 0 else _BETTER:
+        for finding in counting:
+            if finding.rule == rule and _concerns(finding, queue.name):
                 told = text.format(finding.value)
                 if finding.queue != queue.name:
                     told = f"in {finding.queue} above it, {told}"
                 return f": {told}"
-    if direction:
-        return "; nothing of its own was lost, so that it comes from the queues beside it"
-    return ""
+    rule, text = _OF_OTHERS[direction]
+    for finding in counting:
+        if finding.rule == rule and not _concerns(finding, queue.name):
+            return f": {text.format(finding.queue, finding.value)}"
+    return "; nothing that was lost would explain it: look at what changed for all queues"
 
 
 def _masters(queue: QueueComparison) -> str:
@@ -129,7 +140,8 @@ def _masters(queue: QueueComparison) -> str:
     before, after, unlimited = queue.before, queue.after, queue.unlimited
     if unlimited is None or not waits_longer(before, after):
         return ""
-    assert before is not None and after is not None
+    assert before is not None
+    assert after is not None
     old, new = before.waiting_mean_ms or 0, after.waiting_mean_ms or 0
     freed = unlimited.waiting_mean_ms
     if freed is None or new - freed < (new - old) / 2:

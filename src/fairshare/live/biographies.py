@@ -8,6 +8,7 @@ cluster's types, in units times milliseconds.
 from fairshare.model.events import (
     ApplicationEnded,
     ApplicationRejected,
+    ApplicationsForgotten,
     ApplicationState,
     ApplicationSubmitted,
     AttemptEnded,
@@ -74,7 +75,8 @@ class Attempt:
 
 class Biography:
     """One application. `use_ms` counts containers that have ended, `preempted_ms` those of them
-    that were preempted. `reserved` says that a node was once kept free for it."""
+    that were preempted. `reserved` says that a node was once kept free for it;
+    `refusal` is the code of a refused submission."""
 
     __slots__ = (
         "attempts",
@@ -85,6 +87,7 @@ class Biography:
         "preempted_ms",
         "preempted_others",
         "progress",
+        "refusal",
         "reserved",
         "use_ms",
     )
@@ -100,6 +103,7 @@ class Biography:
         self.preempted_masters = 0
         self.preempted_others = 0
         self.reserved = False
+        self.refusal = ""
 
     @property
     def attempt(self) -> Attempt | None:
@@ -168,6 +172,7 @@ class Biographies:
                 self._applications[number] = Biography(self._none)
                 if isinstance(event, ApplicationRejected):
                     self._applications[number].end = ApplicationState.REJECTED
+                    self._applications[number].refusal = event.code
             case AttemptStarted(application=number, attempt=attempt):
                 self._applications[number].attempts.append(Attempt(attempt, now_ms))
             case MasterStarted(application=number):
@@ -184,6 +189,9 @@ class Biographies:
                 last.end = "FINISHED" if last.final_status else "FAILED"
             case ApplicationEnded(application=number):
                 self._ended(now_ms, number, event)
+            case ApplicationsForgotten(applications=numbers):
+                for number in numbers:
+                    self._applications.pop(number, None)
             case _:
                 pass
 

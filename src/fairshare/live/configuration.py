@@ -36,6 +36,7 @@ from fairshare.schedulers.capacity.checks import refusals
 from fairshare.schedulers.capacity.settings import CapacitySettings
 from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.fair.settings import FairSettings
+from fairshare.schedulers.pools.settings import PoolsSettings
 
 _PASSING = frozenset({"busy", "stopping"})
 """Codes of refusals that say nothing about the configuration."""
@@ -121,7 +122,7 @@ class LiveConfiguration:
         if self._store.mutable:
             path = kept if self._store.kind == "persistent" else None
             self._kept = KeptConfiguration(dict(self._store.written), path)
-        if started is not None and started.fair is not None:
+        if started is not None and (started.fair is not None or started.pools is not None):
             path = started.allocation_path or started.directory / DEFAULT_ALLOCATION_FILE
             settle_ms = started.shell.configuration.settle_ms
             self._watch = FileWatch(path, settle_ms, loaded_ms)
@@ -188,7 +189,7 @@ class LiveConfiguration:
             if finding is not Finding.CHANGED:
                 return
             try:
-                if isinstance(self._in_force, FairSettings):
+                if isinstance(self._in_force, FairSettings | PoolsSettings):
                     await self._load_allocations(watch)
                 else:
                     await self._refresh()
@@ -310,10 +311,12 @@ class LiveConfiguration:
         read_file = file_reader(self._started.directory)
         return mutated(self._store, self._in_force, properties, read_file)
 
-    def _reread(self) -> tuple[Stamp | None, FairSettings, tuple[Problem, ...]]:
+    def _reread(
+        self,
+    ) -> tuple[Stamp | None, FairSettings | PoolsSettings, tuple[Problem, ...]]:
         """What stands in the allocation file; its stamp from before, so that no change is lost."""
         assert self._watch is not None
-        assert isinstance(self._in_force, FairSettings)
+        assert isinstance(self._in_force, FairSettings | PoolsSettings)
         stamp = stamp_of(self._watch.path)
         return stamp, *reread_allocations(self._watch.path, self._in_force)
 

@@ -25,9 +25,12 @@ from fairshare.model.events import (
     ContainerLaunched,
     ContainerMarked,
     ContainerReserved,
+    ContainerSpared,
     Event,
+    LabelsChanged,
     NodeAdded,
     NodeRemoved,
+    NodesLabelled,
     NodeTotalChanged,
     PriorityChanged,
     QueueCreated,
@@ -179,6 +182,8 @@ class EventLog:
                     f"{self._container(event.container)} will be preempted "
                     f"for {self._name(event.beneficiary)}"
                 )
+            case ContainerSpared():
+                return f"{self._container(event.container)} will not be preempted after all"
             case ContainerCompleted():
                 words = f": {event.diagnostics}" if event.diagnostics else ""
                 return f"{self._container(event.container)} ended with {event.exit_code}{words}"
@@ -194,6 +199,12 @@ class EventLog:
                 return f"queue {event.queue} created"
             case QueueRemoved():
                 return f"queue {event.queue} removed"
+            case LabelsChanged():
+                labels = ", ".join(event.labels) or "none"
+                return f"node labels made by administrators: {labels}"
+            case NodesLabelled():
+                places = (f"{node} {label or 'none'}" for node, label in event.nodes.items())
+                return f"node labels: {', '.join(places)}"
             case ConfigurationLoaded():
                 return "configuration loaded"
             case _:

@@ -17,6 +17,7 @@ from fairshare.engines.local.engine import LocalEngine
 from fairshare.engines.protocol import Engine
 from fairshare.errors import ConfigurationError, EngineError
 from fairshare.journal.sqlite import SqliteJournal
+from fairshare.live.chronicle import Chronicle
 from fairshare.live.configuration import LiveConfiguration, LoadedSettings
 from fairshare.live.event_log import EventLog, close_log, open_log
 from fairshare.live.history import ContainerHistory, HistoricJournal
@@ -41,6 +42,7 @@ from fairshare.model.inputs import ContainerExited, Input, LoadConfiguration
 from fairshare.runtime.clock import WallClock
 from fairshare.runtime.reconciliation import reconcile
 from fairshare.runtime.runtime import Runtime
+from fairshare.schedulers.protocol import Scheduler
 from fairshare.schedulers.registry import SCHEDULERS
 
 STOPPED = "The server was stopped, and the container with it."
@@ -75,7 +77,9 @@ def local_engine(settings: LiveSettings, state_directory: Path) -> FilingEngine:
         memory_check=node_manager.memory_check,
         strict_cpu=node_manager.strict_cpu,
         grace_ms=node_manager.grace_ms,
+        log_limit_mb=settings.log_limit_mb,
         vcores_per_core=node_manager.vcores_per_core,
+        partition=node_manager.partition,
     )
 
 
@@ -133,6 +137,7 @@ class LiveServer:
         )
         self._history: ContainerHistory = parts.get("history") or ContainerHistory()
         self._loaded: LoadedSettings = parts.get("loaded") or LoadedSettings()
+        self.chronicle: Chronicle = parts.get("chronicle") or Chronicle(manager.state)
         self._event_log = EventLog(manager.state)
         runtime = Runtime(
             manager,
@@ -143,7 +148,10 @@ class LiveServer:
             beat_interval_ms=self.settings.heartbeat_interval_ms,
         )
         position = runtime.recover(
-            HistoricJournal(self._journal, self._history, self._loaded.observe), self._since
+            HistoricJournal(
+                self._journal, self._history, self._loaded.observe, self.chronicle.observe
+            ),
+            self._since,
         )
         if position.sequence:
             _log.info(
@@ -156,7 +164,12 @@ class LiveServer:
     def _parts(self) -> dict[str, object]:
         """What a snapshot holds, and `_recovered_runtime` begins with."""
         manager = self._runtime.manager
-        return {"manager": manager, "history": self._history, "loaded": self._loaded}
+        return {
+            "manager": manager,
+            "history": self._history,
+            "loaded": self._loaded,
+            "chronicle": self.chronicle,
+        }
 
     # While it runs.
 
@@ -184,6 +197,7 @@ class LiveServer:
 
     def _observe(self, record: Record) -> None:
         self._loaded.observe(record)
+        self.chronicle.observe(record)
         for event in record.events:
             self._history.observe(record.now_ms, event)
         self._event_log.write(record.events)
@@ -211,6 +225,11 @@ class LiveServer:
         """Whether yarn.acl.enable is true, and so the groups of a caller matter."""
         configuration = self.settings.configuration
         return configuration is not None and configuration.acl_enabled
+
+    @property
+    def scheduler(self) -> Scheduler:
+        """The scheduler, to be asked; only the writer tells it anything."""
+        return self._runtime.manager.scheduler
 
     def may_administer(self, queue: str, user: str, groups: Sequence[str]) -> bool:
         """Whether a user administers a queue; an empty one is the cluster as a whole."""

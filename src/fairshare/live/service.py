@@ -19,12 +19,13 @@ from fairshare.errors import FairshareError, InputError
 from fairshare.live.history import ContainerHistory
 from fairshare.live.views import Views
 from fairshare.model.events import Event, RequestRefused
-from fairshare.model.identifiers import ContainerId, application_of
+from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.model.inputs import Input
 from fairshare.runtime.clock import Clock
 from fairshare.runtime.recovery import Position
 from fairshare.runtime.runtime import Runtime
 from fairshare.schedulers.protocol import State
+from fairshare.schedulers.reasons import Reason, reasons
 
 MAX_WAITING = 10_000
 """Inputs that may wait before calls are refused; reports of the engine never are."""
@@ -85,6 +86,11 @@ class Service:
         if self._views is None or self._views.version != self.version:
             self._views = Views(self._runtime.manager.scheduler, self._history, self.version)
         return self._views
+
+    def reasons(self, application: ApplicationId) -> list[Reason]:
+        """Why an application waits, the weightiest reason first; raises KeyError."""
+        scheduler = self._runtime.manager.scheduler
+        return reasons(self.state.applications[application], scheduler.limits_of(application))
 
     def now_ms(self) -> int:
         """The instant."""

@@ -53,6 +53,7 @@ class LiveSettings(msgspec.Struct, frozen=True, kw_only=True):
     stop_containers: bool
     warnings: tuple[Problem, ...]
     resources: dict[str, int] = {}
+    log_limit_mb: int = 256
     node_manager: NodeManagerSettings = NodeManagerSettings()
     retention: RetentionSettings = RetentionSettings()
     configuration: Configuration | None = None
@@ -84,6 +85,7 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
         stop_containers=not overrides.keep_containers,
         warnings=configuration.problems,
         resources=engine.resources,
+        log_limit_mb=engine.log_limit_mb,
         node_manager=configuration.node_manager,
         retention=_retention(configuration),
         configuration=configuration,

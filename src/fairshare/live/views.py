@@ -17,6 +17,7 @@ from fairshare.model.events import ApplicationState
 from fairshare.model.identifiers import ApplicationId, application_name, container_name
 from fairshare.model.resources import Resource, subtract
 from fairshare.model.tasks import GroupProgress, TaskState
+from fairshare.runtime.obstacles import Obstacle, obstacle_of
 from fairshare.schedulers.protocol import Scheduler
 from fairshare.schedulers.views import ApplicationView, QueueView
 
@@ -83,6 +84,7 @@ class NodeView(msgspec.Struct, frozen=True):
     containers: int
     reserved_for: str | None
     attributes: dict[str, str]
+    label: str = ""  # the partition that it belongs to
 
 
 class ClusterView(msgspec.Struct, frozen=True):
@@ -111,7 +113,7 @@ class Views:
     def cluster(self) -> ClusterView:
         """The cluster as a whole."""
         state = self._state
-        counts = Counter(a.state.value for a in state.applications.values())
+        counts = Counter(a.shown_state.value for a in state.applications.values())
         pending = self.queues[0].pending if self.queues else state.none
         return ClusterView(
             total=state.total,
@@ -127,6 +129,10 @@ class Views:
     def queues(self) -> tuple[QueueView, ...]:
         """All queues, root first."""
         return tuple(self._scheduler.queue_views())
+
+    def obstacle(self, application: Application) -> Obstacle | None:
+        """What an application waits for; None if it wants nothing."""
+        return obstacle_of(self._state, self.queues, application)
 
     @cached_property
     def nodes(self) -> tuple[NodeView, ...]:
@@ -146,6 +152,7 @@ class Views:
                     else None
                 ),
                 attributes=node.attributes,
+                label=state.label_of(node),
             )
             for node in state.nodes.values()
         )

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fairshare.manager import groups, lifetimes, partitions
+from fairshare.manager.actors import check_actor
 from fairshare.manager.lives import Lives
 from fairshare.model.applications import Application
 from fairshare.model.events import (
@@ -55,6 +56,7 @@ from fairshare.model.inputs import (
     NodeResized,
     PreemptContainers,
     ReleaseContainers,
+    ReloadRefused,
     RemoveLabels,
     RequestContainers,
     ReserveApplication,
@@ -67,7 +69,7 @@ from fairshare.model.inputs import (
 from fairshare.model.queues import full_name
 from fairshare.model.tasks import GROUP_REQUESTS
 from fairshare.model.work import ANYWHERE, ResourceRequest, TaskGroup
-from fairshare.schedulers.protocol import Refusal, Scheduler, SettlesSteps, State, Step
+from fairshare.schedulers.protocol import GoesBack, Refusal, Scheduler, SettlesSteps, State, Step
 
 UNPLACEABLE = "invalid-queue-name"
 """The code of a refusal after which the application waits, without an attempt, to be killed."""
@@ -85,6 +87,7 @@ class ResourceManager:
             ContainerExited: self._container_exited,
             ContainerStarted: self._container_started,
             LoadConfiguration: self._load_configuration,
+            ReloadRefused: self._reload_refused,
             NodeJoined: self._node_joined,
             NodeLost: self._node_lost,
             NodeResized: self._node_resized,
@@ -146,6 +149,10 @@ class ResourceManager:
 
     def _load_configuration(self, step: Step, given: LoadConfiguration) -> None:
         self.scheduler.load(step, given.settings, given.epoch_ms)
+
+    def _reload_refused(self, step: Step, given: ReloadRefused) -> None:
+        if isinstance(self.scheduler, GoesBack):
+            self.scheduler.go_back(step)
 
     def _node_joined(self, step: Step, given: NodeJoined) -> None:
         if given.node in self.state.nodes:
@@ -315,13 +322,13 @@ class ResourceManager:
 
     def _kill(self, step: Step, given: KillApplication) -> None:
         application = self._not_over(given.application)
-        self._check_actor(application, given)
+        check_actor(self.scheduler, application, given)
         if application.unregistered is None:  # else it ends as its master said, as in Hadoop
             self._lives.end(step, application, ApplicationState.KILLED, given.diagnostics)
 
     def _move(self, step: Step, given: MoveApplication) -> None:
         application = self._not_over(given.application)
-        self._check_actor(application, given)
+        check_actor(self.scheduler, application, given)
         user, groups = given.user, given.groups
         if user and not (
             self.scheduler.may_submit(given.queue, user, groups)
@@ -334,12 +341,12 @@ class ResourceManager:
 
     def _set_priority(self, step: Step, given: SetPriority) -> None:
         application = self._not_over(given.application)
-        self._check_actor(application, given)
+        check_actor(self.scheduler, application, given)
         self.scheduler.set_priority(step, application, given.priority)
 
     def _change_lifetime(self, step: Step, given: ChangeLifetime) -> None:
         application = self._not_over(given.application)
-        self._check_actor(application, given)
+        check_actor(self.scheduler, application, given)
         lifetimes.change(step, self.scheduler, application, given.expires_ms)
 
     def _lifetime_over(self, step: Step, given: LifetimeOver) -> None:
@@ -359,23 +366,6 @@ class ResourceManager:
         )
         if forgotten:
             step.emit(ApplicationsForgotten(forgotten))
-
-    def _check_actor(
-        self,
-        application: Application,
-        given: KillApplication | MoveApplication | SetPriority | ChangeLifetime,
-    ) -> None:
-        """The owner may, and who administers the queue; without a name it is the system itself."""
-        user = given.user
-        if not user or user == application.user:
-            return
-        if not self.scheduler.may_administer(application.queue, user, given.groups):
-            raise Refusal(
-                "access-denied",
-                f"User {user} does not have permission to change application {given.application}:"
-                f" only its owner {application.user} may, and who administers queue"
-                f" {application.queue}",
-            )
 
     # Containers, as engines report them.
 

@@ -55,7 +55,9 @@ class Command:
             raise TaskFailed(f"cannot start the {role} `{line}`: {error}") from error
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
-                with contextlib.suppress(OSError):  # more than this user may have: it is only slower
+                with contextlib.suppress(
+                    OSError
+                ):  # more than this user may have: it is only slower
                     fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         assert self._process.stderr is not None
         self._threads = [

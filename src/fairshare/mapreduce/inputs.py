@@ -29,14 +29,14 @@ def find_files(
 ) -> tuple[list[tuple[str, int]], list[str]]:
     """All input files with their sizes, in the order of the paths and then of the names.
 
-    The second list are the problems, one sentence each.
+    What is named twice is read twice. The second list are the problems, one sentence each.
     """
-    found: dict[str, int] = {}
+    found: list[tuple[str, int]] = []
     problems: list[str] = []
     for path in paths:
         for file in _matching(path, problems):
             _add(file, found, problems, recursive=recursive)
-    return list(found.items()), problems
+    return found, problems
 
 
 def _matching(path: str, problems: list[str]) -> list[str]:
@@ -51,20 +51,20 @@ def _matching(path: str, problems: list[str]) -> list[str]:
     return []
 
 
-def _add(path: str, found: dict[str, int], problems: list[str], *, recursive: bool) -> None:
+def _add(path: str, found: list[tuple[str, int]], problems: list[str], *, recursive: bool) -> None:
     try:
         status = Path(path).stat()
         if stat.S_ISREG(status.st_mode):
             if os.access(path, os.R_OK):
-                found[os.path.realpath(path)] = status.st_size
+                found.append((os.path.abspath(path), status.st_size))  # noqa: PTH100
             else:
                 problems.append(f"input file {path!r} may not be read by you")
             return
         if not stat.S_ISDIR(status.st_mode):
             problems.append(f"input {path!r} is neither a file nor a directory")
             return
-        for name in sorted(os.listdir(path)):
-            inner = os.path.join(path, name)  # noqa: PTH118 - names may be no UTF-8
+        for name in sorted(entry.name for entry in Path(path).iterdir()):
+            inner = os.path.join(path, name)  # noqa: PTH118
             if _hidden(name):
                 continue
             if Path(inner).is_dir() and not recursive:

@@ -1,4 +1,4 @@
-"""Owns the way of a Python key to bytes and back, so that the order of the bytes is the key's order.
+"""Owns the way of a Python key to bytes and back: the order of the bytes is that of the keys.
 
 Keys are str, bytes, int, or tuples of these. What is written has no tab and no line feed in it.
 
@@ -16,13 +16,21 @@ Key = Any
 """str | bytes | int | tuple of keys."""
 
 _ESCAPE = b"\x01"
-_ESCAPES = ((b"\x01", b"\x01\x04"), (b"\x00", b"\x01\x01"), (b"\t", b"\x01\x02"), (b"\n", b"\x01\x03"))
+_ESCAPES = (
+    (b"\x01", b"\x01\x04"),
+    (b"\x00", b"\x01\x01"),
+    (b"\t", b"\x01\x02"),
+    (b"\n", b"\x01\x03"),
+)
 _END = b"\x00"
 """Behind each entry of a tuple: below all that an entry has in it."""
 
 _INVERTED = bytes.maketrans(b"0123456789", b"9876543210")
 _DIGITS = 4
-"""Digits of the length of an int's digits: ints of up to 9999 digits."""
+"""Digits of the length of an int's digits."""
+
+_MOST_BITS = 14_000
+"""Python reads and writes no more than 4300 digits at once."""
 
 
 def encoded(key: Key) -> bytes:
@@ -41,7 +49,8 @@ def encoded(key: Key) -> bytes:
     if kind is tuple:
         return b"t" + b"".join([encoded(entry) + _END for entry in key])
     raise TaskFailed(
-        f"{key!r} cannot be a key: keys are str, bytes, int, or tuples of these, not {kind.__name__}"
+        f"{key!r} cannot be a key: keys are str, bytes, int, or tuples of these,"
+        f" not {kind.__name__}"
     )
 
 
@@ -62,9 +71,9 @@ def _escaped(data: bytes) -> bytes:
 
 
 def _number(key: int) -> bytes:
+    if key.bit_length() > _MOST_BITS:
+        raise TaskFailed(f"an int of {key.bit_length()} bits cannot be a key")
     digits = b"%d" % abs(key)
-    if len(digits) >= 10**_DIGITS:
-        raise TaskFailed(f"an int of {len(digits)} digits cannot be a key")
     text = b"%0*d" % (_DIGITS, len(digits)) + digits
     return b"i-" + text.translate(_INVERTED) if key < 0 else b"i1" + text
 

@@ -65,14 +65,16 @@ def normalised(counts: dict[bytes, int], job: Job) -> dict[bytes, int]:
     separator, fields = job.field_separator.encode(), job.key_fields
     if separator == b"\t" and fields == 1:
         bare = [line for line in counts if b"\t" not in line]
-        if len(bare) == len(counts):
-            return {line + b"\t": number for line, number in counts.items()}
-        for line in bare:
-            whole = line + b"\t"
-            counts[whole] = counts.get(whole, 0) + counts.pop(line)
+        bare.reverse()
+        while bare:  # an old line goes before the next new one comes
+            line = bare.pop()
+            number = counts.pop(line)
+            line += b"\t"
+            counts[line] = counts.get(line, 0) + number
         return counts
     found: dict[bytes, int] = {}
-    for line, number in counts.items():
+    while counts:
+        line, number = counts.popitem()
         parts = line.split(separator, fields)
         value = parts.pop() if len(parts) > fields else b""
         whole = separator.join(parts) + b"\t" + value

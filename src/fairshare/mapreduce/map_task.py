@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from fairshare.mapreduce import lines, pairs
 from fairshare.mapreduce import counters as names
+from fairshare.mapreduce import lines, pairs
 from fairshare.mapreduce.commands import Command, environment_of
 from fairshare.mapreduce.functions import Functions, line_of
 from fairshare.mapreduce.job import Job, Split
@@ -16,6 +16,12 @@ from fairshare.mapreduce.records import chunks, is_compressed, line_lists
 from fairshare.mapreduce.reporter import Reporter
 from fairshare.mapreduce.runs import Batch, Groups
 from fairshare.mapreduce.spills import Spills
+
+READ = 2 / 3
+"""The part of a map's progress that is over when its input is read, as in Hadoop.
+
+So one that hangs with all its input in a pipe is not taken for done.
+"""
 
 
 class MapTask:
@@ -58,7 +64,7 @@ class MapTask:
             done += len(part)
             last = part
             if split.length:
-                self._reporter.progress(done / split.length)
+                self._reporter.progress(READ * done / split.length)
             yield part
         if not last.endswith(b"\n"):
             records += 1

@@ -9,6 +9,7 @@ import operator
 import pickle
 import sys
 import zlib
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -56,7 +57,7 @@ def _pickled(values: list[Any]) -> bytes:
     try:
         return pickle.dumps(values, pickle.HIGHEST_PROTOCOL)
     except (pickle.PicklingError, AttributeError, TypeError):
-        import cloudpickle  # of a class that came with the functions
+        import cloudpickle  # type: ignore[import-untyped]  # a class came with the functions
 
         data: bytes = cloudpickle.dumps(values)
         return data
@@ -87,12 +88,12 @@ class Combiner:
         """What it makes of some groups."""
         return itertools.chain.from_iterable(itertools.starmap(self._function, groups))
 
-    def compacted(self, groups: dict[Any, list[Any]]) -> dict[Any, list[Any]]:
+    def compacted(self, groups: dict[Any, list[Any]]) -> defaultdict[Any, list[Any]]:
         """The same in memory; the groups are taken over."""
-        found: dict[Any, list[Any]] = {}
+        found: defaultdict[Any, list[Any]] = defaultdict(list)
         before = sum(map(len, groups.values()))
         for key, value in self.pairs((key, iter(values)) for key, values in groups.items()):
-            found.setdefault(key, []).append(value)
+            found[key].append(value)
         self._counters.add(COMBINE_INPUT_RECORDS, before)
         self._counters.add(COMBINE_OUTPUT_RECORDS, sum(map(len, found.values())))
         return found
@@ -120,7 +121,7 @@ class Combiner:
 
 
 class PairBuffer:
-    """Pairs in memory, up to about `limit_bytes`; `full` is given them, encoded, when there are more.
+    """Pairs in memory, up to about `limit_bytes`; with more of them, `full` is given all, encoded.
 
     What they cost is estimated from one pair of each batch.
     """
@@ -131,7 +132,7 @@ class PairBuffer:
         self._limit_bytes = limit_bytes
         self._full = full
         self._combiner = combiner
-        self._groups: dict[Any, list[Any]] = {}
+        self._groups: defaultdict[Any, list[Any]] = defaultdict(list)
         self._held = 0  # values in memory
         self._pair_bytes = 0.0  # of one value, and of its key's share
         self.records = 0
@@ -147,11 +148,7 @@ class PairBuffer:
         groups = self._groups
         try:
             for key, value in pairs:
-                values = groups.get(key)
-                if values is None:
-                    groups[key] = [value]
-                else:
-                    values.append(value)
+                groups[key].append(value)
         except (TypeError, ValueError) as error:
             raise TaskFailed(
                 f"a mapper or combiner must yield pairs of a key and a value: {error}"
@@ -182,7 +179,7 @@ class PairBuffer:
             self._give()
 
     def _give(self) -> None:
-        groups, self._groups = self._groups, {}
+        groups, self._groups = self._groups, defaultdict(list)
         self._held = 0
         found: dict[bytes, Packed] = {}
         while groups:  # so that no value is there twice for long

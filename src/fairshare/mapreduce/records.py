@@ -16,18 +16,18 @@ import gzip
 import lzma
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from io import BufferedIOBase
 from pathlib import Path
-from typing import IO
 
 from fairshare.mapreduce.failure import TaskFailed
 from fairshare.mapreduce.job import Split
 
 CHUNK_BYTES = 1 << 18
 
-OPENERS: dict[str, Callable[[str], IO[bytes]]] = {
-    ".gz": lambda path: gzip.open(path, "rb"),
-    ".bz2": lambda path: bz2.open(path, "rb"),
-    ".xz": lambda path: lzma.open(path, "rb"),
+OPENERS: dict[str, Callable[[str], BufferedIOBase]] = {
+    ".gz": gzip.GzipFile,
+    ".bz2": bz2.BZ2File,
+    ".xz": lzma.LZMAFile,
 }
 """How compressed files are opened, by the end of their names. They are never divided."""
 

@@ -1,4 +1,4 @@
-"""Owns one attempt of a reduce: it takes its partition of every map, and leaves a part of the result.
+"""Owns one attempt of a reduce: it takes its partition of every map, and leaves a part.
 
 It may begin before all maps are done: it looks for what is committed, and merges meanwhile.
 """

@@ -141,10 +141,12 @@ class _Head:
 
     def advance(self) -> bool:
         """To the next block; false at the end."""
-        for self.keys, self.payloads in self.blocks:
-            self.position = 0
-            return True
-        return False
+        block = next(self.blocks, None)
+        if block is None:
+            return False
+        self.keys, self.payloads = block
+        self.position = 0
+        return True
 
 
 def merged(segments: Iterable[Segment]) -> Iterator[Batch]:

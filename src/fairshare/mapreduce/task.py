@@ -62,9 +62,9 @@ def attempt(layout: Layout, kind: str, index: int) -> None:
     folder = layout.attempt(kind, index, group, container)
     # Of one group only one container at a time runs a task: what an earlier one left is nobody's.
     prefix = folder.name.removesuffix(container)
-    for name in os.listdir(layout.attempts):
-        if name.startswith(prefix):
-            shutil.rmtree(layout.attempts / name, ignore_errors=True)
+    for left in layout.attempts.iterdir():
+        if left.name.startswith(prefix):
+            shutil.rmtree(left, ignore_errors=True)
     folder.mkdir()
     told = reporter.begin(folder)
     functions = Functions.read(layout.functions) if job.functions else None

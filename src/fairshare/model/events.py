@@ -183,9 +183,13 @@ class AttemptStarted(_Event, frozen=True):
 
 
 class ApplicationAdmitted(_Event, frozen=True):
-    """An application that waited for a limit may run."""
+    """An application that waited for a limit may run.
+
+    `woken`: a limit on applications does not hold it back any longer; it may wait for others.
+    """
 
     application: ApplicationId
+    woken: bool = False
 
 
 class AttemptEnded(_Event, frozen=True):
@@ -300,6 +304,12 @@ class ContainerMarked(_Event, frozen=True):
     kill_at_ms: int
 
 
+class ContainerSpared(_Event, frozen=True):
+    """A container that might have been killed for others is safe again: nobody needs its room."""
+
+    container: ContainerId
+
+
 class PreemptedRoomChanged(_Event, frozen=True):
     """How much of a node's room is kept for an application that others were preempted for."""
 
@@ -348,6 +358,12 @@ class HeadroomTold(_Event, frozen=True):
     """A scheduler considered an application, which knows from now on what it could still get."""
 
     application: ApplicationId
+
+
+class ApplicationsOrdered(_Event, frozen=True):
+    """A scheduler looked at a leaf, and its applications stand where what they use puts them."""
+
+    queue: str
 
 
 class UserNoted(_Event, frozen=True):
@@ -417,6 +433,7 @@ Event = (
     | SharesUpdated
     | StarvationServed
     | ContainerMarked
+    | ContainerSpared
     | PreemptedRoomChanged
     | TasksAdded
     | ContainerLaunched
@@ -424,6 +441,7 @@ Event = (
     | QueueLimited
     | LimitsComputed
     | HeadroomTold
+    | ApplicationsOrdered
     | UserNoted
     | LifetimeSet
     | ApplicationsForgotten

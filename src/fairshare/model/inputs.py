@@ -23,6 +23,13 @@ class LoadConfiguration(msgspec.Struct, frozen=True, tag=True):
     epoch_ms: int = 0
 
 
+class ReloadRefused(msgspec.Struct, frozen=True, tag=True):
+    """Who reads the files found that they cannot be taken over: the old settings stay in force.
+
+    The Capacity Scheduler applies them once more, as Hadoop's does.
+    """
+
+
 class NodeJoined(msgspec.Struct, frozen=True, tag=True):
     """A node offers its resources."""
 
@@ -298,6 +305,7 @@ class ContainerExited(msgspec.Struct, frozen=True, tag=True):
 
 Input = (
     LoadConfiguration
+    | ReloadRefused
     | NodeJoined
     | NodeLost
     | NodeResized

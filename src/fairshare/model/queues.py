@@ -31,6 +31,18 @@ def parent_name(name: str) -> str:
     return name.rpartition(".")[0]
 
 
+def parents_of(name: str) -> list[str]:
+    """The names of all queues above one, the nearest first.
+
+    >>> parents_of("root.a.b")
+    ['root.a', 'root']
+    """
+    names = []
+    while name := parent_name(name):
+        names.append(name)
+    return names
+
+
 class Queue(Generic[ApplicationType]):
     """One queue: a parent of queues, or a leaf of applications.
 

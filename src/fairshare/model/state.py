@@ -48,7 +48,7 @@ from fairshare.model.events import (
 from fairshare.model.identifiers import NUMBER_MASK, ApplicationId, ContainerId, application_of
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.nodes import Node, Reservation
-from fairshare.model.queues import ROOT, ApplicationType, QueueType, parent_name
+from fairshare.model.queues import ROOT, ApplicationType, QueueType
 from fairshare.model.resources import Resource, ResourceTypes, add, subtract
 from fairshare.model.tasks import GROUP_REQUESTS, TaskBoard
 
@@ -110,6 +110,15 @@ class ClusterState(ABC, Generic[QueueType, ApplicationType]):
     def room(self, node: Node) -> Resource:
         """What a container could be placed into on a node: what is free there."""
         return node.available
+
+    def label_of(self, node: Node) -> str:
+        """The partition of a node; nodes of different ones are not alike."""
+        return ""
+
+    @property
+    def lends(self) -> bool:
+        """Whether some partition serves asks for the default one, if they are patient."""
+        return False
 
     @abstractmethod
     def new_queue(self, name: str, leaf: bool, dynamic: bool) -> QueueType:
@@ -386,15 +395,3 @@ class ClusterState(ABC, Generic[QueueType, ApplicationType]):
         from fairshare.model.invariants import check
 
         check(self)
-
-
-def parents_of(name: str) -> list[str]:
-    """The names of all queues above one, the nearest first.
-
-    >>> parents_of("root.a.b")
-    ['root.a', 'root']
-    """
-    names = []
-    while name := parent_name(name):
-        names.append(name)
-    return names

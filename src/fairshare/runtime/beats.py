@@ -27,6 +27,7 @@ from fairshare.model.events import (
     AttemptEnded,
     AttemptStarted,
     BlacklistChanged,
+    ConfigurationLoaded,
     ContainerAllocated,
     ContainerCompleted,
     ContainerLaunched,
@@ -34,8 +35,10 @@ from fairshare.model.events import (
     ContainerReserved,
     ContainerRunning,
     Event,
+    LabelsChanged,
     NodeAdded,
     NodeRemoved,
+    NodesLabelled,
     NodeTotalChanged,
     OffersCounted,
     PreemptedRoomChanged,
@@ -124,6 +127,8 @@ class Beats:
                 | ReservationDropped()
             ):
                 candidates.node_changed(event.node, touched=True)
+            case LabelsChanged() | NodesLabelled() | ConfigurationLoaded():
+                candidates.partitions_changed()
             case _:
                 # A setting, a queue: what was refused before may be granted now.
                 pass

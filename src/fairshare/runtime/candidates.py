@@ -56,6 +56,14 @@ class Candidates:
         """Look at an application again before the next round."""
         self._applications_stale[number] = None
 
+    def partitions_changed(self) -> None:
+        """Look at everything again: nodes may belong elsewhere, others may lend."""
+        for name in self._state.nodes:
+            self.node_changed(name, touched=True)
+        for number, application in self._state.applications.items():
+            if application.active:
+                self.application_changed(number)
+
     def nodes_apart_changed(self) -> None:
         """Look again at all nodes that are kept free: whom for may have left."""
         for apart in (self.rooms.reserved, self.rooms.promised):

@@ -1,4 +1,4 @@
-"""Owns the nodes in groups: nodes with the same room and the same size are alike.
+"""Owns the nodes in groups: nodes of one partition with the same room and size are alike.
 
 For an application that does not mind where it runs, one of a group stands for all: if nothing can
 be placed on one, nothing can be placed on the others. Nodes that are kept free for somebody, by a
@@ -11,8 +11,8 @@ from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource
 from fairshare.schedulers.protocol import State
 
-Group = tuple[Resource, Resource]
-"""(room for containers, total)"""
+Group = tuple[Resource, Resource, str]
+"""(room for containers, total, partition)"""
 
 
 class Rooms:
@@ -49,7 +49,8 @@ class Rooms:
             del self.numbers[name], self.names[number]
         elif node.reservation is None and not node.promised:
             self._stand_apart(number, None)
-            self._join(number, (self._state.room(node), node.total))
+            state = self._state
+            self._join(number, (state.room(node), node.total, state.label_of(node)))
         else:
             self._join(number, None)
             self._stand_apart(number, node)

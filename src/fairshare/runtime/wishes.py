@@ -46,11 +46,17 @@ class Wishes:
                 self._by_application[number] = now
             else:
                 del self._by_application[number]
-        if now and application is not None and _is_picky(application):
+        if now and application is not None and self._is_picky(application):
             self.picky[number] = None
         elif number in self.picky:
             del self.picky[number]
             self.waiting.pop(number, None)
+
+    def _is_picky(self, application: Application) -> bool:
+        """Who may borrow from other partitions waits for the own one as who waits for a host."""
+        return _is_picky(application) or (
+            self._state.lends and any(not key.label for key in application.asks.wanting)
+        )
 
     def passed_by(self, number: ApplicationId) -> None:
         """An application let a node pass by."""

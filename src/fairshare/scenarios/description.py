@@ -14,7 +14,7 @@ from fairshare.model.nodes import Node
 from fairshare.model.resources import MEMORY, Resource, ResourceTypes
 from fairshare.scenarios.applications import Applications
 from fairshare.scenarios.cluster import Cluster
-from fairshare.schedulers.views import QueueView, UserView
+from fairshare.schedulers.views import PartitionView, QueueView, UserView
 
 Description = dict[str, Any]
 
@@ -179,6 +179,10 @@ def _describe_capacity(types: ResourceTypes, view: QueueView) -> Description:
         "max_parallel_apps": capacity.max_parallel_applications,
         "non_runnable_apps": capacity.non_runnable_applications,
     }
+    if len(capacity.partitions) > 1:
+        described["partitions"] = {
+            part.label: _describe_partition(types, part) for part in capacity.partitions
+        }
     if not view.leaf:
         return described
     described |= {
@@ -190,6 +194,26 @@ def _describe_capacity(types: ResourceTypes, view: QueueView) -> Description:
     }
     if capacity.pending_after_user_limits is not None:
         described["pending_after_user_limits"] = types.mapping(capacity.pending_after_user_limits)
+    return described
+
+
+def _describe_partition(types: ResourceTypes, part: PartitionView) -> Description:
+    """A queue's part of one partition; the default one is called ""."""
+    described: Description = {
+        "used": types.mapping(part.used),
+        "reserved": types.mapping(part.reserved),
+        "pending": types.mapping(part.pending),
+        "capacity": _percent(part.capacity),
+        "absolute_capacity": _percent(part.absolute_capacity),
+        "absolute_max_capacity": _percent(part.absolute_max_capacity),
+        "used_capacity": _percent(part.used_capacity),
+        "absolute_used_capacity": _percent(part.absolute_used_capacity),
+        "effective_min": types.mapping(part.effective_min),
+        "effective_max": types.mapping(part.effective_max),
+        "am_used": types.mapping(part.master_used),
+    }
+    if part.master_limit is not None:
+        described["am_limit"] = types.mapping(part.master_limit)
     return described
 
 

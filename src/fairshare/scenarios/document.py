@@ -4,19 +4,23 @@ Turns YAML into `steps.Scenario`, or names every mistake with its line. Knows no
 steps do; the steps' own keys stand in `step_readers.py`, the checks' keys in `expectations.py`.
 """
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from fairshare.config.problems import Problems
 from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.scenarios.fields import RULE, Fields, unknown_word
+from fairshare.scenarios.job_steps import JOB_STEP_READERS
 from fairshare.scenarios.step_readers import (
     STEP_READERS,
+    StepReader,
     read_files,
     read_node_group,
     read_properties,
 )
 from fairshare.scenarios.steps import NodeGroup, Scenario, Step
 from fairshare.scenarios.tree import Node, read_yaml
+from fairshare.schedulers.pools.settings import Generation
 
 VERSION: Final = 1
 SCHEDULERS: Final = ("fair", "capacity", "mapreduce", "fifo")
@@ -27,8 +31,10 @@ CONFIGURATION_FILES: Final = (
     "mapred-site.xml",
     "resource-types.xml",
 )
-_OWN_STEPS: Final = ("mapreduce",)
-"""Schedulers whose steps have another form."""
+MAPREDUCE: Final = "mapreduce"
+"""The scheduler whose steps have another form, and whose files say which release decides."""
+
+_GENERATIONS: Final[dict[str, Generation]] = {"0.19": "0.19", "0.20": "0.20", "1.2": "1.2"}
 
 
 class NotAScenario(FairshareError):
@@ -72,9 +78,6 @@ def _read(root: Node, file: str, problems: Problems) -> Scenario:
     if scheduler and scheduler not in SCHEDULERS:
         place = fields.entries["scheduler"].place
         problems.error(place, RULE, unknown_word("scheduler", scheduler, SCHEDULERS))
-    if scheduler in _OWN_STEPS:
-        problems.raise_errors()
-        raise not_supported(scheduler)
     fields.text("source")
     scenario = Scenario(
         file=file,
@@ -85,8 +88,9 @@ def _read(root: Node, file: str, problems: Problems) -> Scenario:
         groups=_groups(fields),
         nodes=_nodes(fields),
         error=fields.error(),
-        steps=_steps(fields),
+        steps=_steps(fields, JOB_STEP_READERS if scheduler == MAPREDUCE else STEP_READERS),
         unlike_hadoop=fields.text("unlike_hadoop"),
+        **(_of_mapreduce(fields) if scheduler == MAPREDUCE else {}),
     )
     if scenario.error and scenario.steps:
         message = "a configuration that must be refused at the start ('error') can have no steps"
@@ -134,15 +138,29 @@ def _nodes(fields: Fields) -> tuple[NodeGroup, ...]:
     return groups
 
 
-def _steps(fields: Fields) -> tuple[Step, ...]:
+def _of_mapreduce(fields: Fields) -> dict[str, Any]:
+    """What only scenarios of MapReduce have."""
+    fields.text("hadoop_differs")
+    written = fields.needed_text("generation")
+    if written and written not in _GENERATIONS:
+        place = fields.entries["generation"].place
+        fields.wrong(place, unknown_word("generation", written, _GENERATIONS))
+    return {
+        "generation": _GENERATIONS.get(written),
+        "strict": fields.boolean("strict", False),
+        "wait_for_maps": fields.boolean("wait_for_maps", True),
+    }
+
+
+def _steps(fields: Fields, readers: Mapping[str, StepReader]) -> tuple[Step, ...]:
     node = fields.get("steps")
     if node is None:
         return ()
-    steps = (_step(item, fields.problems) for item in fields.items_of(node, "steps"))
+    steps = (_step(item, fields.problems, readers) for item in fields.items_of(node, "steps"))
     return tuple(step for step in steps if step is not None)
 
 
-def _step(node: Node, problems: Problems) -> Step | None:
+def _step(node: Node, problems: Problems, readers: Mapping[str, StepReader]) -> Step | None:
     entries = node.entries
     if entries is None or len(entries) != 1:
         found = node.kind if entries is None else f"{len(entries)} keys: {', '.join(entries)}"
@@ -150,9 +168,9 @@ def _step(node: Node, problems: Problems) -> Step | None:
         problems.error(node.place, RULE, message)
         return None
     ((kind, argument),) = entries.items()
-    reader = STEP_READERS.get(kind)
+    reader = readers.get(kind)
     if reader is None:
         place = node.keys[kind]
-        problems.error(place, RULE, unknown_word("step", kind, STEP_READERS))
+        problems.error(place, RULE, unknown_word("step", kind, readers))
         return None
     return reader(argument, node.place.line, problems)

@@ -1,5 +1,6 @@
 """Owns the form of `expect`: which things and keys can be checked. Compares nothing."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from fairshare.config.problems import Problems
@@ -27,19 +28,52 @@ QUEUE_KEYS: Final = _words(
     max_capacity absolute_capacity absolute_max_capacity absolute_used_capacity normalized_weight
     effective_min effective_max max_allocation max_apps_per_user max_parallel_apps
     non_runnable_apps pending_after_user_limits user_limit user_limit_factor users active_users
+    partitions
     """
 )
 NODE_KEYS: Final = _words("exists rack total used available reserved_for containers")
 CLUSTER_KEYS: Final = _words("total used containers apps_running")
 
-_NAMED: Final = {"apps": APPLICATION_KEYS, "queues": QUEUE_KEYS, "nodes": NODE_KEYS}
+CHECKS: Final = {
+    "apps": APPLICATION_KEYS,
+    "queues": QUEUE_KEYS,
+    "nodes": NODE_KEYS,
+    "cluster": CLUSTER_KEYS,
+}
+JOB_CHECKS: Final = {
+    "apps": _words(
+        """
+        exists state queue user priority diagnostics runnable initialized used fair_share weight
+        demand needed min_share deficit locality
+        """
+    ),
+    "queues": _words(
+        """
+        exists apps used demand fair_share min_share max_share weight policy max_apps to_preempt
+        """
+    ),
+    "nodes": _words("exists rack total used containers"),
+    "cluster": _words("total used node_delay rack_delay"),
+}
+"""What can be checked in a scenario of MapReduce."""
+
+_CLOSE: Final = frozenset({"fair_share", "weight"})
+_WITHIN: Final = 0.01
+"""How near to a number of MapReduce's fractions it is enough to come."""
 
 
-def read_checks(node: Node, problems: Problems) -> tuple[Check, ...]:
-    """Every expected value with its path and line, in the order of the file."""
+def read_checks(
+    node: Node, problems: Problems, known: Mapping[str, frozenset[str]] = CHECKS
+) -> tuple[Check, ...]:
+    """Every expected value with its path and line, in the order of the file.
+
+    With `JOB_CHECKS` shares and weights need only be met closely.
+    """
     fields = Fields(node, "expect", problems)
     checks: list[Check] = []
-    for kind, keys in _NAMED.items():
+    for kind, keys in known.items():
+        if kind == "cluster":
+            continue
         things = fields.get(kind)
         if things is None:
             continue
@@ -50,9 +84,23 @@ def read_checks(node: Node, problems: Problems) -> tuple[Check, ...]:
                 checks += _checks(thing, (kind, name), keys, problems)
     cluster = fields.get("cluster")
     if cluster is not None:
-        checks += _checks(cluster, ("cluster",), CLUSTER_KEYS, problems)
+        checks += _checks(cluster, ("cluster",), known["cluster"], problems)
     fields.finish()
+    if known is JOB_CHECKS:
+        checks = [
+            Check(one.where, _closely(one.expected), one.line) if one.where[-1] in _CLOSE else one
+            for one in checks
+        ]
     return tuple(checks)
+
+
+def _closely(expected: Any) -> Any:
+    """The same, with a distance for each number that has none."""
+    if is_number(expected):
+        return {"about": expected, "within": _WITHIN}
+    if isinstance(expected, dict) and not expected.keys() & {"about", "min", "max"}:
+        return {name: _closely(value) for name, value in expected.items()}
+    return expected
 
 
 def _checks(

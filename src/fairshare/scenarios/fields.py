@@ -124,6 +124,14 @@ class Fields(Values):
         node = self.need(key)
         return "" if node is None else self.text_of(node, self._path(key))
 
+    def optional_text(self, key: str) -> str | None:
+        """A text, also an empty one; None without it."""
+        self._taken.add(key)
+        node = self.entries.get(key)
+        if node is None or node.scalar is None:
+            return None
+        return self.text_of(node, self._path(key))
+
     def texts(self, key: str) -> tuple[str, ...]:
         """A list of texts."""
         node = self.get(key)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from fairshare.errors import ConfigurationError
 from fairshare.scenarios.document import Unsupported
-from fairshare.scenarios.runner import Runner
+from fairshare.scenarios.runners import runner_of
 from fairshare.scenarios.steps import Expect, Scenario
 
 States = Literal["all", "checks", "end"]
@@ -20,7 +20,7 @@ def record(scenario: Scenario, states: States = "all") -> dict[str, Any]:
     """Run a scenario and write down what happens; its checks are not looked at."""
     written: dict[str, Any] = {"name": scenario.name, "file": scenario.file, "steps": []}
     try:
-        runner = Runner(scenario)
+        runner = runner_of(scenario)
     except Unsupported as reason:
         return unsupported(scenario.name, scenario.file, str(reason))
     except ConfigurationError as refusal:

@@ -12,7 +12,8 @@ import msgspec
 from fairshare.errors import ConfigurationError
 from fairshare.scenarios.checks import Difference, check, check_error
 from fairshare.scenarios.document import NotAScenario, Unsupported, read_scenario
-from fairshare.scenarios.runner import Runner
+from fairshare.scenarios.outcome import ScenarioRunner
+from fairshare.scenarios.runners import runner_of
 from fairshare.scenarios.steps import Expect, Scenario, Step
 
 Verdict = Literal["passed", "failed", "skipped"]
@@ -52,7 +53,7 @@ def check_file(path: Path, *, verify: bool = False) -> Result:
 def check_scenario(scenario: Scenario, *, verify: bool = False) -> Result:
     """Run a scenario to its end; a failed check does not stop it."""
     try:
-        runner = Runner(scenario, verify=verify)
+        runner = runner_of(scenario, verify=verify)
     except Unsupported as reason:
         return _failed(scenario.file, scenario.name, 0, [_start("unsupported", reason)])
     except ConfigurationError as refusal:
@@ -68,7 +69,7 @@ def check_scenario(scenario: Scenario, *, verify: bool = False) -> Result:
     return _finished(scenario, count, problems)
 
 
-def _run_step(runner: Runner, number: int, step: Step) -> tuple[int, list[Difference]]:
+def _run_step(runner: ScenarioRunner, number: int, step: Step) -> tuple[int, list[Difference]]:
     """How many values were compared, and the differences."""
     outcome = runner.step(step)
     problems = [check_error(number, step.line, step.error, outcome.error)]
@@ -78,7 +79,14 @@ def _run_step(runner: Runner, number: int, step: Step) -> tuple[int, list[Differ
             for event in outcome.events
             if event["event"] == "error"
         ]
-    count = int(step.error is not None)
+    count = int(step.error is not None) + len(outcome.comparisons)
+    problems += [
+        Difference(
+            step=number, line=step.line, where=one.where, expected=one.expected, found=one.found
+        )
+        for one in outcome.comparisons
+        if not one.same
+    ]
     if isinstance(step, Expect):
         state = runner.describe()
         types = runner.type_names

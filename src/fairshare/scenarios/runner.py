@@ -4,9 +4,7 @@ every event. Knows nothing of checks, records and files.
 
 from functools import singledispatchmethod
 
-import msgspec
-
-from fairshare.errors import FairshareError, InputError
+from fairshare.errors import ConfigurationError, FairshareError, InputError
 from fairshare.manager.resource_manager import UNPLACEABLE
 from fairshare.model import inputs
 from fairshare.model.applications import Application
@@ -20,15 +18,9 @@ from fairshare.scenarios.cluster import Cluster
 from fairshare.scenarios.configuration import ConfigurationFiles
 from fairshare.scenarios.description import Description, describe
 from fairshare.scenarios.masters import Masters, refusals
+from fairshare.scenarios.outcome import Outcome
 from fairshare.scenarios.passage import Intervals, Kills, Passage
-from fairshare.scenarios.recorder import RecordedEvent, Recorder
-
-
-class Outcome(msgspec.Struct, frozen=True):
-    """What one step did. `error` is why it was refused; None if it was not."""
-
-    events: list[RecordedEvent]
-    error: str | None
+from fairshare.scenarios.recorder import Recorder
 
 
 class Runner:
@@ -108,6 +100,8 @@ class Runner:
             master=None if step.master is None else vector(self._types, step.master),
             requests=requests(self._types, step.asks),
             recovering=step.recovering,
+            label=step.label,
+            master_label=step.master_label,
         )
         events = self._cluster.feed(submission)
         for event in events:
@@ -208,7 +202,8 @@ class Runner:
         for name in group.names:
             if name in self._cluster.state.nodes:
                 raise InputError("repeated-name", f"there is a node {name} already")
-            self._cluster.call(inputs.NodeJoined(name, total, group.rack))
+            attributes = {"partition": group.label} if group.label else {}
+            self._cluster.call(inputs.NodeJoined(name, total, group.rack, attributes))
 
     @_apply.register
     def _remove(self, step: steps.RemoveNode) -> None:
@@ -219,6 +214,15 @@ class Runner:
     def _resize(self, step: steps.ResizeNode) -> None:
         self._need_node(step.name)
         self._cluster.call(inputs.NodeResized(step.name, vector(self._types, step.resources)))
+
+    @_apply.register
+    def _labels(self, step: steps.ChangeLabels) -> None:
+        if step.add:
+            self._cluster.call(inputs.AddLabels(step.add))
+        if step.remove:
+            self._cluster.call(inputs.RemoveLabels(step.remove))
+        if step.nodes:
+            self._cluster.call(inputs.LabelNodes(step.nodes))
 
     def _need_node(self, name: str) -> None:
         if name not in self._cluster.state.nodes:
@@ -232,7 +236,11 @@ class Runner:
             with self._files.unless_refused():
                 self._files.write(step.files, self._cluster.now_ms)
                 self._files.change_properties(step.properties)
-                self._read_files()
+                try:
+                    self._read_files()
+                except ConfigurationError:
+                    self._cluster.call(inputs.ReloadRefused())
+                    raise
             return
         self._files.change_properties(step.properties)
         if step.files:

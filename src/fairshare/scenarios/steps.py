@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from fairshare.schedulers.pools.settings import Generation
+
 Amounts = dict[str, int]
 
 ALL_NODES = "all"
@@ -205,7 +207,10 @@ class Expect(Step, frozen=True, kw_only=True):
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):
-    """One file. `error` as in a step: this configuration must be refused at the start."""
+    """One file. `error` as in a step: this configuration must be refused at the start.
+
+    `generation`, `strict` and `wait_for_maps` are for scenarios of MapReduce.
+    """
 
     file: str
     name: str
@@ -217,3 +222,6 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[Step, ...]
     error: str | bool | None = None
     unlike_hadoop: str = ""
+    generation: Generation | None = None
+    strict: bool = False
+    wait_for_maps: bool = True

@@ -16,6 +16,7 @@ from fairshare.model.queues import Queue
 from fairshare.model.resources import Resource
 from fairshare.model.state import ClusterState
 from fairshare.model.work import ResourceRequest
+from fairshare.schedulers.reasons import Limits
 from fairshare.schedulers.views import ApplicationView, QueueView
 
 State = ClusterState[Queue[Application], Application]
@@ -44,6 +45,14 @@ class Step:
         """Let something happen: change the state, and remember it."""
         self._handlers[type(event)](self.now_ms, event)  # what `ClusterState.apply` does
         self.events.append(event)
+
+
+@runtime_checkable
+class GoesBack(Protocol):
+    """A scheduler that applies its old settings once more when others were refused."""
+
+    def go_back(self, step: Step) -> None:
+        """Settings were refused; those in force stay."""
 
 
 @runtime_checkable
@@ -82,6 +91,9 @@ class Partitioned(Protocol):
         self, application: Application, wanted: str | None, *, master: bool, check: bool
     ) -> str:
         """The partition of an ask that names this one, or none; raises Refusal if it checks."""
+
+    def labels(self) -> dict[str, bool]:
+        """The partitions that there are, by name: whether each is exclusive."""
 
     def add_labels(self, step: Step, new: dict[str, bool]) -> None:
         """Make partitions, by name: whether each is exclusive; raises Refusal."""
@@ -204,6 +216,10 @@ class Scheduler(Protocol):
     def queue_views(self, now_ms: int | None = None) -> list[QueueView]:
         """All queues, root first, parents before children. Limits are as of `now_ms`; None: long
         after the start."""
+
+    def limits_of(self, application: ApplicationId) -> Limits:
+        """What keeps one application waiting, as far as only this scheduler knows; raises KeyError.
+        `schedulers.reasons.reasons` puts it together with the nodes."""
 
     def application_view(self, application: ApplicationId) -> ApplicationView:
         """One application; raises KeyError."""

@@ -25,6 +25,34 @@ class UserView(msgspec.Struct, frozen=True):
     pending_applications: int
 
 
+class PartitionView(msgspec.Struct, frozen=True):
+    """A queue's part of one partition (node label). Capacities are percentages of 0 to 100.
+
+    `configured`: the queue has a capacity of its own there. Of leaves: what masters may use, all
+    of them and those of one user of weight 1.
+    """
+
+    label: str  # "": the default partition
+    configured: bool
+    capacity: float
+    max_capacity: float
+    absolute_capacity: float
+    absolute_max_capacity: float
+    used_capacity: float
+    absolute_used_capacity: float
+    weight: float
+    normalized_weight: float
+    effective_min: Resource
+    effective_max: Resource
+    used: Resource
+    reserved: Resource
+    pending: Resource
+    master_used: Resource
+    max_master_share: float
+    master_limit: Resource | None = None
+    user_master_limit: Resource | None = None
+
+
 class CapacityView(msgspec.Struct, frozen=True):
     """What only the Capacity Scheduler knows of a queue. Capacities are percentages of 0 to 100."""
 
@@ -55,6 +83,9 @@ class CapacityView(msgspec.Struct, frozen=True):
     user_master_limit: Resource | None = None  # of a user of weight 1
     default_priority: int | None = None
     users: tuple[UserView, ...] = ()
+    partitions: tuple[PartitionView, ...] = ()  # the default one first
+    accessible_labels: tuple[str, ...] = ()  # "*": all
+    default_label: str = ""
 
 
 class PoolSlotsView(msgspec.Struct, frozen=True):

@@ -90,6 +90,22 @@ class Containers(msgspec.Struct, frozen=True):
     aborted: int = 0
 
 
+class Unfinished(msgspec.Struct, frozen=True):
+    """An application that was not over at the end, and what it waited for; the kinds are those of
+    `runtime.obstacles`. `for_ever`: waiting on would not have helped. Amounts are by type."""
+
+    id: str
+    name: str
+    queue: str
+    for_ever: bool
+    kind: str | None = None
+    wanted: dict[str, int] = {}
+    count: int = 0
+    available: dict[str, int] | None = None
+    limiting_queue: str | None = None
+    dominant: str | None = None
+
+
 class Report(msgspec.Struct, frozen=True):
     """The whole. `makespan_ms` is from the first submission to the last end of an application.
 
@@ -111,6 +127,7 @@ class Report(msgspec.Struct, frozen=True):
     applications: tuple[ApplicationReport, ...]
     timeline: tuple[Sample, ...]
     notes: tuple[str, ...] = ()
+    unfinished: tuple[Unfinished, ...] = ()
 
 
 def spread(times_ms: Sequence[int]) -> Spread | None:

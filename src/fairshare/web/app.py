@@ -13,11 +13,15 @@ from fairshare.web import (
     configuration,
     containers,
     driver,
+    labels,
     nodes,
     queues,
+    reasons,
 )
 from fairshare.web.faults import HANDLERS
 from fairshare.web.guard import LOOPBACK_NAMES, Guard, host_name
+from fairshare.web.yarn.gateway import LiveGateway
+from fairshare.web.yarn.routes import yarn_routes
 
 BASE = "/api/v1"
 
@@ -25,12 +29,27 @@ BASE = "/api/v1"
 def build_app(server: LiveServer) -> Starlette:
     """The application that shows and asks one server, which has started: it knows its URL."""
     own_name = host_name(urlsplit(server.url).netloc)
-    topics = (cluster, configuration, queues, applications, containers, nodes, driver)
+    topics = (
+        cluster,
+        configuration,
+        queues,
+        reasons,
+        applications,
+        containers,
+        nodes,
+        labels,
+        driver,
+    )
     routes = [route for topic in topics for route in topic.ROUTES]
     app = Starlette(
-        routes=[Route("/", cluster.point_the_way), Mount(BASE, routes=routes)],
+        routes=[
+            Route("/", cluster.point_the_way),
+            Mount(BASE, routes=routes),
+            *yarn_routes(),
+        ],
         middleware=[Middleware(Guard, names=LOOPBACK_NAMES | {own_name})],
         exception_handlers=HANDLERS,
     )
     app.state.server = server
+    app.state.gateway = LiveGateway(server, server.directory.secret())
     return app

@@ -103,6 +103,8 @@ async def show_application(request: Request) -> Response:
     views = server.service.views
     types = server.service.state.types
     row = application_row(server, application)
+    obstacle = views.obstacle(application)
+    row["waits_for"] = None if obstacle is None else named(obstacle, types)
     row["groups"] = views.groups(application)
     row["containers"] = [named(c, types) for c in views.live_containers(application)]
     return answer(row)

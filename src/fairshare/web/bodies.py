@@ -31,6 +31,10 @@ class _Body(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     pass
 
 
+Label = Annotated[str, msgspec.Meta(max_length=255)]
+"""A partition; empty: the default one."""
+
+
 class NothingBody(_Body, frozen=True):
     """The body of a call that says everything by its path: empty, or `{}`."""
 
@@ -73,6 +77,7 @@ class TaskGroupBody(CommandBody, frozen=True):
     time_limit_ms: Duration | None = None
     after: tuple[str, ...] = ()
     slow_start: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 1.0
+    label: Label | None = None
 
 
 class MasterBody(_Body, frozen=True):
@@ -88,11 +93,14 @@ class SubmissionBody(_Body, frozen=True):
     queue: Annotated[str, msgspec.Meta(min_length=1, max_length=1_000)] = "default"
     name: Name = ""
     priority: Priority | None = None
+    lifetime_s: Annotated[int, msgspec.Meta(ge=1, le=2**40)] | None = None
     tags: Annotated[tuple[Tag, ...], msgspec.Meta(max_length=20)] = ()
     groups: Annotated[tuple[User, ...], msgspec.Meta(max_length=1_000)] | None = None
     tasks: Annotated[tuple[TaskGroupBody, ...], msgspec.Meta(max_length=1_000)] = ()
     driver: CommandBody | None = None
     master: MasterBody | None = None
+    label: Label | None = None
+    master_label: Label | None = None
 
 
 class KillBody(ActorBody, frozen=True):
@@ -113,6 +121,25 @@ class PriorityBody(ActorBody, frozen=True, kw_only=True):
     priority: Priority
 
 
+class AddLabelsBody(ActorBody, frozen=True, kw_only=True):
+    """Partitions to make: by name, whether each is exclusive."""
+
+    labels: Annotated[dict[Place, bool], msgspec.Meta(min_length=1, max_length=1_000)]
+
+
+class RemoveLabelsBody(ActorBody, frozen=True, kw_only=True):
+    """Partitions to remove."""
+
+    labels: Annotated[tuple[Place, ...], msgspec.Meta(min_length=1, max_length=1_000)]
+
+
+class LabelNodesBody(ActorBody, frozen=True, kw_only=True):
+    """The partitions of nodes; with `known` only of nodes that are there."""
+
+    nodes: Annotated[dict[Place, Label], msgspec.Meta(min_length=1, max_length=10_000)]
+    known: bool = False
+
+
 class ShutdownBody(ActorBody, frozen=True):
     """Whether the containers end with the server; without a word they do as it was started."""
 
@@ -129,6 +156,7 @@ class ContainerRequestBody(_Body, frozen=True):
     racks: tuple[Place, ...] = ()
     relax: bool = True
     request: Annotated[int, msgspec.Meta(ge=0, lt=GROUP_REQUESTS)] = 0
+    label: Label | None = None
 
 
 class RequestsBody(_Body, frozen=True):

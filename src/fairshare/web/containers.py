@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from fairshare.engines.local.log_limit import dropped_range
 from fairshare.errors import InputError
 from fairshare.model.identifiers import ContainerId, application_of
 from fairshare.web.actors import check_administrator
@@ -34,6 +35,7 @@ async def read_log(request: Request) -> Response:
     """GET /containers/ID/logs/STREAM: bytes from `offset`, at most `limit` of them.
 
     X-Fairshare-Complete is true when the container is over and nothing comes after these bytes.
+    X-Fairshare-Skipped says how many bytes before these were left out, as the log is limited.
     """
     parameters = read_parameters(request, "offset", "limit")
     offset = whole_number(parameters, "offset", 0, 2**63 - 1)
@@ -49,9 +51,15 @@ async def read_log(request: Request) -> Response:
     ended = files.exit.exists() or not files.launch.exists()
     over = ended and server.service.is_over(container)
     path = files.stdout if stream == "stdout" else files.stderr
-    content, size = await run_in_threadpool(read_part, path, offset, limit)
-    complete = over and offset + len(content) >= size
+    gap, end = await run_in_threadpool(dropped_range, path)
+    skipped = end - offset if gap <= offset < end else 0
+    if offset < gap:
+        limit = min(limit, gap - offset)
+    content, size = await run_in_threadpool(read_part, path, offset + skipped, limit)
+    complete = over and offset + skipped + len(content) >= size
     headers = {"X-Fairshare-Complete": "true" if complete else "false"}
+    if skipped:
+        headers["X-Fairshare-Skipped"] = str(skipped)
     return Response(content, headers=headers, media_type="text/plain")
 
 

@@ -110,7 +110,8 @@ def read_application(request: Request) -> Application:
     if found is None or text not in (str(found.id), application_name(state.epoch_ms, found.id)):
         raise InputError(
             "unknown-application",
-            f"there is no application '{text}' here; GET /api/v1/applications lists them all",
+            f"there is no application '{text}' here (any more); the list of all applications has"
+            " those that are known",
         )
     return found
 
@@ -133,7 +134,7 @@ def container_of(text: str, state: State) -> ContainerId:
     ):
         raise InputError(
             "unknown-container",
-            f"there is no container '{text}' here; "
-            "GET /api/v1/applications/ID/containers lists those of an application",
+            f"there is no container '{text}' here (any more); those of an application stand where"
+            " it is shown",
         )
     return container

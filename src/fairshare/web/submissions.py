@@ -108,6 +108,7 @@ class Translation:
                 time_limit_ms=body.time_limit_ms,
                 after=body.after,
                 slow_start=body.slow_start,
+                label=body.label,
             )
             for number, body in enumerate(bodies)
         )
@@ -123,6 +124,7 @@ class Translation:
                 racks=body.racks,
                 relax=body.relax,
                 request=body.request,
+                label=body.label,
             )
             for number, body in enumerate(bodies)
         )
@@ -155,6 +157,9 @@ def submission_of(
         tasks=tasks,
         master=master,
         driver=driver,
+        lifetime_s=body.lifetime_s or 0,
+        label=body.label,
+        master_label=body.master_label,
     )
 
 

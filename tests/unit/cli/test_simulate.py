@@ -164,3 +164,33 @@ def test_nodes_offer_the_further_types_that_the_configuration_gives_them(simulat
     records = read_lines(events)
     totals = [e.total for record in records for e in record.events if isinstance(e, NodeAdded)]
     assert [total[2] for total in totals] == [2, 2]
+
+
+def test_what_never_finishes_is_told_with_its_reason_and_the_exit_code(simulate):
+    large = SMALL.replace("vcores: 1}, duration", "vcores: 4}, duration")
+    result = simulate("--nodes", "2", "--node-vcores", "3", workload=large)
+    assert result.exit_code == 1
+    assert "Not over at the end: 1 application." in result.output
+    assert "3 containers of 256M 4c: no node is so large, even an empty one" in result.output
+    assert "the largest has 3 vcores" in result.output
+    found = json.loads(
+        simulate("--json", "--nodes", "2", "--node-vcores", "3", workload=large).stdout
+    )
+    (unfinished,) = found["unfinished"]
+    assert (unfinished["kind"], unfinished["for_ever"]) == ("too-large", True)
+
+
+def test_what_only_was_not_done_by_then_is_no_failure(simulate):
+    result = simulate("--until", "5s")
+    assert result.exit_code == 0
+    assert "it runs" in result.output
+
+
+@pytest.mark.parametrize("options", [(), ("--scheduler", "capacity")])
+def test_the_configuration_or_the_option_chooses_the_capacity_scheduler(simulate, options):
+    conf = EXAMPLES / "three-teams-capacity"
+    report = report_of(simulate("--json", *options, workload=WORKLOAD, conf=conf))
+    assert report["scheduler"] == "capacity"
+    assert report["applications_by_state"]["FINISHED"] == len(report["applications"]) > 50
+    (questions,) = (user for user in report["users"] if user["name"] == "ada")
+    assert questions["waiting"]["p95"] < 60_000

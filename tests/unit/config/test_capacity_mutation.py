@@ -129,7 +129,8 @@ def test_xml_says_the_same_as_json() -> None:
 
 
 @pytest.mark.parametrize(
-    ("document", "told"), [("<conf/>", "<sched-conf>"), ("<sched-conf>", "the update:1"), ("", "no element")]
+    ("document", "told"),
+    [("<conf/>", "<sched-conf>"), ("<sched-conf>", "the update:1"), ("", "no element")],
 )
 def test_other_xml_is_refused(document: str, told: str) -> None:
     with pytest.raises(InputError, match=told):

@@ -188,12 +188,12 @@ def test_what_stands_in_for_an_included_file_holds_when_it_is_missing(tmp_path: 
     assert "a" in read_directory(tmp_path, scheduler="fifo").site
 
 
-def test_the_pool_scheduler_is_refused_where_it_is_named(tmp_path: Path) -> None:
+def test_the_pool_scheduler_is_chosen_by_its_class(tmp_path: Path) -> None:
     values: dict[str, object] = {
         "mapred.jobtracker.taskScheduler": "org.apache.hadoop.mapred.FairScheduler"
     }
     write(tmp_path, "mapred-site.xml", values)
-    assert "pool scheduler of MapReduce is not supported yet" in refused(tmp_path)
+    assert read_directory(tmp_path).scheduler == "pools"
 
 
 def test_an_unknown_scheduler_is_refused_with_those_that_there_are(tmp_path: Path) -> None:

@@ -100,4 +100,6 @@ def test_the_engine_is_told_what_the_configuration_says_of_nodes(tmp_path, monke
         "memory_check": False,
         "strict_cpu": True,
         "grace_ms": 700,
+        "vcores_per_core": 1.0,
+        "partition": "",
     }

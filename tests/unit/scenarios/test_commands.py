@@ -82,12 +82,12 @@ def test_a_malformed_file_fails_with_its_place(directory):
     assert result.output.endswith("1 passed, 1 failed, 0 skipped\n")
 
 
-def test_a_missing_feature_fails_and_is_never_skipped(directory):
+def test_a_step_of_another_scheduler_fails_and_is_never_skipped(directory):
     path = directory / "mapreduce.yaml"
-    path.write_text(GOOD.replace("scheduler: fair", "scheduler: mapreduce"))
+    path.write_text(GOOD + "  - set_fifo: true\n")
     result = call(check, directory)
     assert result.exit_code == 1
-    assert f"{path}: failed: the mapreduce scheduler is not supported yet" in result.output
+    assert "unknown step 'set_fifo'" in result.output
     assert "1 passed, 1 failed, 0 skipped" in result.output
 
 

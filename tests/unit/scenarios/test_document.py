@@ -2,7 +2,7 @@ import pytest
 
 from fairshare.errors import ConfigurationError
 from fairshare.scenarios import steps
-from fairshare.scenarios.document import NotAScenario, Unsupported, read_scenario
+from fairshare.scenarios.document import NotAScenario, read_scenario
 from fairshare.scenarios.fields import duration_ms
 
 HEAD = "scenario: 1\nscheduler: fair\n"
@@ -199,7 +199,8 @@ def test_a_file_without_the_word_scenario_is_none():
         read_scenario("site_name: documentation", "mkdocs.yaml")
 
 
-def test_the_pool_scheduler_is_not_supported_whatever_its_steps_are():
-    text = "scenario: 1\nscheduler: mapreduce\ngeneration: '1.2'\nsteps: [{set_state: {}}]"
-    with pytest.raises(Unsupported, match="the mapreduce scheduler is not supported yet"):
-        read_scenario(text, "s.yaml")
+def test_a_scenario_of_mapreduce_says_which_release_decides():
+    with pytest.raises(ConfigurationError, match=r"unknown generation '2\.0'"):
+        read_scenario("scenario: 1\nscheduler: mapreduce\ngeneration: '2.0'", "s.yaml")
+    with pytest.raises(ConfigurationError, match="needs a value for 'generation'"):
+        read_scenario("scenario: 1\nscheduler: mapreduce", "s.yaml")

@@ -3,7 +3,7 @@
 import pytest
 
 from fairshare.errors import ConfigurationError
-from fairshare.scenarios.document import Unsupported, read_scenario
+from fairshare.scenarios.document import read_scenario
 from fairshare.scenarios.runner import Runner
 
 FILE = '<allocations><queue name="q"><maxAMShare>-1</maxAMShare></queue></allocations>'
@@ -196,11 +196,6 @@ def test_a_bad_yarn_site_is_refused_with_its_own_name():
     site = "yarn-site.xml: <allocations/>, "
     with pytest.raises(ConfigurationError, match=r"yarn-site\.xml:1"):
         run("update: 1", cluster=CLUSTER.replace("config: {", "config: {" + site))
-
-
-def test_a_scheduler_that_is_not_there_yet_is_named():
-    with pytest.raises(Unsupported, match="the mapreduce scheduler is not supported yet"):
-        run("update: 1", cluster=CLUSTER.replace("scheduler: fair", "scheduler: mapreduce"))
 
 
 def test_further_resource_types_come_from_their_file():

@@ -7,10 +7,16 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from fairshare.config.capacity import CAPACITY_FILE, SHIPPED, collect_capacity
+from fairshare.config.capacity_file import file_reader
+from fairshare.config.capacity_monitor import read_auto_refresh
+from fairshare.config.capacity_names import PREFIX as CAPACITY
 from fairshare.config.directory import Configuration, collect_directory
 from fairshare.config.fair import collect_fair
 from fairshare.config.fifo import collect_fifo
-from fairshare.config.lint.registry import apply_rules
+from fairshare.config.lint.capacity.registry import RULES as CAPACITY_RULES
+from fairshare.config.lint.capacity.subject import CapacitySubject
+from fairshare.config.lint.registry import add_findings, apply_rules
 from fairshare.config.lint.subject import Subject, find_elements
 from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.scheduler_choice import CLASS, TASK_SCHEDULER, choose_scheduler
@@ -19,6 +25,7 @@ from fairshare.config.site_files import read_site
 from fairshare.config.xml import parse
 from fairshare.errors import FairshareError
 from fairshare.model.resources import MEMORY, VCORES, Resource, ResourceTypes
+from fairshare.schedulers.capacity.settings import CapacitySettings
 from fairshare.schedulers.fair.settings import FairSettings
 
 
@@ -42,6 +49,10 @@ def lint(path: Path, cluster: Mapping[str, int] | None = None) -> tuple[Problem,
 
 def _lint_directory(path: Path, cluster: Mapping[str, int] | None, problems: Problems) -> None:
     configuration = collect_directory(path, problems)
+    if configuration is not None and configuration.capacity is not None:
+        total = cluster_of(cluster, configuration.types) or _nodes_of(configuration)
+        name = str(path / CAPACITY_FILE)
+        _apply_capacity(configuration.capacity, configuration.site, name, total, True, problems)
     if configuration is None or configuration.fair is None:
         return
     file = configuration.allocation_path
@@ -65,7 +76,11 @@ def _lint_file(path: Path, cluster: Mapping[str, int] | None, problems: Problems
         return
     site = read_site([(str(path), document)], problems, os.environ)
     chosen: str | None = "fair"
-    if CLASS in site or TASK_SCHEDULER in site:
+    named = CLASS in site or TASK_SCHEDULER in site
+    if not named and (site.names(CAPACITY) or path.name == CAPACITY_FILE):
+        _lint_capacity_file(path, site, cluster, problems)
+        return
+    if named:
         chosen = choose_scheduler(site, str(path), False, False, problems)
     if chosen == "fair":
         settings = collect_fair(site, None, "", problems)
@@ -73,6 +88,36 @@ def _lint_file(path: Path, cluster: Mapping[str, int] | None, problems: Problems
         _apply(settings, site, None, "", total, True, problems)
     elif chosen == "fifo":
         collect_fifo(site, problems)
+    elif chosen == "capacity" and site.names(CAPACITY + "root."):
+        _lint_capacity_file(path, site, cluster, problems)
+    elif chosen == "capacity":
+        # The queues stand in another file: what is said here is judged beside the one it ships.
+        shipped = site.with_values(SHIPPED, str(path))
+        _lint_capacity_file(path, shipped, cluster, problems)
+
+
+def _lint_capacity_file(
+    path: Path, site: Site, cluster: Mapping[str, int] | None, problems: Problems
+) -> None:
+    """One file of the Capacity Scheduler: what yarn-site.xml says is open, unless it is that."""
+    read_auto_refresh(site, problems)
+    settings = collect_capacity(site, problems, str(path), file_reader(path.parent))
+    total = cluster_of(cluster, settings.types)
+    has_site = path.name != CAPACITY_FILE and CLASS in site
+    _apply_capacity(settings, site, str(path), total, has_site, problems)
+
+
+def _apply_capacity(
+    settings: CapacitySettings,
+    site: Site,
+    file: str,
+    cluster: Resource | None,
+    has_site: bool,
+    problems: Problems,
+) -> None:
+    subject = CapacitySubject(settings, site, file, cluster, has_site)
+    for name, rule in CAPACITY_RULES.items():
+        add_findings(name, rule(subject), problems)
 
 
 def _apply(

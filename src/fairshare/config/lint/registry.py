@@ -1,6 +1,6 @@
 """Owns the list of lint rules by name. A new one is one function in this room and one line here."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from fairshare.config.lint import (
@@ -59,12 +59,17 @@ RULES: Final[dict[str, Rule]] = {
 
 
 def apply_rules(subject: Subject, problems: Problems) -> None:
-    """Add what all rules find."""
+    """Add what all rules of the Fair Scheduler find."""
     for name, rule in RULES.items():
-        for finding in rule(subject):
-            add = {
-                "trap": problems.trap,
-                "warning": problems.warning,
-                "error": problems.error,
-            }[finding.severity]
-            add(finding.place, name, finding.message, finding.hadoop)
+        add_findings(name, rule(subject), problems)
+
+
+def add_findings(rule: str, findings: Iterable[Finding], problems: Problems) -> None:
+    """Add what one rule has found."""
+    for finding in findings:
+        add = {
+            "trap": problems.trap,
+            "warning": problems.warning,
+            "error": problems.error,
+        }[finding.severity]
+        add(finding.place, rule, finding.message, finding.hadoop)

@@ -3,6 +3,7 @@
     launch.json   the order                pid.json        who runs it
     exit.json     how it ended             settled         that this was reported
     stdout.log    stderr.log               work/           its own working directory
+    stdout.dropped  stderr.dropped         what the logs had in their middle, and have no more
     call.pickle   a Python call            result.pickle   what the call returned
 
 Must stay light, as supervisors use it: standard library only, nothing of the model.

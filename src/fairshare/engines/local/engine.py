@@ -48,8 +48,9 @@ class LocalEngine:
 
     * `nodes`: as how many nodes the machine is offered; memory and vcores are split evenly.
     * `memory_mb`, `vcores`: what all nodes offer together; by default four fifths of the memory
-      that we may use, and the processors that we may use. `resources` are further types; they are
-      offered and counted, nothing more.
+      that we may use, and the processors that we may use, each worth `vcores_per_core` (Hadoop's
+      pcores-vcores-multiplier). `resources` are further types; they are offered and counted,
+      nothing more.
     * `enforcement`: `auto` takes cgroups where they work, `cgroup` insists on them for memory and
       CPU, `watch` does without.
     * `memory_check` False holds nobody to his memory (Hadoop's pmem-check-enabled).
@@ -72,7 +73,9 @@ class LocalEngine:
         memory_check: bool = True,
         strict_cpu: bool = False,
         grace_ms: int = DEFAULT_GRACE_MS,
+        log_limit_mb: int = 0,
         vcores_per_core: float = 1.0,
+        partition: str = "",
     ) -> None:
         if not sys.platform.startswith("linux"):
             raise EngineError(
@@ -96,9 +99,12 @@ class LocalEngine:
             strict_cpu=strict_cpu,
         )
         attributes = {**self._limits.attributes, "run-as": machine.user_name()}
+        if partition:
+            attributes["partition"] = partition
         self._offers = machine.offers(nodes, amounts, rack, attributes)
         self._names = frozenset(offer.node for offer in self._offers)
         self._grace_ms = grace_ms
+        self._log_limit_mb = log_limit_mb
         self._lock: int | None = None
         self._nursery: Nursery | None = None
         self._reports: Reports | None = None
@@ -121,7 +127,7 @@ class LocalEngine:
             raise EngineError("this engine was started before")
         self._take_directory()
         nursery = Nursery(self._state, os.environ, machine.raise_file_limit())
-        preparation = Preparation(self._limits, os.environ, self._grace_ms)
+        preparation = Preparation(self._limits, os.environ, self._grace_ms, self._log_limit_mb)
         reports = Reports(report)
         watcher = Watcher(self._state, preparation, nursery, reports, self._limits.bases)
         try:

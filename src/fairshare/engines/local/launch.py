@@ -36,6 +36,7 @@ class Launch(NamedTuple):
     time_limit_ms: int | None = None
     grace_ms: int = 250  # between SIGTERM and SIGKILL
     watch_ms: int = 100  # between two looks at the memory, if it is watched
+    log_limit_bytes: int = 0  # of what is kept of each stream; 0: all
 
     def encode(self) -> bytes:
         """The content of `launch.json`."""

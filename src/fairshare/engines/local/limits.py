@@ -23,6 +23,7 @@ _NICE_STEP = 1.25  # the kernel's ratio of CPU between two neighbouring nice val
 _LARGEST_NICE = 19
 _QUOTA_PERIOD_US = 100_000
 _MEBIBYTE = 1024 * 1024
+_MOST_WEIGHT_OF_PROCESSOR = 6  # of all containers together, in processes that are as busy
 
 
 class ContainerLimits(NamedTuple):
@@ -83,8 +84,10 @@ class Limits:
             try:
                 hierarchy.make_base(self._name)
                 if hierarchy is self._cpu:
-                    # Together they weigh as much as that many processes of others beside them.
-                    for file, value, _ in hierarchy.weight(self._vcores):
+                    # Together they weigh as much as that many processes of others beside them. Who
+                    # counts a processor as a hundred vcores would keep the server waiting.
+                    most = _MOST_WEIGHT_OF_PROCESSOR * max(1, self._cpus)
+                    for file, value, _ in hierarchy.weight(min(self._vcores, most)):
                         groups.write(f"{hierarchy.base(self._name)}/{file}", value)
             except OSError as error:
                 raise EngineError(

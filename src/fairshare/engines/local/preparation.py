@@ -14,12 +14,16 @@ _INVOCATION = Path(__file__).with_name("invocation.py")
 
 
 class Preparation:
-    """What all containers of an engine have in common. `grace_ms` is from SIGTERM to SIGKILL."""
+    """What all containers of an engine have in common. `grace_ms` is from SIGTERM to SIGKILL,
+    `log_limit_mb` how much is kept of each stream (0: all)."""
 
-    def __init__(self, limits: Limits, server: Mapping[str, str], grace_ms: int) -> None:
+    def __init__(
+        self, limits: Limits, server: Mapping[str, str], grace_ms: int, log_limit_mb: int = 0
+    ) -> None:
         self._limits = limits
         self._server = dict(server)
         self._grace_ms = grace_ms
+        self._log_limit_bytes = log_limit_mb * 1024 * 1024
 
     def launch(self, order: LaunchOrder, directory: ContainerDirectory) -> Launch:
         """The order as a supervisor reads it.
@@ -40,6 +44,7 @@ class Preparation:
             niceness=limits.niceness,
             time_limit_ms=order.time_limit_ms,
             grace_ms=self._grace_ms,
+            log_limit_bytes=self._log_limit_bytes,
         )
 
 

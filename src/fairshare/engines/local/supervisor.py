@@ -20,6 +20,7 @@ import time
 from fairshare.engines.local import execution, groups, processes
 from fairshare.engines.local.directories import ContainerDirectory, read_json, write_atomically
 from fairshare.engines.local.launch import Launch
+from fairshare.engines.local.log_limit import LogLimit
 from fairshare.engines.local.memory import MEBIBYTE, MemoryHolder, memory_holder
 from fairshare.engines.local.outcome import (
     ABORTED,
@@ -52,6 +53,7 @@ class Supervisor:
         self._kill_at: float | None = None  # set while ending
         self._kill_pause_ms = _KILL_PAUSE_MS
         self._over_memory = False
+        self._logs = LogLimit((directory.stdout, directory.stderr), launch.log_limit_bytes)
         self._unheard: socket.socket | None = None  # who waits for the word that it runs
         self._poll = select.poll()
         self._wake, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -98,7 +100,12 @@ class Supervisor:
         peak_bytes = holder.peak_bytes()
         self._over_memory = self._over_memory or holder.exceeded(())
         self._remove_groups()
-        return self._conclude(peak_bytes)
+        self._logs.look(time.monotonic())
+        outcome, said = self._conclude(peak_bytes), self._logs.said()
+        if said:
+            words = f"{outcome.diagnostics}\n{said}" if outcome.diagnostics else said
+            outcome = outcome._replace(diagnostics=words)
+        return outcome
 
     def _write_pid(self) -> None:
         own = os.getpid()
@@ -128,6 +135,9 @@ class Supervisor:
                     self._look(holder, now)
                 if look:
                     look_at = now + (holder.interval_ms or 0) / 1000
+            unlimited = self._logs.look(now)
+            if unlimited and self._kill_at is None:
+                self._end(unlimited, DISK_FAILED, self._launch.grace_ms)
             if self._kill_at is None:
                 if self._status is not None:
                     self._end("", None, self._launch.grace_ms)
@@ -137,6 +147,7 @@ class Supervisor:
                     words = f"killed: ran longer than its time limit of {limit_ms} ms"
                     self._end(words, None, self._launch.grace_ms)
             moments = [now + self._kill() if self._killing(now) else self._kill_at or end_at]
+            moments.append(self._logs.look_at)
             if holder.interval_ms is not None and not self._over_memory:
                 moments.append(look_at)
             if self._unheard is not None:

@@ -96,6 +96,8 @@ def measure(application: CapacityApplication) -> None:
     """Let the fair order know of an application's containers; other orders do not look (16.2)."""
     leaf = application.leaf
     if leaf is not None and leaf.policy == "fair":
+        if application.id not in leaf.unsorted:
+            leaf.unsorted[application.id] = (application.size, application.demand)
         application.size = application.used[0] + application.drift[0]
         application.demand = application.size + application.asks.pending[0]
 
@@ -107,11 +109,50 @@ def enter(application: CapacityApplication, stage: Stage) -> None:
     leaf.users.get_or_add(application.user)
     application.stage = stage
     if stage == Stage.HELD:
+        application.held = True
         leaf.held[application.id] = application
         return
     leaf.runnable += 1
     leaf.users.tally(application.user, pending=1, active=0)
     orders.wait(application)
+
+
+def wake(application: CapacityApplication) -> None:
+    """A held one may run: it waits for room for its master.
+
+    As in Hadoop also if it stands among the active ones already, which a change of its priority
+    makes possible: then its master counts twice.
+    """
+    leaf = application.leaf
+    assert leaf is not None
+    del leaf.held[application.id]
+    application.held = False
+    leaf.runnable += 1
+    leaf.users.tally(application.user, pending=1, active=0)
+    if application.stage == Stage.HELD:
+        application.stage = Stage.WAITING
+    if application.waiting_entry is None:
+        orders.wait(application)
+
+
+def reprioritise(application: CapacityApplication, priority: int) -> None:
+    """It takes the place in its list that follows from another priority.
+
+    One that is held back enters the list of those that wait, as in Hadoop, and so may get its
+    master though max-parallel-apps does not let it run (17).
+    """
+    leaf = application.leaf
+    if leaf is None:
+        application.priority = priority
+        return
+    orders.stop_waiting(application)
+    orders.forget_change(leaf, application)
+    application.priority = priority
+    if application.stage == Stage.HELD:
+        application.stage = Stage.WAITING
+    if application.stage == Stage.WAITING:
+        orders.wait(application)
+    orders.place_application(application)
 
 
 def count_runnable(leaf: CapacityQueue, change: int) -> None:
@@ -166,14 +207,17 @@ def leave(application: CapacityApplication) -> None:
         _charge_master(application, subtract(nothing, application.master_resource))
         user = users.tally(application.user, pending=0, active=-1)
     else:
-        orders.stop_waiting(application)
-        leaf.held.pop(application.id, None)
         user = users.tally(application.user, pending=-1, active=0)
-    if stage != Stage.HELD:
+    orders.stop_waiting(application)
+    if application.held:
+        del leaf.held[application.id]
+    else:
         leaf.runnable -= 1
+    application.stage = Stage.NOWHERE
+    application.held = False
+    orders.forget_change(leaf, application)
     if user.applications == 0:
         users.remove(application.user)
-    application.stage = Stage.NOWHERE
 
 
 def count_application(leaf: CapacityQueue, change: int, now_ms: int) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fairshare.model.events import ApplicationAdmitted, QueueLimited
 from fairshare.model.resources import Resource, add
 from fairshare.schedulers.capacity import limits
-from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
+from fairshare.schedulers.capacity.applications import CapacityApplication
 from fairshare.schedulers.capacity.capacities import below
 from fairshare.schedulers.capacity.queues import CapacityQueue
 
@@ -134,9 +134,9 @@ def _wake(
         if most is not None and woken >= most:
             return
         leaf = application.leaf
-        if leaf is None or application.stage != Stage.HELD:
+        if leaf is None or not application.held:
             continue
         if limits.may_run(state, application.user, leaf):
-            step.emit(ApplicationAdmitted(application.id))
+            step.emit(ApplicationAdmitted(application.id, woken=True))
             woken += 1
             activate_if_any_nodes(state, step, leaf)

@@ -19,7 +19,7 @@ class Stage(enum.IntEnum):
     """Where an attempt stands in its leaf."""
 
     NOWHERE = 0
-    HELD = 1  # by max-parallel-apps
+    HELD = 1  # by max-parallel-apps, and in no other list
     WAITING = 2  # for room for its master
     ACTIVE = 3  # it competes for containers
 
@@ -27,7 +27,7 @@ class Stage(enum.IntEnum):
 class CapacityApplication(Application):
     """An application in a leaf queue.
 
-    `label` is the partition that its asks are for, `master_resource` what it counts with towards
+    `held`: max-parallel-apps holds it back. `label` is the partition that its asks are for, `master_resource` what it counts with towards
     the masters' limits. `entry` is its key in the leaf's order while it is active: among those
     that ask, or (`rests`) among those that do not. `size` and `demand` are what the fair order
     knows of it, in MB. `reserved` sums its reservations; `re_reservations` counts, by ask, how
@@ -46,6 +46,7 @@ class CapacityApplication(Application):
         "drift",
         "entry",
         "first_priority",
+        "held",
         "label",
         "labelled",
         "leaf",
@@ -89,6 +90,7 @@ class CapacityApplication(Application):
         """Forget what belonged to the attempt before."""
         super().begin_attempt(types)
         self.stage = Stage.NOWHERE
+        self.held = False
         self.entry: Entry | None = None
         self.rests = False
         self.waiting_entry: Entry | None = None

@@ -72,7 +72,7 @@ def _below(state: "CapacityCluster", parent: CapacityQueue, label: str, whole: R
             share.normalized_weight = single(share.weight / weights)
         fraction = max(share.capacity, share.normalized_weight)
         share.absolute_capacity = single(fraction * above.absolute_capacity)
-        share.absolute_maximum = single(share.maximum_capacity * above.absolute_maximum)
+        share.absolute_maximum = max(0.0, single(share.maximum_capacity * above.absolute_maximum))
         if child.mode == ABSOLUTE and child.has_part(label):
             _absolute(state, child, label, ratios, whole)
             _derive(state.calculator, child, label, whole)

@@ -4,6 +4,7 @@ Judges a planned tree and, at a reload, what may not change while it runs. Says 
 wrong, in Hadoop's words, and changes nothing (spec/capacity.md 2.6, 4, 20, 24, 25.3, 26.6).
 """
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -108,6 +109,8 @@ def _number(
     settings: CapacitySettings, name: str, suffix: str, capacity: object
 ) -> Iterator[Fault]:
     match capacity:
+        case Percentage() if suffix == "maximum-capacity":
+            pass  # as in Hadoop any number is taken: more than all there is, or less than nothing
         case Percentage(percent) if name != ROOT and not 0.0 <= percent <= 100.0:
             yield Fault(
                 name, suffix, f"Illegal {suffix} of {percent} for queue {name}: 0 to 100 is allowed"
@@ -268,7 +271,8 @@ def _queue(planned: CapacityState, queue: CapacityQueue) -> Iterator[Fault]:
             f" maximum lifetime {queue.maximum_lifetime_s}",
         )
     if queue.leaf:
-        most_weight = single(100.0 / min(100.0, queue.user_limit_percent or 100.0))
+        percent = min(100.0, queue.user_limit_percent)
+        most_weight = single(100.0 / percent) if percent else math.inf
         for user, weight in queue.users.weights.items():
             if not 0.0 <= weight <= most_weight:
                 yield Fault(

@@ -26,7 +26,7 @@ from fairshare.model.nodes import Node
 from fairshare.model.queues import ROOT, parent_name
 from fairshare.model.resources import Resource, ResourceTypes, add, largest, smallest
 from fairshare.model.state import ClusterState
-from fairshare.schedulers.capacity import capacities, configuration, orders, partitions
+from fairshare.schedulers.capacity import capacities, configuration, limits, orders, partitions
 from fairshare.schedulers.capacity.applications import CapacityApplication
 from fairshare.schedulers.capacity.calculators import ResourceCalculator, calculator
 from fairshare.schedulers.capacity.containers import FIRST_PORT
@@ -92,6 +92,11 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         """Let nobody hold a node any longer; for consequences of events alone."""
         self._drop_reservation(node)
 
+    @property
+    def lends(self) -> bool:
+        """Whether some partition is shared (28)."""
+        return len(self.labels) > 1 and not all(partitions.of_cluster(self).values())
+
     def shares_with_all(self, label: str) -> bool:
         """Whether asks for the default partition may use what is idle on a partition (28)."""
         return not partitions.of_cluster(self).get(label, True)
@@ -100,7 +105,7 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         """A queue with the settings in force, and its place in the tree."""
         parent = self.queues.get(parent_name(name))
         queue = CapacityQueue(name, leaf, dynamic, parent, self.none)
-        queue.users.stirred = self.stirred
+        queue.users.leaf, queue.users.stirred = queue, self.stirred
         configuration.configure(self, queue, first=True)
         if parent is not None:
             parent.children[name] = queue
@@ -178,9 +183,8 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
 
     def _queues_configured(self, now_ms: int, event: QueuesConfigured) -> None:
         for queue in capacities.below(self.root):
-            policy = queue.policy
             configuration.configure(self, queue)
-            if queue.leaf and queue.policy != policy:
+            if queue.leaf:
                 orders.sort_applications(queue)
             self._order_children(queue)
         self._recompute()
@@ -208,7 +212,9 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
     def settle(self) -> None:
         """The input is over: masters hear of their headroom, for which limits are computed."""
         for users in self.stirred:
-            users.settle()
+            users.stirs = False
+            if users.masters and users.leaf is not None:
+                limits.compute_again(self, users.leaf)
         self.stirred.clear()
 
     def _queue_created(self, now_ms: int, event: QueueCreated) -> None:
@@ -240,7 +246,7 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         """Told anew though nothing differs: the cluster was looked at, and all with it (10)."""
         queue = self.queues[event.queue]
         if queue.limit == event.limit and queue.active:
-            queue.users.look_again()
+            limits.compute_again(self, queue)
             for application in tuple(queue.active.values()):
                 orders.look_at(application)
         queue.limit = event.limit

@@ -146,9 +146,9 @@ def maximum_allocation(
     if own.maximum_allocation is not None:
         named.update(own.maximum_allocation)
         return types.vector(named)
-    if parent is not None and own.maximum_allocation_mb is not None:
+    if own.maximum_allocation_mb is not None:
         named[MEMORY] = own.maximum_allocation_mb
-    if parent is not None and own.maximum_allocation_vcores is not None:
+    if own.maximum_allocation_vcores is not None:
         named[VCORES] = own.maximum_allocation_vcores
     return types.vector(named)
 
@@ -291,5 +291,5 @@ def _take_share(
     if queue.dynamic and capacity is None:
         share.weight = 1.0
     share.maximum_capacity = 1.0
-    if isinstance(maximum, Percentage) and maximum.percent >= 0:
+    if isinstance(maximum, Percentage) and maximum.percent != -1:
         share.maximum_capacity = single(maximum.percent / 100)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from fairshare.model.asks import AskKey
 from fairshare.model.events import (
+    ApplicationsOrdered,
     HeadroomTold,
     Locality,
     OffersCounted,
@@ -55,6 +56,7 @@ class Heartbeat:
         "_default_misses",
         "_limits",
         "_misses",
+        "_walked",
         "ignore",
         "label",
         "node",
@@ -71,6 +73,7 @@ class Heartbeat:
         self.whole = state.total_of(self.label)
         self.ignore = False
         self._limits: dict[str, Resource] = {}
+        self._walked: dict[str, CapacityQueue] = {}
         self._misses: dict[tuple[int, tuple[int, int]], tuple[AskKey, int]] = {}
         self._default_misses: dict[tuple[int, tuple[int, int]], int] = {}
 
@@ -197,6 +200,7 @@ class Heartbeat:
             return Answer.NOTHING
         if not self._wants(leaf) or not leaf.active:
             return Answer.NOTHING
+        self._walked[leaf.name] = leaf
         check = True
         blocked: dict[str, Resource] = {}
         for entry in _in_turn(leaf):
@@ -207,13 +211,16 @@ class Heartbeat:
             if check:
                 if not self._within(leaf, room, reserved):
                     return Answer.NOTHING
-                self.limited(leaf, limit)
+                if leaf.users.get(application.user) is not None:
+                    self.limited(leaf, limit)
                 if not settings.continue_looking or not any(reserved):
                     check = False
             self._consider(application)
             if application.rests or not self._user_may(leaf, application, room, blocked):
                 continue
             answer = assignment.offer(self, application, room)
+            if answer >= Answer.OFF_SWITCH:
+                del self._walked[leaf.name]  # what has changed since has not been looked at
             if answer >= Answer.OFF_SWITCH or answer == Answer.QUEUE_LIMIT:
                 return answer
             if answer != Answer.SKIPPED:
@@ -311,6 +318,9 @@ class Heartbeat:
     def _record(self) -> None:
         for (number, _), (key, _count) in tuple(self._misses.items()):
             self.tell_misses(self.state.applications[number], key)
+        for name, leaf in self._walked.items():
+            if leaf.unsorted:
+                self.step.emit(ApplicationsOrdered(name))
         for name, limit in self._limits.items():
             if self.state.queues[name].limit != limit:
                 self.step.emit(QueueLimited(name, limit))

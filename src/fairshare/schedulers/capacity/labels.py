@@ -193,6 +193,10 @@ class LabelDoors:
             check_label(state, leaf, label)
         return label
 
+    def labels(self) -> dict[str, bool]:
+        """The cluster's partitions, by name: whether each is exclusive."""
+        return partitions.of_cluster(self._state)
+
     def add_labels(self, step: "Step", new: dict[str, bool]) -> None:
         """Make partitions."""
         add(self._state, step, new)

@@ -14,6 +14,7 @@ from fairshare.schedulers.capacity.users import NO_FACTOR, User, base_limit, wei
 from fairshare.schedulers.rounding import single
 
 if TYPE_CHECKING:
+    from fairshare.schedulers.capacity.cluster import CapacityCluster
     from fairshare.schedulers.capacity.state import CapacityState
 
 
@@ -26,33 +27,65 @@ def user_limit(
     everybody: bool = False,
     ignore: bool = False,
 ) -> Resource:
-    """What a user may have in a leaf on a partition, as scheduling would compute it now (9.4, 9.5).
+    """What a user may have in a leaf on a partition, as scheduling sees it (9.4, 9.5).
 
-    The part that is the same for all users is computed once for each version of the users.
+    The part that is the same for all users is computed once for each version of the users. A user
+    who comes or goes is no new version, as in Hadoop.
     """
     users = leaf.users
-    c = state.calculator
-    minimum = state.settings.minimum_allocation
     kind = (label, everybody, ignore)
     cached = users.limits.get(kind)
     if cached is None or cached[0] != users.version:
-        share = leaf.shares[label]
-        base = base_limit(
-            users,
-            c,
-            label,
-            total=state.total_of(label),
-            minimum=minimum,
-            guarantee=share.effective_minimum,
-            maximum=share.effective_maximum,
-            percent=leaf.user_limit_percent,
-            factor=leaf.user_limit_factor,
-            everybody=everybody,
-            ignore=ignore,
-        )
+        base = _base(state, leaf, label, everybody=everybody, ignore=ignore)
         cached = users.limits[kind] = (users.version, base)
-    record = users.get(user)
-    return weighted(c, cached[1], 1.0 if record is None else record.weight, minimum)
+    return _of_user(state, leaf, user, cached[1])
+
+
+def user_limit_now(
+    state: "CapacityState", leaf: CapacityQueue, user: str, label: str, *, kept: bool = False
+) -> Resource:
+    """What a user's limit would be if it was computed now; changes nothing, for readers.
+
+    `kept`: the one that scheduling has kept, while it is up to date.
+    """
+    cached = leaf.users.limits.get((label, False, False)) if kept else None
+    if cached is not None and cached[0] == leaf.users.version:
+        return _of_user(state, leaf, user, cached[1])
+    return _of_user(state, leaf, user, _base(state, leaf, label, everybody=False, ignore=False))
+
+
+def compute_again(state: "CapacityCluster", leaf: CapacityQueue) -> None:
+    """A leaf's limits are computed, unless they are up to date; with them who only waits."""
+    users = leaf.users
+    if users.outdated:
+        base = _base(state, leaf, "", everybody=False, ignore=False)
+        users.limits["", False, False] = (users.version, base)
+        users.count_again()
+
+
+def _of_user(state: "CapacityCluster", leaf: CapacityQueue, user: str, base: Resource) -> Resource:
+    record = leaf.users.get(user)
+    weight = 1.0 if record is None else record.weight
+    return weighted(state.calculator, base, weight, state.settings.minimum_allocation)
+
+
+def _base(
+    state: "CapacityCluster", leaf: CapacityQueue, label: str, *, everybody: bool, ignore: bool
+) -> Resource:
+    share = leaf.shares[label]
+    return base_limit(
+        leaf.users,
+        state.calculator,
+        label,
+        total=state.total_of(label),
+        minimum=state.settings.minimum_allocation,
+        guarantee=share.effective_minimum,
+        maximum=share.effective_maximum,
+        percent=leaf.user_limit_percent,
+        factor=leaf.user_limit_factor,
+        everybody=everybody,
+        ignore=ignore,
+    )
 
 
 def master_limit(state: "CapacityState", leaf: CapacityQueue, label: str) -> Resource:
@@ -128,7 +161,8 @@ def _headroom_on(state: "CapacityState", leaf: CapacityQueue, record: User, labe
     used = record.used.get(label, state.none)
     share = leaf.shares[label]
     limit = share.effective_maximum if label else leaf.limit
-    user_room = subtract_not_below_zero(user_limit(state, leaf, record.name, label), used)
+    most = user_limit_now(state, leaf, record.name, label, kept=True)
+    user_room = subtract_not_below_zero(most, used)
     room = smallest(user_room, subtract_not_below_zero(limit, share.used))
     room = c.round_down(room, state.settings.minimum_allocation)
     whole = state.total_of(label)

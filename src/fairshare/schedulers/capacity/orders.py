@@ -160,9 +160,25 @@ def look_at(application: CapacityApplication) -> None:
         _freshen(leaf, entry)
 
 
+def forget_change(leaf: CapacityQueue, application: CapacityApplication) -> None:
+    """Take back what the fair order was to learn of an application, unless it has by now.
+
+    Hadoop sorts an application anew when the leaf is looked at the next time; if the application
+    leaves the order before, or the order itself is made anew by a reload, that is forgotten.
+    """
+    before = leaf.unsorted.pop(application.id, None)
+    if before is not None:
+        application.size, application.demand = before
+        place_application(application)
+
+
 def sort_applications(leaf: CapacityQueue) -> None:
     """Sort a leaf's active applications anew: its policy may be another one."""
     leaf.order, leaf.resting, leaf.fresh = [], [], []
+    for number, before in leaf.unsorted.items():
+        application = leaf.applications[number]
+        application.size, application.demand = before
+    leaf.unsorted.clear()
     for application in leaf.active.values():
         application.entry = None
         place_application(application)

@@ -1,11 +1,17 @@
 """Owns which priority an application gets (spec/capacity.md 7.7, 7.9, 17)."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from fairshare.schedulers.capacity import access
+from fairshare.model.inputs import SubmitApplication
+from fairshare.model.queues import ROOT
+from fairshare.schedulers.capacity import access, naming
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.settings import CapacitySettings
 from fairshare.schedulers.protocol import Refusal
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.capacity.state import CapacityState
 
 
 def resolve(requested: int | None, granted: int | None, leaf_default: int, most: int) -> int:
@@ -34,6 +40,35 @@ def priority_of(
     granted = access.default_priority(leaf, user, groups) if settings.acl_enabled else None
     priority = resolve(requested, granted, leaf.default_priority, most)
     check(settings, leaf, user, groups, priority)
+    return priority
+
+
+def of_workflow(
+    state: "CapacityState", leaf: CapacityQueue, given: SubmitApplication, priority: int
+) -> int:
+    """The priority that an application's workflow has in its queue or above, if that overrides.
+
+    The workflow is named by a tag, `workflowid:nightly`. Who may not use that priority keeps his
+    own (2.3, 7.2).
+    """
+    settings = state.settings
+    if not (settings.workflow_priorities_override and settings.workflow_priorities):
+        return priority
+    prefix = settings.workflow_tag_prefix
+    tags = [
+        tag.strip().removeprefix(prefix) for tag in given.tags if tag.strip().startswith(prefix)
+    ]
+    workflow = tags[-1].lower() if tags else ""
+    for queue in leaf.path:
+        for mapping in settings.workflow_priorities:
+            target = naming.find(state, mapping.queue)
+            if queue.name != ROOT and target is queue and mapping.workflow == workflow:
+                mapped = min(mapping.priority, settings.maximum_application_priority)
+                try:
+                    check(settings, leaf, given.user, given.groups, mapped)
+                except Refusal:
+                    return priority
+                return mapped
     return priority
 
 

@@ -80,7 +80,8 @@ class CapacityQueue(Queue[CapacityApplication]):
 
     `path` is the queue and all above it, root last. Of leaves: `order` has the keys of active
     applications that ask, `resting` those of the others, `fresh` of those among the latter that
-    have no headroom yet, `waiting` those of applications that wait for room for their master,
+    have no headroom yet, `unsorted` what the fair order knew of applications that have changed
+    since the leaf was looked at last, `waiting` those of applications that wait for room for their master,
     `held` the applications that max-parallel-apps holds back, `limit` what a heartbeat said last
     that the leaf can reach, `accepted` the applications that count for the leaf.
     """
@@ -125,6 +126,7 @@ class CapacityQueue(Queue[CapacityApplication]):
         "shares",
         "size_based",
         "state",
+        "unsorted",
         "user_limit_factor",
         "user_limit_percent",
         "users",
@@ -177,6 +179,7 @@ class CapacityQueue(Queue[CapacityApplication]):
         self.order: list[Entry] = []
         self.resting: list[Entry] = []
         self.fresh: list[Entry] = []
+        self.unsorted: dict[int, tuple[int, int]] = {}
         self.active: dict[int, CapacityApplication] = {}
         self.waiting: list[Entry] = []
         self.held: dict[int, CapacityApplication] = {}

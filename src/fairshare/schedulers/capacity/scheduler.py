@@ -13,6 +13,7 @@ from fairshare.model.events import (
     LimitsComputed,
     PriorityChanged,
     QueueCreated,
+    QueuesConfigured,
 )
 from fairshare.model.identifiers import ApplicationId, ContainerId
 from fairshare.model.inputs import SubmitApplication
@@ -40,6 +41,7 @@ from fairshare.schedulers.capacity.heartbeat import Heartbeat
 from fairshare.schedulers.capacity.index import QueueIndex
 from fairshare.schedulers.capacity.preemption.monitor import Monitor
 from fairshare.schedulers.capacity.queues import CapacityQueue
+from fairshare.schedulers.capacity.reasons import CapacityLimits
 from fairshare.schedulers.capacity.settings import CapacitySettings
 from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.protocol import Refusal, Step
@@ -85,12 +87,18 @@ class CapacityScheduler(labels.LabelDoors):
         try:
             tree.follow(state, step, new, settings, epoch_ms)
         except Refusal:
-            if ROOT in state.queues and tree.reaches_queues(new):
-                step.emit(LimitsComputed(ROOT))
-                activation.activate_everywhere(state, step)
+            if tree.reaches_queues(new):
+                self.go_back(step)
             raise
         activation.activate_everywhere(state, step)
         activation.wake_everywhere(state, step)
+
+    def go_back(self, step: Step) -> None:
+        """Apply the settings in force once more, unless a node's size has made them impossible."""
+        state = self._state
+        if ROOT in state.queues and tree.is_sound(state):
+            step.emit(QueuesConfigured(()))
+            activation.activate_everywhere(state, step)
 
     def tidy(self, step: Step) -> None:
         """One round of what removes queues that were made on demand, if it is configured."""
@@ -133,7 +141,7 @@ class CapacityScheduler(labels.LabelDoors):
                 state.settings, leaf, given.user, given.groups, given.priority
             )
         checks.check_leaf(step, leaf, given.user)
-        return leaf.name, priority
+        return leaf.name, priorities.of_workflow(state, leaf, given, priority)
 
     def _placed(self, given: SubmitApplication) -> str:
         state = self._state
@@ -342,7 +350,7 @@ class CapacityScheduler(labels.LabelDoors):
         if not monitor.enabled or monitor.observe_only or not state.queues:
             return None
         shares = state.root.shares.values()
-        asked = any(any(share.pending) for share in shares)
+        asked = any(any(share.pending) or any(share.killable) for share in shares)
         return monitor.interval_ms if asked and any(any(share.used) for share in shares) else None
 
     def next_deadline_ms(self) -> int | None:
@@ -367,6 +375,10 @@ class CapacityScheduler(labels.LabelDoors):
         """All queues, root first, parents before children."""
         at_ms = UNBOUNDED if now_ms is None else now_ms
         return views.queue_views(self._state, at_ms)
+
+    def limits_of(self, application: ApplicationId) -> CapacityLimits:
+        """What keeps one application waiting; raises KeyError."""
+        return CapacityLimits(self._state, self._state.applications[application])
 
     def application_view(self, application: ApplicationId) -> ApplicationView:
         """One application; raises KeyError."""

@@ -267,6 +267,7 @@ class CapacitySettings(msgspec.Struct, frozen=True):
     mappings_override: bool = False
     workflow_priorities: tuple[WorkflowPriority, ...] = ()
     workflow_priorities_override: bool = False
+    workflow_tag_prefix: str = "workflowid:"  # yarn.workflow-id.tag-prefix
     legacy_queue_mode: bool = True
     lazy_preemption: bool = False
     user_metrics: bool = False

@@ -8,6 +8,7 @@ from fairshare.model.events import (
     ApplicationAdmitted,
     ApplicationEnded,
     ApplicationMoved,
+    ApplicationsOrdered,
     ApplicationSubmitted,
     AsksChanged,
     AttemptEnded,
@@ -16,6 +17,7 @@ from fairshare.model.events import (
     ContainerCompleted,
     ContainerMarked,
     ContainerReserved,
+    ContainerSpared,
     ExitCode,
     HeadroomTold,
     Locality,
@@ -27,7 +29,7 @@ from fairshare.model.events import (
 from fairshare.model.identifiers import application_of
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, ResourceTypes, add, subtract
-from fairshare.schedulers.capacity import accounting, labels, orders
+from fairshare.schedulers.capacity import accounting, labels, limits, orders
 from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
 from fairshare.schedulers.capacity.cluster import CapacityCluster
 
@@ -38,8 +40,10 @@ class CapacityState(CapacityCluster):
     def __init__(self, types: ResourceTypes) -> None:
         super().__init__(types)
         self.handlers[ContainerMarked] = self._container_marked
+        self.handlers[ContainerSpared] = self._container_spared
         self.handlers[HeadroomTold] = self._headroom_told
         self.handlers[UserNoted] = self._user_noted
+        self.handlers[ApplicationsOrdered] = self._applications_ordered
 
     # Containers and reservations.
 
@@ -78,8 +82,9 @@ class CapacityState(CapacityCluster):
     def _consider(self, application: CapacityApplication) -> None:
         """A heartbeat looks at an application: its user's limit is computed (10)."""
         leaf = application.leaf
-        if leaf is not None:
-            leaf.users.look_again()
+        if leaf is not None and leaf.users.get(application.user) is not None:
+            limits.compute_again(self, leaf)
+            leaf.unsorted.clear()
         if not application.looked_at:
             orders.look_at(application)
 
@@ -169,6 +174,16 @@ class CapacityState(CapacityCluster):
         victim.to_preempt[event.container] = None
         self.selected_ms[event.container] = now_ms
 
+    def _container_spared(self, now_ms: int, event: ContainerSpared) -> None:
+        """Nobody needs its room any longer: it is as if it had never been chosen (23.3)."""
+        victim = self.applications[application_of(event.container)]
+        node = self.nodes[victim.containers[event.container].node]
+        record = node.marked.pop(event.container)
+        victim.to_preempt.pop(event.container, None)
+        if victim.leaf is not None:
+            released = subtract(self.none, record.resource)
+            accounting.change_killable(victim.leaf, self.label_of(node), released)
+
     # Applications.
 
     def _application_submitted(self, now_ms: int, event: ApplicationSubmitted) -> None:
@@ -227,14 +242,15 @@ class CapacityState(CapacityCluster):
             self.user_runnable.pop(user, None)
 
     def _application_admitted(self, now_ms: int, event: ApplicationAdmitted) -> None:
-        """One stage on: from held back to waiting, from waiting to active."""
+        """One stage on: from held back to waiting (`woken`), from waiting to active."""
         application = self.applications[event.application]
-        if application.stage == Stage.HELD:
-            assert application.leaf is not None
-            del application.leaf.held[application.id]
-            self._enter(application, may_run=True)
+        if event.woken or application.stage == Stage.HELD:
+            accounting.wake(application)
+            self._count_runnable(application, 1)
+            application.runnable = False
             return
         super()._application_admitted(now_ms, event)
+        application.runnable = not application.held
         accounting.activate(application)
 
     def _attempt_ended(self, now_ms: int, event: AttemptEnded) -> None:
@@ -243,10 +259,11 @@ class CapacityState(CapacityCluster):
         assert leaf is not None
         super()._attempt_ended(now_ms, event)
         accounting.count_pending(application)
-        if application.stage != Stage.HELD:
+        if not application.held:
             self._count_runnable(application, -1)
         accounting.leave(application)
         application.leaf = None
+        application.drift = self.none
         application.tell()
 
     def _application_moved(self, now_ms: int, event: ApplicationMoved) -> None:
@@ -257,8 +274,12 @@ class CapacityState(CapacityCluster):
         user = application.user
         for record in application.containers.values():
             label = self.label_of(self.nodes[record.node])
-            accounting.charge(self, source, user, label, subtract(self.none, record.resource))
+            released = subtract(self.none, record.resource)
+            accounting.charge(self, source, user, label, released)
             accounting.charge(self, target, user, label, record.resource)
+            if record.container in self.nodes[record.node].marked:
+                accounting.change_killable(source, label, released)
+                accounting.change_killable(target, label, record.resource)
         for reservation in application.reservations.values():
             label = self.label_of(self.nodes[reservation.node])
             released = subtract(self.none, reservation.resource)
@@ -275,14 +296,10 @@ class CapacityState(CapacityCluster):
         accounting.count_application(target, 1, now_ms)
 
     def _priority_changed(self, now_ms: int, event: PriorityChanged) -> None:
-        application = self.applications[event.application]
-        waiting = application.waiting_entry is not None
-        if waiting:
-            orders.stop_waiting(application)
-        super()._priority_changed(now_ms, event)
-        if waiting:
-            orders.wait(application)
-        orders.place_application(application)
+        accounting.reprioritise(self.applications[event.application], event.priority)
+
+    def _applications_ordered(self, now_ms: int, event: ApplicationsOrdered) -> None:
+        self.queues[event.queue].unsorted.clear()
 
     def _asks_changed(self, now_ms: int, event: AsksChanged) -> None:
         """New asks register an application as asking; no asks at all: it was moved, look again."""

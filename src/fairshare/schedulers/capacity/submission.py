@@ -32,7 +32,7 @@ def check_leaf(step: "Step", leaf: CapacityQueue, user: str) -> None:
     """
     if leaf.state != RUNNING:
         raise _stopped(leaf)
-    accepted = len(leaf.applications)
+    accepted = len(leaf.waiting) + len(leaf.active) + len(leaf.held)
     if accepted >= leaf.maximum_applications:
         raise Refusal(
             "queue-limit",

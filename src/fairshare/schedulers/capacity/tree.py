@@ -60,6 +60,11 @@ def reaches_queues(new: CapacitySettings) -> bool:
     return not any(sizes(new))
 
 
+def is_sound(state: "CapacityState") -> bool:
+    """Whether the settings in force would not be refused by now."""
+    return not any(refusals(state.settings, state))
+
+
 def _keeps(state: "CapacityState", named: dict[str, bool], queue: CapacityQueue) -> bool:
     """Whether a queue that was made on demand stays: the one above is still a parent."""
     above = parent_name(queue.name)
@@ -91,7 +96,7 @@ def create(state: "CapacityState", step: "Step", name: str) -> CapacityQueue:
     if parent.leaf or not (parent.dynamic_eligible or (legacy and len(missing) == 1)):
         raise _unknown(name)
     if not all(name.split(".")):
-        raise Refusal("invalid-queue-name", f"queue {name} has an empty part in its name")
+        raise _unknown(name)
     _check_depth(state, parent, name, len(missing))
     _check_children(state, parent, name, legacy=legacy)
     for path in reversed(missing):

@@ -4,6 +4,8 @@ Knows no heartbeat. Formulas of spec/capacity.md 9; sums in single precision are
 keeps them, by adding differences.
 """
 
+from typing import TYPE_CHECKING
+
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.resources import Resource, add, subtract
 from fairshare.schedulers.capacity.calculators import (
@@ -12,7 +14,11 @@ from fairshare.schedulers.capacity.calculators import (
     smaller,
     truncate,
 )
+from fairshare.schedulers.hash_order import in_hash_order, table_size, text_code
 from fairshare.schedulers.rounding import single
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.capacity.queues import CapacityQueue
 
 NO_FACTOR = -1.0
 """The user-limit-factor that switches the factor off."""
@@ -65,13 +71,17 @@ class Users:
     """
 
     __slots__ = (
+        "active",
         "active_used",
         "active_weight",
         "all_weight",
         "asking",
         "counted",
+        "leaf",
         "limits",
         "masters",
+        "most_active",
+        "most_users",
         "none",
         "only_pending",
         "only_waiting",
@@ -94,10 +104,13 @@ class Users:
         self.ratios: dict[str, float] = {}
         self.only_pending = 0
         self.only_waiting = 0
+        self.active = 0
+        self.most_active = self.most_users = 0
         self.masters = 0
         self.version = 0
         self.counted = -1
         self.stirs = False
+        self.leaf: CapacityQueue | None = None
         self.stirred: list[Users] = []  # shared by all leaves: whose limits may have changed
         self.limits: dict[tuple[str, bool, bool], tuple[int, Resource]] = {}
 
@@ -118,8 +131,8 @@ class Users:
         user = self.users.pop(name, None)
         if user is not None:
             self.only_waiting -= user.only_waits
+            self.active -= user.active
             self._sum_weights()
-            self.limits.clear()
 
     def tally(self, name: str, pending: int, active: int) -> User:
         """So many applications of a user more wait, and so many more are active."""
@@ -141,12 +154,6 @@ class Users:
             self.stirs = True
             self.stirred.append(self)
 
-    def settle(self) -> None:
-        """The input is over: the masters hear of it, so the limits are computed."""
-        self.stirs = False
-        if self.masters:
-            self.look_again()
-
     def reweigh(self, weights: dict[str, float]) -> None:
         """Take over configured weights, also for users that are there."""
         self.weights = weights
@@ -156,13 +163,23 @@ class Users:
         self.changed()
 
     def _sum_weights(self) -> None:
-        active = everybody = 0.0
-        for user in self.users.values():
-            everybody = single(everybody + user.weight)
-            if user.active:
-                active = single(active + user.weight)
-        self.active_weight = active
-        self.all_weight = everybody
+        """Sums in single precision depend on the order, which is that of Hadoop's hash tables."""
+        self.most_users = max(self.most_users, len(self.users))
+        if not self.weights:
+            self.active_weight, self.all_weight = float(self.active), float(len(self.users))
+            return
+        self.active_weight = self.all_weight = 0.0
+        for user in self._in_order():
+            self.all_weight = single(self.all_weight + user.weight)
+        size = table_size(self.most_active, concurrent=False)
+        for name in in_hash_order(
+            [u.name for u in self.users.values() if u.active], text_code, size
+        ):
+            self.active_weight = single(self.active_weight + self.users[name].weight)
+
+    def _in_order(self) -> list[User]:
+        names = in_hash_order(self.users, text_code, table_size(self.most_users, concurrent=True))
+        return [self.users[name] for name in names]
 
     def charge(
         self, name: str, label: str, amount: Resource, c: ResourceCalculator, total: Resource
@@ -182,7 +199,7 @@ class Users:
     def recount(self, label: str, c: ResourceCalculator, total: Resource) -> None:
         """The partition's size has changed: compute the ratios anew."""
         consumed = 0.0
-        for user in self.users.values():
+        for user in self._in_order():
             ratio = c.ratio(user.used.get(label, self.none), total)
             user.ratios[label] = ratio
             consumed = single(consumed + ratio)
@@ -217,6 +234,8 @@ class Users:
         if user.active == (sign > 0):
             return
         user.active = sign > 0
+        self.active += sign
+        self.most_active = max(self.most_active, self.active)
         for label, used in user.used.items():
             before = self.active_used.get(label, self.none)
             self.active_used[label] = add(before, used) if sign > 0 else subtract(before, used)
@@ -224,14 +243,13 @@ class Users:
 
     @property
     def outdated(self) -> bool:
-        """Whether computing the limits would show another number of users that only wait."""
-        return self.counted != self.version and self.only_pending != self.only_waiting
+        """Whether a limit may be another one than when they were last computed."""
+        return self.counted != self.version
 
-    def look_again(self) -> None:
-        """The limits are computed, unless they are up to date: count who only waits."""
-        if self.counted != self.version:
-            self.counted = self.version
-            self.only_pending = self.only_waiting
+    def count_again(self) -> None:
+        """The limits are computed: count who only waits."""
+        self.counted = self.version
+        self.only_pending = self.only_waiting
 
     @property
     def active_count(self) -> int:

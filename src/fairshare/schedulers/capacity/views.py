@@ -7,7 +7,13 @@ from fairshare.schedulers.capacity import limits, orders
 from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.users import User
-from fairshare.schedulers.views import ApplicationView, CapacityView, QueueView, UserView
+from fairshare.schedulers.views import (
+    ApplicationView,
+    CapacityView,
+    PartitionView,
+    QueueView,
+    UserView,
+)
 
 if TYPE_CHECKING:
     from fairshare.schedulers.capacity.state import CapacityState
@@ -38,7 +44,7 @@ def _queue_view(
     used = total((part.used for part in queue.shares.values()), size)
     pending = total((part.pending for part in queue.shares.values()), size)
     reserved = total((part.reserved for part in queue.shares.values()), size)
-    stages = [application.stage for application in below]
+
     return QueueView(
         name=queue.name,
         leaf=queue.leaf,
@@ -55,8 +61,8 @@ def _queue_view(
         fair_share=share.effective_minimum,
         steady_fair_share=share.effective_minimum,
         weight=share.weight,
-        running_applications=stages.count(Stage.ACTIVE),
-        pending_applications=stages.count(Stage.WAITING),
+        running_applications=sum(a.stage == Stage.ACTIVE for a in below),
+        pending_applications=sum(a.waiting_entry is not None for a in below),
         max_running_applications=queue.maximum_applications if queue.leaf else None,
         containers=sum(len(a.containers) for a in below),
         reserved_containers=sum(len(a.reservations) for a in below),
@@ -66,13 +72,11 @@ def _queue_view(
         master_limit=limits.master_limit(state, queue, "") if queue.leaf else None,
         max_master_share=share.master_share if queue.leaf else None,
         max_container=state.largest_container(now_ms, queue),
-        capacity=_capacity_view(state, queue, stages),
+        capacity=_capacity_view(state, queue, sum(a.held for a in below)),
     )
 
 
-def _capacity_view(
-    state: "CapacityState", queue: CapacityQueue, stages: list[Stage]
-) -> CapacityView:
+def _capacity_view(state: "CapacityState", queue: CapacityQueue, held: int) -> CapacityView:
     share = queue.share
     leaf = queue.leaf
     return CapacityView(
@@ -91,7 +95,7 @@ def _capacity_view(
         effective_max=share.effective_maximum,
         max_allocation=queue.maximum_allocation,
         max_parallel_applications=queue.maximum_parallel,
-        non_runnable_applications=stages.count(Stage.HELD),
+        non_runnable_applications=held,
         intra_queue_preemptable=queue.intra_preemptable,
         max_lifetime_s=queue.maximum_lifetime_s,
         default_lifetime_s=queue.default_lifetime_s,
@@ -103,6 +107,36 @@ def _capacity_view(
         user_master_limit=limits.user_master_limit(state, queue, "", None) if leaf else None,
         default_priority=queue.default_priority if leaf else None,
         users=tuple(_user_view(state, queue, user) for user in queue.users.users.values()),
+        partitions=tuple(_partition_view(state, queue, label) for label in state.labels),
+        accessible_labels=tuple(sorted(queue.accessible)),
+        default_label=queue.default_label,
+    )
+
+
+def _partition_view(state: "CapacityState", queue: CapacityQueue, label: str) -> PartitionView:
+    share = queue.shares[label]
+    return PartitionView(
+        label=label,
+        configured=queue.has_part(label),
+        capacity=share.capacity * 100,
+        max_capacity=share.maximum_capacity * 100,
+        absolute_capacity=share.absolute_capacity * 100,
+        absolute_max_capacity=share.absolute_maximum * 100,
+        used_capacity=share.used_capacity * 100,
+        absolute_used_capacity=share.absolute_used * 100,
+        weight=share.weight,
+        normalized_weight=share.normalized_weight,
+        effective_min=share.effective_minimum,
+        effective_max=share.effective_maximum,
+        used=share.used,
+        reserved=share.reserved,
+        pending=share.pending,
+        master_used=share.master_used,
+        max_master_share=share.master_share,
+        master_limit=limits.master_limit(state, queue, label) if queue.leaf else None,
+        user_master_limit=(
+            limits.user_master_limit(state, queue, label, None) if queue.leaf else None
+        ),
     )
 
 
@@ -111,7 +145,7 @@ def _user_view(state: "CapacityState", leaf: CapacityQueue, user: User) -> UserV
         name=user.name,
         used=user.used.get("", state.none),
         master_used=user.master_used.get("", state.none),
-        max_resource=limits.user_limit(state, leaf, user.name, ""),
+        max_resource=limits.user_limit_now(state, leaf, user.name, ""),
         master_limit=limits.user_master_limit(state, leaf, "", user.name),
         weight=user.weight,
         active=user.active,
@@ -131,7 +165,7 @@ def pending_after_user_limits(
         if user not in rooms:
             record = leaf.users.get(user)
             used = state.none if record is None else record.used.get(label, state.none)
-            limit = limits.user_limit(state, leaf, user, label)
+            limit = limits.user_limit_now(state, leaf, user, label, kept=True)
             rooms[user] = largest(subtract(limit, used), state.none)
         pending = application.asks.pending_on(label)
         if without_reserved:
@@ -179,7 +213,7 @@ def _waits_for(state: "CapacityState", application: CapacityApplication) -> str:
     leaf = application.leaf
     if leaf is None or application.stage == Stage.NOWHERE:
         return ""
-    if application.stage == Stage.HELD:
+    if application.held:
         return "Application is not runnable: a limit of max-parallel-apps has been reached"
     if application.stage == Stage.WAITING:
         why = _masters_limit(state, leaf, application)

@@ -36,6 +36,7 @@ from fairshare.schedulers.fair.access import allows, may_administer, may_submit
 from fairshare.schedulers.fair.applications import FairApplication
 from fairshare.schedulers.fair.assignment import Heartbeat
 from fairshare.schedulers.fair.queues import FairQueue, common_ancestor
+from fairshare.schedulers.fair.reasons import FairLimits
 from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.normalisation import normalise
@@ -376,6 +377,10 @@ class FairScheduler:
         sharing.settle_steady_shares(self._state)
         at_ms = UNBOUNDED if now_ms is None else now_ms
         return views.queue_views(self._state, lambda queue: self.maximum_allocation(at_ms, queue))
+
+    def limits_of(self, application: ApplicationId) -> FairLimits:
+        """What keeps one application waiting; raises KeyError."""
+        return FairLimits(self._state, self._state.applications[application])
 
     def application_view(self, application: ApplicationId) -> ApplicationView:
         """One application; raises KeyError."""

@@ -32,6 +32,7 @@ from fairshare.model.resources import (
     total,
 )
 from fairshare.model.work import ResourceRequest
+from fairshare.schedulers.fifo.reasons import FifoLimits
 from fairshare.schedulers.fifo.settings import FifoSettings
 from fairshare.schedulers.fifo.state import DEFAULT, FifoApplication, FifoState
 from fairshare.schedulers.normalisation import normalise
@@ -243,6 +244,10 @@ class FifoScheduler:
             preempted=0,
             preemptable=False,
         )
+
+    def limits_of(self, application: ApplicationId) -> FifoLimits:
+        """What keeps one application waiting; raises KeyError."""
+        return FifoLimits(self._state, self._state.applications[application])
 
     def application_view(self, application: ApplicationId) -> ApplicationView:
         """One application; raises KeyError."""

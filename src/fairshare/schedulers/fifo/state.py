@@ -12,9 +12,9 @@ from fairshare.model.events import (
 )
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.inputs import SubmitApplication
-from fairshare.model.queues import ROOT, Queue
+from fairshare.model.queues import ROOT, Queue, parents_of
 from fairshare.model.resources import ResourceTypes
-from fairshare.model.state import ClusterState, parents_of
+from fairshare.model.state import ClusterState
 from fairshare.schedulers.fifo.settings import FifoSettings
 from fairshare.schedulers.ordering import Entry, Order
 

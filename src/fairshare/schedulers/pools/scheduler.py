@@ -25,6 +25,7 @@ from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.model.work import ResourceRequest
 from fairshare.schedulers.pools import deficit_heartbeat, preemption, starvation, views
 from fairshare.schedulers.pools.naming import pool_name, priority_of
+from fairshare.schedulers.pools.reasons import PoolsLimits
 from fairshare.schedulers.pools.settings import (
     DEFAULT_POOL,
     MAP,
@@ -260,6 +261,10 @@ class PoolsScheduler:
     def queue_views(self, now_ms: int | None = None) -> list[QueueView]:
         """The root and all pools."""
         return views.queue_views(self._state, now_ms)
+
+    def limits_of(self, application: ApplicationId) -> PoolsLimits:
+        """What keeps one job waiting; raises KeyError."""
+        return PoolsLimits(self._state, self._state.applications[application])
 
     def application_view(self, application: ApplicationId) -> ApplicationView:
         """One job; raises KeyError."""

@@ -109,9 +109,7 @@ async def _answer(request: Request, handlers: Mapping[str, Handler], caller: Cal
     handler = handlers.get("GET" if request.method == "HEAD" else request.method)
     try:
         if handler is None:
-            raise wrong_form(
-                f"{request.url.path} does not take {request.method}, only: {allow}", 405, allow
-            )
+            raise wrong_form(None, 503, allow)  # what clients of 3.4.1 get; `Allow` says why
         if accepted_form(request) is None:
             raise wrong_form(
                 "this path answers application/json and application/xml; Accept names neither", 406
@@ -191,6 +189,10 @@ class YarnRoute(Route):
 
         super().__init__(path, endpoint)
         self.methods = None  # the wrong method is ours to refuse
+
+    def with_slash(self) -> "YarnRoute":
+        """The same with a slash at the end of its path."""
+        return YarnRoute(self.path + "/", **{k.lower(): v for k, v in self._handlers.items()})
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Whatever the method is."""

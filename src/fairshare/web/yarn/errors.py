@@ -66,6 +66,6 @@ def wrong_argument(message: str) -> Refused:
     return Refused(400, "java.lang.IllegalArgumentException", message)
 
 
-def wrong_form(message: str, status: int = 400, allow: str = "") -> Refused:
+def wrong_form(message: str | None, status: int = 400, allow: str = "") -> Refused:
     """A body, a method or a media type that the path does not take."""
     return Refused(status, "javax.ws.rs.WebApplicationException", message, allow)

@@ -4,21 +4,47 @@ The live server is one; whoever drives the core in another way (a test that has 
 is another. Nothing else of this room knows which.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 from urllib.parse import urlsplit
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
+from fairshare.config.capacity_mutation import Update
 from fairshare.config.web import WebSettings
+from fairshare.live import mutation
+from fairshare.live.activities import Activities
 from fairshare.live.biographies import Biographies
 from fairshare.live.node_book import NodeBook
+from fairshare.live.scheduler_health import SchedulerHealth
 from fairshare.live.server import LiveServer
 from fairshare.live.users.identity import own_user
 from fairshare.model.events import Event
+from fairshare.model.identifiers import ContainerId
 from fairshare.model.inputs import Input
 from fairshare.schedulers.protocol import Scheduler
+from fairshare.web.yarn.errors import PlainRefusal
+
+
+class MutableConfiguration(Protocol):
+    """The scheduler's configuration, as documents change it. Refusals are InputErrors."""
+
+    @property
+    def mutable(self) -> bool:
+        """Whether documents may change it at all."""
+
+    def version(self) -> int:
+        """How often it was changed, and one."""
+
+    async def update(self, update: Update, user: str) -> str:
+        """Change it; what to tell who asked."""
+
+    async def validate(self, update: Update) -> Sequence[tuple[str, str]]:
+        """What it would be; nothing is changed."""
+
+    async def format(self, user: str) -> str:
+        """Let the file hold again; what to tell who asked."""
 
 
 class Gateway(Protocol):
@@ -31,8 +57,14 @@ class Gateway(Protocol):
     settings: WebSettings
     biographies: Biographies
     node_book: NodeBook
+    health: SchedulerHealth
+    activities: Activities
+    configuration: MutableConfiguration
     login_user: str
     secret: bytes
+
+    def properties(self) -> Mapping[str, str]:
+        """The properties of the scheduler as they are written."""
 
     @property
     def scheduler(self) -> Scheduler:
@@ -54,14 +86,30 @@ class Gateway(Protocol):
     def controls_access(self) -> bool:
         """Whether yarn.acl.enable is true."""
 
+    @property
+    def keeps_state(self) -> bool:
+        """Whether what is recorded outlives the server."""
+
     def now_ms(self) -> int:
         """The instant."""
+
+    def last_beat_ms(self, node: str) -> int:
+        """When a node was last heard of."""
 
     def node_address(self, node: str) -> str:
         """`host:port` of a node: its identifier."""
 
     def node_web_address(self, node: str) -> str:
         """`host:port` at which a node shows its containers."""
+
+    def node_name(self, node_id: str) -> str:
+        """The name of a node, there or not, from its identifier; the port may be left out."""
+
+    def unknown_node_address(self, node: str) -> str:
+        """The identifier of a node that is not there yet."""
+
+    def signal(self, container: ContainerId, command: str) -> None:
+        """Have a container told something: one of YARN's commands. Raises PlainRefusal."""
 
     async def ask(self, wish: Input) -> tuple[Event, ...]:
         """Feed one input; raises InputError if it is refused."""
@@ -70,17 +118,54 @@ class Gateway(Protocol):
         """The groups of a user, the primary one first."""
 
 
+class LiveConfiguration:
+    """The configuration of a live server, as documents change it."""
+
+    def __init__(self, server: LiveServer) -> None:
+        self._server = server
+
+    @property
+    def mutable(self) -> bool:
+        """Whether documents may change it at all."""
+        return self._server.configuration.mutable
+
+    def version(self) -> int:
+        """How often it was changed, and one."""
+        return mutation.version(self._server)
+
+    async def update(self, update: Update, user: str) -> str:
+        """Change it."""
+        return (await mutation.update(self._server, update, user)).message
+
+    async def validate(self, update: Update) -> Sequence[tuple[str, str]]:
+        """What it would be."""
+        return await mutation.validate(self._server, update)
+
+    async def format(self, user: str) -> str:
+        """Let the file hold again."""
+        return (await mutation.format_store(self._server, user)).message
+
+
 class LiveGateway:
     """The gateway to a live server."""
 
     def __init__(self, server: LiveServer, secret: bytes) -> None:
         self._server = server
+        self.health = server.chronicle.health
+        self.activities = server.chronicle.activities
+        self.configuration = LiveConfiguration(server)
         configuration = server.settings.configuration
         self.settings = WebSettings() if configuration is None else configuration.web
-        self.biographies = server.biographies
-        self.node_book = server.node_book
+        self.biographies = server.chronicle.biographies
+        self.node_book = server.chronicle.node_book
         self.login_user = own_user()
         self.secret = secret
+
+    def properties(self) -> Mapping[str, str]:
+        """Those of capacity-scheduler.xml; of other schedulers there are none to show."""
+        if self._server.scheduler_name != "capacity" or self._server.settings.configuration is None:
+            return {}
+        return self._server.configuration.properties()
 
     @property
     def server(self) -> LiveServer:
@@ -112,6 +197,15 @@ class LiveGateway:
         """Whether yarn.acl.enable is true."""
         return self._server.controls_access
 
+    @property
+    def keeps_state(self) -> bool:
+        """There is a journal."""
+        return True
+
+    def last_beat_ms(self, node: str) -> int:
+        """The nodes are on this machine: they are heard of all the time."""
+        return self.now_ms()
+
     def now_ms(self) -> int:
         """The instant."""
         return self._server.service.now_ms()
@@ -123,6 +217,22 @@ class LiveGateway:
     def node_web_address(self, node: str) -> str:
         """This server shows what the containers of its nodes write."""
         return self.address
+
+    def node_name(self, node_id: str) -> str:
+        """The part before the port."""
+        return node_id.rpartition(":")[0] or node_id
+
+    def unknown_node_address(self, node: str) -> str:
+        """As if it were there."""
+        return self.node_address(node)
+
+    def signal(self, container: ContainerId, command: str) -> None:
+        """End a container. The engine can have nothing else told to what runs in it."""
+        if command == "OUTPUT_THREAD_DUMP":
+            raise PlainRefusal(
+                400, "a process is not asked for its threads here: it may be no Java at all"
+            )
+        self._server.engine.stop(container)
 
     async def ask(self, wish: Input) -> tuple[Event, ...]:
         """Feed one input; raises InputError if it is refused."""

@@ -5,8 +5,6 @@ are MB, the smallest container is 1024.
 """
 
 import pytest
-
-from fairshare.errors import ConfigurationError
 from tests.unit.schedulers.capacity.playground import (
     Playground,
     asks,
@@ -15,6 +13,8 @@ from tests.unit.schedulers.capacity.playground import (
     node,
     submit,
 )
+
+from fairshare.errors import ConfigurationError
 
 ADD_X = {"labels": {"add": {"x": "exclusive"}}}
 SHARE_X = {"labels": {"add": {"x": "shared"}}}
@@ -105,9 +105,9 @@ def test_user_limits_are_those_of_the_partition():
 def test_masters_have_a_limit_on_each_partition():
     """Half of the guarantee of x is 0.5 * 4096 = 2048: two masters of 1024 are admitted, the third
     waits. On the default partition the reachable 10240 count: 0.2 of it, 2048, admits two more."""
-    masters = [
-        submit(f"x{n}", "a", am=memory(1024), am_label="x", label="x") for n in range(3)
-    ] + [submit(f"d{n}", "a", am=memory(1024)) for n in range(3)]
+    masters = [submit(f"x{n}", "a", am=memory(1024), am_label="x", label="x") for n in range(3)] + [
+        submit(f"d{n}", "a", am=memory(1024)) for n in range(3)
+    ]
     game = cluster(
         *masters,
         beat("x1", 5),
@@ -205,7 +205,7 @@ def test_a_master_may_have_a_default_of_its_own():
     assert game.on("app") == {"x1": 1, "n1": 1}
 
 
-@pytest.mark.parametrize("accessible, inherits", [("x", False), (None, True), ("*", True)])
+@pytest.mark.parametrize(("accessible", "inherits"), [("x", False), (None, True), ("*", True)])
 def test_a_default_is_inherited_by_who_may_use_all_that_its_parent_may(accessible, inherits):
     """Root may use all (`*`); a that lists x alone may not, and does not inherit root's default."""
     game = cluster(
@@ -218,7 +218,7 @@ def test_a_default_is_inherited_by_who_may_use_all_that_its_parent_may(accessibl
 
 
 @pytest.mark.parametrize(
-    "queue, label, reason",
+    ("queue", "label", "reason"),
     [
         ("b", "x", "doesn't have permission to access all labels"),
         ("a", "nowhere", "cluster do not contain , label= nowhere"),
@@ -350,7 +350,7 @@ def test_a_removed_partition_gives_its_nodes_back():
 
 
 @pytest.mark.parametrize(
-    "change, reason",
+    ("change", "reason"),
     [
         ({"add": {"x": "shared"}}, "Exclusivity cannot be modified for an existing label"),
         ({"add": {"a b": "exclusive"}}, "label name should only contains"),

@@ -82,6 +82,7 @@ class IdealAssignment:
         used = subtract(claim.used, claim.killable)
         wanted = add(claim.used, claim.pending)
         keep = larger(c, pool, smaller(c, pool, wanted, claim.guarantee), claim.ideal)
+        claim.keep = keep
         claim.wanted_back = self.none
         if c.compare(pool, used, keep) > 0:
             claim.wanted_back = truncate(subtract(used, keep), scale)

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from fairshare.model.events import (
     ContainerCompleted,
     ContainerMarked,
+    ContainerSpared,
     ExitCode,
     ReservationDropped,
 )
 from fairshare.model.identifiers import ContainerId, application_of
+from fairshare.model.resources import subtract
 from fairshare.schedulers.capacity.calculators import truncate
 from fairshare.schedulers.capacity.preemption.ideal import IdealAssignment
 from fairshare.schedulers.capacity.preemption.intra_queue import IntraQueue
@@ -58,6 +60,7 @@ class Monitor:
             IntraQueue(self.state, self.selection, self.roots, self.underserved).run(wait_ms)
         if not settings.observe_only:
             self._act()
+            self._spare()
 
     def _assign(self, *, reserved: bool, balance: bool) -> None:
         for root in self.roots:
@@ -93,6 +96,34 @@ class Monitor:
                 self.step.emit(ReservationDropped(node))
         for container, wait_ms in self.selection.containers.items():
             self._mark_or_kill(container, wait_ms)
+
+    def _spare(self) -> None:
+        """Let those live whose room nobody wants any longer, the oldest first (23.3).
+
+        A leaf's killable containers stay so as far as it uses more than it may keep: with 8192 in
+        use, 5120 of it kept and four of 1024 killable, one of them is spared.
+        """
+        state = self.state
+        c = state.calculator
+        killable = {
+            (leaf.queue.name, leaf.label): leaf
+            for root in self.roots
+            for leaf in root.leaves()
+            if any(leaf.killable)
+        }
+        if not killable:
+            return
+        for node in state.nodes.values():
+            for container, record in sorted(node.marked.items()):
+                application = state.applications[record.application]
+                leaf = killable.get((application.queue, state.label_of(node)))
+                if leaf is None:
+                    continue
+                left = subtract(leaf.killable, record.resource)
+                owed = subtract(leaf.used, leaf.keep)
+                if c.compare(state.total, left, owed) >= 0 or not c.above_zero(owed):
+                    self.step.emit(ContainerSpared(container))
+                    leaf.killable = left
 
     def _mark_or_kill(self, container: ContainerId, wait_ms: int) -> None:
         """Mark it the first time; kill it when it is chosen again after its wait (21.9)."""

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 class Claim:
     """A queue on a partition, during one round.
 
-    `ideal` is what it should have, `wanted_back` what it should lose by that, `target` what is
-    taken from a leaf in this round. `untouchable` and `preemptable` split what it has above its
-    guarantee.
+    `ideal` is what it should have, `keep` what nobody takes from it, `wanted_back` what it should
+    lose by that, `target` what is taken from a leaf in this round. `untouchable` and `preemptable`
+    split what it has above its guarantee.
     """
 
     __slots__ = (
@@ -27,6 +27,7 @@ class Claim:
         "children",
         "guarantee",
         "ideal",
+        "keep",
         "killable",
         "label",
         "maximum",
@@ -68,6 +69,7 @@ class Claim:
         by_priority = above is not None and above.policy == "priority-utilization"
         self.priority = queue.priority if by_priority else 0
         self.ideal = none
+        self.keep = none
         self.wanted_back = none
         self.target = none
         self.untouchable = none

@@ -1,0 +1,88 @@
+"""Owns the verbs below `admin labels`: partitions of the cluster, and which node is in which."""
+
+import re
+
+import click
+import msgspec
+
+from fairshare.cli.options import json_option, with_client
+from fairshare.cli.tables import print_json
+from fairshare.client import Client
+from fairshare.client.answers import Label
+
+_LABEL = re.compile(
+    r"\s*([^()\s]+)\s*(?:\(\s*exclusive\s*=\s*(true|false)\s*\)\s*)?", re.IGNORECASE
+)
+
+
+@click.group()
+def labels() -> None:
+    """Node labels: partitions of the cluster that only who asks for them may use.
+
+    With the Capacity Scheduler alone, and yarn.node-labels.enabled.
+    """
+
+
+@labels.command("list")
+@with_client
+@json_option
+def list_labels(client: Client, as_json: bool) -> None:
+    """Show all labels, and the nodes of each."""
+    _show(client.labels(), as_json)
+
+
+@labels.command("add")
+@click.argument("named", metavar="LABEL...", nargs=-1, required=True)
+@with_client
+@json_option
+def add(client: Client, named: tuple[str, ...], as_json: bool) -> None:
+    """Make labels: gpu, or "spot(exclusive=false)", which lends to others what is idle.
+
+    Names may also stand together with commas between them, as `yarn rmadmin
+    -addToClusterNodeLabels` takes them. What exists already stays as it is.
+    """
+    wanted = {}
+    for word in ",".join(named).split(","):
+        found = _LABEL.fullmatch(word)
+        if found is None:
+            raise click.UsageError(f"{word!r} is no label: write NAME or NAME(exclusive=false)")
+        wanted[found.group(1)] = (found.group(2) or "true").lower() == "true"
+    _show(client.add_labels(wanted), as_json)
+
+
+@labels.command("remove")
+@click.argument("named", metavar="LABEL...", nargs=-1, required=True)
+@with_client
+@json_option
+def remove(client: Client, named: tuple[str, ...], as_json: bool) -> None:
+    """Remove labels that no queue names; their nodes return to the default partition."""
+    _show(client.remove_labels(",".join(named).split(",")), as_json)
+
+
+@labels.command("assign")
+@click.option("--known", is_flag=True, help="Only nodes that are there may be named.")
+@click.argument("pairs", metavar="NODE=LABEL...", nargs=-1, required=True)
+@with_client
+@json_option
+def assign(client: Client, known: bool, pairs: tuple[str, ...], as_json: bool) -> None:
+    """Say to which label nodes belong; NODE= puts one into the default partition.
+
+    A node that is not there yet keeps it for when it joins.
+    """
+    nodes = {}
+    for pair in pairs:
+        node, equals, label = pair.partition("=")
+        if not equals or not node:
+            raise click.UsageError(f"{pair!r}: write NODE=LABEL, or NODE= for none")
+        nodes[node] = label
+    _show(client.label_nodes(nodes, known=known), as_json)
+
+
+def _show(found: list[Label], as_json: bool) -> None:
+    if as_json:
+        print_json({"labels": msgspec.to_builtins(found)})
+    elif not found:
+        click.echo("There are no labels.")
+    for label in () if as_json else found:
+        kind = "exclusive" if label.exclusive else "shared"
+        click.echo(f"{label.name}  {kind}  {' '.join(label.nodes) or '-'}")

@@ -1,0 +1,250 @@
+"""Owns how the report of a simulation is shown in a terminal. Knows not how it came about."""
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from fairshare.cli.cells import (
+    NOTHING,
+    amounts_text,
+    bar,
+    dominant_fraction,
+    duration_text,
+    plain,
+    short_queue,
+)
+from fairshare.cli.obstacles import obstacle_text
+from fairshare.cli.tables import Column, ascii_only, bar_width, facts, state_text, table
+from fairshare.client.answers import Obstacle
+from fairshare.simulate.report import Report, Sample, Spread
+
+MOST_APPLICATIONS = MOST_USERS = 20
+MOST_UNFINISHED = 10
+MOST_MOMENTS = 12
+MOST_QUEUES = 6
+"""More are left out of the tables; `--json` has them all."""
+
+QUEUE_COLUMNS = (
+    Column("Queue"),
+    Column("Share", whole=True),
+    Column("Used"),
+    Column("Fair"),
+    Column("Apps", right=True, whole=True),
+    Column("Containers", right=True, whole=True),
+    Column("Preempted", right=True, extra=True),
+    Column("Wait p50", right=True),
+    Column("p95", right=True),
+    Column("max", right=True, extra=True),
+    Column("Turnaround p50", right=True),
+    Column("p95", right=True),
+    Column("max", right=True, extra=True),
+)
+USER_COLUMNS = (
+    Column("User"),
+    Column("Apps", right=True, whole=True),
+    Column("Containers", right=True, whole=True),
+    Column("Wait p50", right=True),
+    Column("p95", right=True),
+    Column("max", right=True, extra=True),
+    Column("Turnaround p50", right=True),
+    Column("p95", right=True),
+    Column("max", right=True, extra=True),
+)
+APPLICATION_COLUMNS = (
+    Column("Application"),
+    Column("User"),
+    Column("Queue"),
+    Column("State", whole=True),
+    Column("Submitted", right=True),
+    Column("Wait", right=True),
+    Column("Turnaround", right=True),
+    Column("Containers", right=True, extra=True),
+)
+
+
+def report_parts(console: Console, report: Report) -> list[RenderableType | None]:
+    """What is printed: the whole, by queue, over time, by user, by application, notes."""
+    return [
+        facts(_summary(report)),
+        table(console, QUEUE_COLUMNS, _queue_rows(console, report)),
+        _over_time(console, report),
+        table(console, USER_COLUMNS, _user_rows(report)),
+        table(console, APPLICATION_COLUMNS, _application_rows(report)),
+        Text(_more(report)) if _more(report) else None,
+        Text(_unfinished_text(report), style="yellow") if report.unfinished else None,
+    ]
+
+
+def _unfinished_text(report: Report) -> str:
+    """Which applications were not over at the end, and why."""
+    count = len(report.unfinished)
+    plural = "s" * (count != 1)
+    lines = [f"Not over at the end: {count} application{plural}."]
+    for one in report.unfinished[:MOST_UNFINISHED]:
+        why = "it runs"
+        if one.kind is not None:
+            why = obstacle_text(
+                Obstacle(
+                    one.kind, one.wanted, one.count, one.available, one.limiting_queue, one.dominant
+                )
+            )
+        lines.append(f"  {plain(one.name or one.id)}: {why}")
+    if count > MOST_UNFINISHED:
+        lines.append("  ... --json has all of them.")
+    return "\n".join(lines)
+
+
+def _summary(report: Report) -> list[tuple[str, str | Text]]:
+    containers = report.containers
+    states = report.applications_by_state.items()
+    use = ", ".join(f"{part:.1%} {name}" for name, part in report.utilization.items())
+    return [
+        ("Scheduler", report.scheduler),
+        ("Applications", ", ".join(f"{n} {state.lower()}" for state, n in states if n) or "none"),
+        (
+            "Containers",
+            f"{containers.granted} granted, {containers.succeeded} succeeded,"
+            f" {containers.failed} failed, {containers.preempted} preempted,"
+            f" {containers.aborted} aborted",
+        ),
+        ("Makespan", duration_text(report.makespan_ms)),
+        ("Used", use),
+        ("Waiting", _spread_text(report.waiting)),
+        ("Turnaround", _spread_text(report.turnaround)),
+    ]
+
+
+def _spread_text(spread: Spread | None) -> str:
+    if spread is None:
+        return NOTHING
+    names = ("min", "mean", "p50", "p95", "max")
+    times_ms = (spread.min, round(spread.mean), spread.p50, spread.p95, spread.max)
+    return ", ".join(f"{n} {duration_text(ms)}" for n, ms in zip(names, times_ms, strict=True))
+
+
+def _queue_rows(console: Console, report: Report) -> list[list[str | Text]]:
+    total = report.timeline[-1].total if report.timeline else {}
+    rows: list[list[str | Text]] = []
+    for queue in report.queues:
+        used = {name: round(amount) for name, amount in queue.used.items()}
+        fair = {name: round(amount) for name, amount in queue.fair_share.items()}
+        shares = dominant_fraction(used, total), dominant_fraction(fair, total)
+        rows.append(
+            [
+                short_queue(queue.name),
+                bar(shares[0], bar_width(console), shares[1], ascii_only=ascii_only(console)),
+                amounts_text(used),
+                amounts_text(fair),
+                str(queue.applications),
+                str(queue.containers),
+                str(queue.preempted_containers),
+                *_columns(queue.waiting),
+                *_columns(queue.turnaround),
+            ]
+        )
+    return rows
+
+
+def _over_time(console: Console, report: Report) -> Table | None:
+    """What part of the cluster was used, by all and by each queue, beside its fair share.
+
+    Both are means over the time from one line to the next.
+    """
+    samples = report.timeline
+    if not samples:
+        return None
+    queues = sorted(report.queues, key=lambda queue: -max(queue.used.values(), default=0))
+    names = sorted(queue.name for queue in queues[:MOST_QUEUES])
+    columns = [Column("From", right=True, whole=True), Column("Use", whole=True)]
+    columns += [Column(f"{short_queue(name)} used/fair", right=True) for name in names]
+    rows: list[list[str | Text]] = []
+    step = -(-len(samples) // MOST_MOMENTS)
+    for some in (samples[n : n + step] for n in range(0, len(samples), step)):
+        total = some[-1].total
+        row: list[str | Text] = [
+            duration_text(some[0].at_ms),
+            bar(
+                dominant_fraction(_mean(some, [one.used for one in some]), total),
+                bar_width(console),
+                ascii_only=ascii_only(console),
+            ),
+        ]
+        for name in names:
+            of_queue = [one.queues.get(name) for one in some]
+            used, fair = (
+                dominant_fraction(_mean(some, amounts), total)
+                for amounts in (
+                    [one.used if one else {} for one in of_queue],
+                    [one.fair_share if one else {} for one in of_queue],
+                )
+            )
+            row.append(f"{used:.0%} / {fair:.0%}")
+        rows.append(row)
+    return table(console, columns, rows)
+
+
+def _mean(samples: Sequence[Sample], amounts: Sequence[Mapping[str, float]]) -> dict[str, int]:
+    """The mean of amounts over samples of different length."""
+    length_ms = sum(sample.length_ms for sample in samples)
+    return {
+        name: round(
+            sum(one.get(name, 0) * s.length_ms for s, one in zip(samples, amounts, strict=True))
+            / length_ms
+        )
+        for name in samples[-1].total
+    }
+
+
+def _columns(spread: Spread | None) -> list[str]:
+    if spread is None:
+        return [NOTHING] * 3
+    return [duration_text(ms) for ms in (spread.p50, spread.p95, spread.max)]
+
+
+def _user_rows(report: Report) -> list[list[str | Text]]:
+    longest = sorted(report.users, key=lambda one: -(one.turnaround.max if one.turnaround else 0))
+    return [
+        [
+            one.name,
+            str(one.applications),
+            str(one.containers),
+            *_columns(one.waiting),
+            *_columns(one.turnaround),
+        ]
+        for one in longest[:MOST_USERS]
+    ]
+
+
+def _application_rows(report: Report) -> list[list[str | Text]]:
+    longest = sorted(report.applications, key=lambda one: -(one.turnaround_ms or 0))
+    return [
+        [
+            one.name or one.id,
+            one.user,
+            short_queue(one.queue),
+            state_text(one.state),
+            duration_text(one.submitted_ms),
+            NOTHING if one.waiting_ms is None else duration_text(one.waiting_ms),
+            NOTHING if one.turnaround_ms is None else duration_text(one.turnaround_ms),
+            str(one.containers),
+        ]
+        for one in longest[:MOST_APPLICATIONS]
+    ]
+
+
+def _more(report: Report) -> str:
+    """What is left out, what went wrong, and what the reader has to say."""
+    lines = list(report.notes)
+    for what, count, most in (
+        ("users", len(report.users), MOST_USERS),
+        ("applications", len(report.applications), MOST_APPLICATIONS),
+    ):
+        if count > most:
+            lines.append(
+                f"The {most} {what} with the longest turnaround of {count}; --json has all of them."
+            )
+    reasons = {one.diagnostics: one for one in report.applications if one.diagnostics}
+    lines += [f"{plain(one.name or one.id)}: {plain(why)}" for why, one in reasons.items()][:5]
+    return "\n".join(lines)

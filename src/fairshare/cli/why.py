@@ -1,0 +1,54 @@
+"""Owns the verb `why`: why an application waits, and what would start it."""
+
+import click
+from rich.console import Console
+from rich.padding import Padding
+
+from fairshare.cli.cells import amounts_text, plain
+from fairshare.cli.options import json_option, with_client
+from fairshare.cli.tables import open_console, print_json
+from fairshare.client import Client
+from fairshare.client.answers import Reason
+from fairshare.client.connection import segment
+
+
+@click.command()
+@click.argument("application", metavar="APP")
+@with_client
+@json_option
+def command(client: Client, application: str, as_json: bool) -> None:
+    """Say why an application waits, or a part of it, and what would start it.
+
+    The weightiest reason comes first: a limit of the application as a whole, then for each group of
+    tasks (or each request of its master) what is in the way of the next container. APP is an id or
+    its number alone. Exits with 0 also when nothing waits.
+    """
+    if as_json:
+        print_json(client.connection.get(f"/applications/{segment(application)}/reasons"))
+        return
+    reasons = client.reasons(application)
+    console = open_console()
+    if not reasons:
+        state = client.application(application).state
+        click.echo(f"It waits for nothing: it is {state}.")
+        return
+    for reason in reasons:
+        _tell(console, reason)
+
+
+def _tell(console: Console, reason: Reason) -> None:
+    about = _about(reason)
+    if about:
+        console.print(plain(about), style="bold", highlight=False, markup=False)
+    for text, style in ((reason.sentence, ""), (reason.remedy, "dim")):
+        padded = Padding(plain(text), (0, 0, 0, 2 if about else 0))
+        console.print(padded, style=style, highlight=False, markup=False)
+
+
+def _about(reason: Reason) -> str:
+    """What waits: `map: 12 containers of 1G 1c`; empty for the application as a whole."""
+    if not reason.containers:
+        return f"{reason.group}:" if reason.group else ""
+    plural = "" if reason.containers == 1 else "s"
+    waits = f"{reason.containers} container{plural} of {amounts_text(reason.wanted)}"
+    return f"{reason.group}: {waits}" if reason.group else waits

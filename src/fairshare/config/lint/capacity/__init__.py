@@ -1,0 +1,1 @@
+"""Owns what is legal for the Capacity Scheduler and hardly meant. Knows settings, no cluster."""

@@ -1,0 +1,119 @@
+"""Owns how much is kept of what a container prints: the beginning and the end of each stream.
+
+What lies between is given back to the disk while the container prints on. The file keeps its
+length, so that a place in it means the same for ever; `stdout.dropped` beside `stdout.log` says
+which bytes are gone. Must stay light: supervisors use it.
+"""
+
+import ctypes
+import json
+import os
+import stat
+from pathlib import Path
+
+from fairshare.engines.local.directories import read_json, write_atomically
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_KEEP_SIZE = 1
+_PUNCH_HOLE = 2
+_BLOCK_BYTES = 4096
+_MEBIBYTE = 1024 * 1024
+
+_CALM_S = 1.0
+_HURRIED_S = 0.1
+"""Between two looks: who prints a quarter of his limit in one interval is looked at more often."""
+
+
+class Kept:
+    """One stream. Of `limit_bytes` a quarter is for its beginning, a half at least for its end."""
+
+    def __init__(self, path: Path, limit_bytes: int) -> None:
+        self._path = path
+        self._limit_bytes = limit_bytes
+        self._head_bytes = max(_BLOCK_BYTES, limit_bytes // 4 // _BLOCK_BYTES * _BLOCK_BYTES)
+        self._size = 0
+        self.dropped_to = self._head_bytes
+
+    def look(self) -> bool:
+        """Drop what is too much; whether much was printed since the last look. Raises OSError.
+
+        With a limit of 100 MB, of 101 MB the first 25 and the last 50 stay.
+        """
+        try:
+            size = os.lstat(self._path).st_size
+        except FileNotFoundError:
+            return False
+        grown, self._size = size - self._size, size
+        kept_bytes = self._head_bytes + size - self.dropped_to
+        if kept_bytes > self._limit_bytes:
+            self._drop((size - self._limit_bytes // 2) // _BLOCK_BYTES * _BLOCK_BYTES)
+        return grown > self._limit_bytes // 4
+
+    @property
+    def dropped_bytes(self) -> int:
+        """How much is gone."""
+        return self.dropped_to - self._head_bytes
+
+    def _drop(self, end: int) -> None:
+        # First it is said, then done: a reader never takes a gap for what was printed.
+        said = {"from": self._head_bytes, "to": end}
+        write_atomically(self._path.with_suffix(".dropped"), json.dumps(said).encode())
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                _punch(descriptor, self.dropped_to, end - self.dropped_to)
+        finally:
+            os.close(descriptor)
+        self.dropped_to = end
+
+
+class LogLimit:
+    """Both streams of a container. `limit_bytes` 0: all is kept."""
+
+    def __init__(self, paths: tuple[Path, ...], limit_bytes: int) -> None:
+        self._limit_bytes = limit_bytes
+        self._streams = [Kept(path, limit_bytes) for path in paths] if limit_bytes else []
+        self._names = [path.stem for path in paths]
+        self.look_at: float | None = 0.0 if limit_bytes else None
+
+    def look(self, now: float) -> str:
+        """Drop what is too much, if it is time for a look. Why the container must end because that
+        is not possible; empty if all is well."""
+        if self.look_at is None or now < self.look_at:
+            return ""
+        try:
+            hurried = [stream.look() for stream in self._streams]
+        except OSError as error:
+            self.look_at = None
+            return (
+                f"killed: it printed more than {self._limit_bytes // _MEBIBYTE} MB, and nothing can"
+                f" be left out of a file here: {error.strerror}"
+            )
+        self.look_at = now + (_HURRIED_S if any(hurried) else _CALM_S)
+        return ""
+
+    def said(self) -> str:
+        """What is missing in which stream; empty if all is there."""
+        limit_mb = self._limit_bytes // _MEBIBYTE
+        words = [
+            f"{name}: {stream.dropped_bytes:,} bytes in the middle were left out (the limit is"
+            f" {limit_mb} MB)"
+            for name, stream in zip(self._names, self._streams, strict=False)
+            if stream.dropped_bytes
+        ]
+        return "; ".join(words)
+
+
+def dropped_range(path: Path) -> tuple[int, int]:
+    """The bytes of a log that are gone, from the first to before the second; (0, 0): none."""
+    value = read_json(path.with_suffix(".dropped")) or {}
+    first, end = value.get("from"), value.get("to")
+    return (first, end) if isinstance(first, int) and isinstance(end, int) else (0, 0)
+
+
+def _punch(descriptor: int, offset: int, length: int) -> None:
+    mode = _KEEP_SIZE | _PUNCH_HOLE
+    where = ctypes.c_longlong(offset), ctypes.c_longlong(length)
+    if length > 0 and _LIBC.fallocate(descriptor, mode, *where) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))

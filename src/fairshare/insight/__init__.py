@@ -1,0 +1,1 @@
+"""Owns explanations of what the scheduler does; knows nothing of how they are shown."""

@@ -1,0 +1,29 @@
+"""Owns what YARN's clients want to know beside the state: the books that are kept from records.
+
+One object, so that a server keeps, restores and saves them together.
+"""
+
+from fairshare.live.activities import Activities
+from fairshare.live.biographies import Biographies
+from fairshare.live.node_book import NodeBook
+from fairshare.live.scheduler_health import SchedulerHealth
+from fairshare.model.events import Record
+from fairshare.schedulers.protocol import State
+
+
+class Chronicle:
+    """The books, and the state that they belong to."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.biographies = Biographies(state.types)
+        self.node_book = NodeBook()
+        self.health = SchedulerHealth(state.types)
+        self.activities = Activities()
+
+    def observe(self, record: Record) -> None:
+        """Take notice of one record, in the order of the journal, when it has been applied."""
+        self.biographies.observe(record)
+        self.node_book.observe(record)
+        self.health.observe(record, self.state.applications)
+        self.activities.observe(record, self.state.applications)

@@ -1,0 +1,89 @@
+"""Owns what a scheduler did last: where it allocated, released, preempted and reserved.
+
+Derived from records alone, for those who watch it. Decides nothing.
+"""
+
+import msgspec
+
+from fairshare.model.applications import Application
+from fairshare.model.events import (
+    ContainerAllocated,
+    ContainerCompleted,
+    ContainerReserved,
+    ExitCode,
+    Record,
+)
+from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
+from fairshare.model.inputs import NodeBeat
+from fairshare.model.resources import Resource, ResourceTypes, add
+
+
+class Operation(msgspec.Struct, frozen=True):
+    """Something that was done on a node; `container` is None where there is none to name."""
+
+    node: str
+    container: ContainerId | None
+    queue: str
+
+
+class Run(msgspec.Struct):
+    """What one node update did: how often, and how much."""
+
+    resources: Resource
+    count: int = 0
+
+    def more(self, amounts: Resource) -> None:
+        """Once more."""
+        self.count += 1
+        self.resources = add(self.resources, amounts)
+
+
+class SchedulerHealth:
+    """The last operation of each kind, and the last node update. None: there was none yet."""
+
+    def __init__(self, types: ResourceTypes) -> None:
+        self._none = types.none
+        self._live: dict[ContainerId, ContainerAllocated] = {}
+        self.last_run_ms = 0
+        self.allocation: Operation | None = None
+        self.release: Operation | None = None
+        self.preemption: Operation | None = None
+        self.reservation: Operation | None = None
+        self.allocations = Run(self._none)
+        self.releases = Run(self._none)
+        self.reservations = Run(self._none)
+
+    def observe(self, record: Record, applications: dict[ApplicationId, Application]) -> None:
+        """Take notice of one record; `applications` say which queue each is in."""
+        if isinstance(record.input, NodeBeat):
+            self.last_run_ms = record.now_ms
+            self.allocations, self.reservations = Run(self._none), Run(self._none)
+            self.releases = Run(self._none)
+        for event in record.events:
+            match event:
+                case ContainerAllocated(application=number, container=container):
+                    self._live[container] = event
+                    queue = _queue(applications, number)
+                    self.allocation = Operation(event.node, container, queue)
+                    self.allocations.more(event.resource)
+                case ContainerReserved(application=number):
+                    queue = _queue(applications, number)
+                    self.reservation = Operation(event.node, None, queue)
+                    self.reservations.more(event.resource)
+                case ContainerCompleted(container=container):
+                    grant = self._live.pop(container, None)
+                    if grant is None:
+                        continue
+                    queue = _queue(applications, application_of(container))
+                    done = Operation(grant.node, container, queue)
+                    self.release = done
+                    self.releases.more(grant.resource)
+                    if event.exit_code == ExitCode.PREEMPTED:
+                        self.preemption = done
+                case _:
+                    pass
+
+
+def _queue(applications: dict[ApplicationId, Application], number: ApplicationId) -> str:
+    found = applications.get(number)
+    return "N/A" if found is None else found.queue

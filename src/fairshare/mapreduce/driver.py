@@ -1,0 +1,172 @@
+"""Owns the driver of a job that needs one: `python -m fairshare.mapreduce.driver OUTPUT`.
+
+It hands in the groups of tasks, which the server runs, and decides two things while they run:
+
+* a straggler gets a second attempt (`stragglers`), in a group of its own, `map-backup-3`. The first
+  of both that commits wins. The other is released; the server then runs its task again, which finds
+  that it is committed, and is done at once.
+* reduces that wait for maps make room when no map can run for want of it.
+
+A driver that is started again hands in the same groups; tasks that are committed end at once.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from fairshare.client import Driver, Refused, ServerUnreachable, TaskGroup
+from fairshare.client.answers import Container, GroupProgress
+from fairshare.mapreduce.layout import COMMIT, MAP, PROGRESS, REDUCE, Layout
+from fairshare.mapreduce.stragglers import Run, stragglers
+from fairshare.mapreduce.submission import Plan
+
+PACE_S = 0.5
+STALL_S = 5.0
+"""How long maps may be without any room before a reduce that waits for them makes some."""
+
+PATIENCE_S = 60.0
+"""How long a server that is started again may be away."""
+
+PASSING = ("unknown-container", "stopping", "busy")
+"""Refusals that say nothing about the next look."""
+
+BACKUP = "backup"
+BACKUP_ATTEMPTS = 1000
+"""A second attempt that fails is no failure of the task: the first one still runs."""
+
+
+class JobDriver:
+    """Runs one job."""
+
+    def __init__(self, driver: Driver, layout: Layout) -> None:
+        self._driver = driver
+        self._layout = layout
+        self._plan = Plan.read(layout)
+        self._groups = {group.name: group for group in self._plan.groups}
+        self._doubled: set[tuple[str, int]] = set()
+        self._beaten: set[str] = set()
+        self._stalled_since_s: float | None = None
+
+    def run(self) -> None:
+        """Until all is committed. That a task failed too often ends us from outside."""
+        self._driver.register()
+        self._driver.add_tasks(*self._plan.groups)
+        seen_s = time.monotonic()
+        done = False
+        while not done:
+            try:
+                done = self._look()
+                seen_s = time.monotonic()
+            except (ServerUnreachable, Refused) as error:
+                # The server is started again, or what we wanted to end has just ended by itself.
+                if isinstance(error, Refused) and error.code not in PASSING:
+                    raise
+                if time.monotonic() - seen_s > PATIENCE_S:
+                    raise
+            if not done:
+                time.sleep(PACE_S)
+        self._driver.finish()
+
+    def _look(self) -> bool:
+        """Decide what there is to decide now; whether the job is done."""
+        progress = {group.name: group for group in self._driver.application().groups}
+        if progress[COMMIT].succeeded:
+            return True
+        busy = [kind for kind in (MAP, REDUCE) if kind in progress and progress[kind].running]
+        if busy:
+            containers = self._driver.containers()
+            self._make_room(progress, containers)
+            if self._plan.speculative:
+                self._end_beaten(containers)
+                for kind in busy:
+                    self._double(kind, progress[kind], containers)
+        return False
+
+    def _double(self, kind: str, progress: GroupProgress, containers: Iterable[Container]) -> None:
+        own = [one for one in containers if one.group == kind and one.task is not None]
+        durations_ms = [
+            one.finished_ms - one.allocated_ms
+            for one in own
+            if one.exit_code == 0 and one.finished_ms and one.allocated_ms
+        ]
+        running = [
+            Run(one.task or 0, one.allocated_ms or 0, self._progress_of(kind, one))
+            for one in own
+            if not one.over and (kind, one.task or 0) not in self._doubled
+        ]
+        now_ms = int(time.time() * 1000)
+        alive = sum(
+            not self._layout.task(kind, index).exists() for of, index in self._doubled if of == kind
+        )
+        delay_ms = self._plan.speculation_delay_ms
+        for index in stragglers(now_ms, progress.count, durations_ms, running, alive, delay_ms):
+            self._doubled.add((kind, index))
+            self._driver.add_tasks(self._backup(kind, index))
+            print(f"{kind} {index} takes long: it gets a second attempt", flush=True)
+
+    def _backup(self, kind: str, index: int) -> TaskGroup:
+        group = self._groups[kind]
+        return msgspec.structs.replace(
+            group,
+            name=f"{kind}-{BACKUP}-{index}",
+            count=1,
+            arguments=(*group.arguments, str(index)),
+            max_attempts=BACKUP_ATTEMPTS,
+            after=(),
+        )
+
+    def _progress_of(self, kind: str, container: Container) -> float:
+        folder = self._layout.attempt(kind, container.task or 0, kind, container.id)
+        try:
+            return float(json.loads((folder / PROGRESS).read_bytes())["progress"])
+        except (OSError, ValueError, KeyError):
+            return 0.0
+
+    def _end_beaten(self, containers: Iterable[Container]) -> None:
+        """Release the attempts that go on although another one has committed their task.
+
+        The one that has committed needs a moment to end: so only who was there at the last look.
+        """
+        beaten = {
+            one.id
+            for one in containers
+            if not one.over and (task := _task_of(one)) in self._doubled
+            if self._layout.task(*task).exists()
+        }
+        late = sorted(beaten & self._beaten)
+        self._beaten = beaten - set(late)
+        if late:
+            self._driver.release(late)
+
+    def _make_room(
+        self, progress: dict[str, GroupProgress], containers: Iterable[Container]
+    ) -> None:
+        maps, reduces = progress.get(MAP), progress.get(REDUCE)
+        stalled = maps and reduces and maps.waiting and not maps.running and reduces.running
+        if not stalled:
+            self._stalled_since_s = None
+            return
+        now_s = time.monotonic()
+        if self._stalled_since_s is None:
+            self._stalled_since_s = now_s
+        elif now_s - self._stalled_since_s >= STALL_S:
+            self._stalled_since_s = now_s
+            waiting = [one for one in containers if one.group == REDUCE and not one.over]
+            newest = max(waiting, key=lambda one: (one.allocated_ms or 0, one.id))
+            self._driver.release([newest.id])
+            print(f"reduce {newest.task} makes room for maps", flush=True)
+
+
+def _task_of(container: Container) -> tuple[str, int]:
+    """The kind and number of the task that a container works at; ("", 0) for the driver itself."""
+    kind, backup, index = (container.group or "").partition(f"-{BACKUP}-")
+    return kind, int(index) if backup else container.task or 0
+
+
+if __name__ == "__main__":
+    with Driver() as connected:
+        JobDriver(connected, Layout(Path(sys.argv[1]))).run()

@@ -1,0 +1,275 @@
+"""Owns the run of a scenario of MapReduce: each step becomes inputs of the manager.
+
+Knows nothing of records and files.
+"""
+
+from functools import singledispatchmethod
+
+import msgspec
+
+from fairshare.errors import FairshareError, InputError
+from fairshare.model import inputs
+from fairshare.model.events import ApplicationRejected, ApplicationSubmitted
+from fairshare.model.identifiers import ApplicationId
+from fairshare.scenarios import job_steps, steps
+from fairshare.scenarios.asks import vector
+from fairshare.scenarios.cluster import Cluster
+from fairshare.scenarios.configuration import LoadedSettings
+from fairshare.scenarios.description import Description
+from fairshare.scenarios.job_description import describe_jobs
+from fairshare.scenarios.job_files import JobFiles
+from fairshare.scenarios.job_tasks import Tasks
+from fairshare.scenarios.outcome import Comparison, Outcome
+from fairshare.schedulers.pools.naming import POOL, POOL_PROPERTIES
+from fairshare.schedulers.pools.settings import SLOTS, PoolsSettings
+
+SCHEDULER = "pools"
+
+
+class JobRunner:
+    """One scenario on a manager of its own, ready for its first step.
+
+    Raises ConfigurationError when the configuration is refused. With `verify` the state's
+    invariants are checked after each step.
+    """
+
+    def __init__(self, scenario: steps.Scenario, *, verify: bool = False) -> None:
+        self._verify = verify
+        self._groups = scenario.groups
+        self._files = JobFiles(scenario, 0)
+        settings = self._files.settings
+        self._types = settings.types
+        loaded = LoadedSettings(settings.types, msgspec.json.encode(settings))
+        self._cluster = Cluster(SCHEDULER, loaded)
+        self._names: dict[ApplicationId, str] = {}
+        self._numbers: dict[str, ApplicationId] = {}
+        one = [self._types.vector({name: 1}) for name in SLOTS]
+        self._tasks = Tasks((one[0], one[1]))
+        self._cluster.listeners.append(self._tasks.hear)
+        self._comparisons: list[Comparison] = []
+        for group in scenario.nodes:
+            self._add_nodes(group)
+
+    def step(self, step: steps.Step) -> Outcome:
+        """Run one step; what it was refused for is in the answer."""
+        error = None
+        self._tasks.granted.clear()
+        self._tasks.killed.clear()
+        self._comparisons = []
+        try:
+            self._apply(step)
+        except FairshareError as refusal:
+            error = str(refusal)
+        self._repeat_tasks()
+        if self._verify:
+            self._cluster.state.check()
+        events = [
+            *(
+                {"event": "allocated", "app": self._names[job], "task": task, "node": node}
+                for job, task, node in self._tasks.granted
+            ),
+            *(
+                {"event": "killed", "app": self._names[job], "task": task}
+                for job, task in self._tasks.killed
+            ),
+        ]
+        return Outcome(events, error, tuple(self._comparisons))
+
+    def describe(self) -> Description:
+        """The cluster as it stands."""
+        return describe_jobs(self._cluster, self._names)
+
+    @property
+    def type_names(self) -> tuple[str, ...]:
+        """The names of the types that a scenario speaks of."""
+        return SLOTS
+
+    def _repeat_tasks(self) -> None:
+        """Ask again for tasks that were killed, of jobs that live."""
+        for number, requests in self._tasks.to_repeat():
+            if self._cluster.state.applications[number].registered:
+                self._cluster.call(inputs.RequestContainers(number, requests))
+
+    def _number(self, name: str) -> ApplicationId:
+        if name not in self._numbers:
+            raise InputError("unknown-application", f"no job {name}")
+        return self._numbers[name]
+
+    @singledispatchmethod
+    def _apply(self, step: steps.Step) -> None:
+        raise NotImplementedError(type(step).__name__)
+
+    # Jobs.
+
+    @_apply.register
+    def _submit(self, step: job_steps.SubmitJob) -> None:
+        if step.app in self._numbers:
+            raise InputError("repeated-name", f"job {step.app} was submitted before")
+        self._look_at_file(by_update=True)
+        settings = self._files.settings
+        properties = dict(step.properties)
+        if step.queue is not None:
+            old = settings.pool_property or POOL_PROPERTIES[settings.generation]
+            properties[old if settings.deficits else POOL] = step.queue
+        requests = self._tasks.requests(step.tasks)
+        submission = inputs.SubmitApplication(
+            user=step.user,
+            name=step.app,
+            groups=self._groups.get(step.user, ()),
+            priority=step.priority,
+            requests=requests,
+            properties=properties,
+            prepared=step.state == "RUNNING",
+        )
+        for event in self._cluster.feed(submission):
+            if isinstance(event, ApplicationSubmitted | ApplicationRejected):
+                self._names[event.application] = step.app
+                self._numbers[step.app] = event.application
+                self._tasks.submitted(event.application, requests)
+            if isinstance(event, ApplicationRejected):
+                raise InputError(event.code, event.reason)
+        if step.state not in ("RUNNING", "PREP"):
+            self._change_state(self._number(step.app), step.state)
+            self._cluster.call(inputs.UpdateShares())
+
+    @_apply.register
+    def _set_state(self, step: job_steps.SetState) -> None:
+        self._change_state(self._number(step.app), step.state)
+
+    def _change_state(self, number: ApplicationId, state: str) -> None:
+        job = self._cluster.state.applications[number]
+        if state in ("SUCCEEDED", "FAILED"):
+            self._cluster.call(inputs.FinishApplication(number, state == "SUCCEEDED"))
+        elif state == "KILLED":
+            self._cluster.call(inputs.KillApplication(number))
+        elif state == "RUNNING" and not job.registered:
+            self._cluster.call(inputs.MasterRegistered(number))
+        elif state == "PREP" and job.registered:
+            raise InputError("already-running", "a job that runs is not prepared once more")
+
+    @_apply.register
+    def _finish_tasks(self, step: job_steps.FinishTasks) -> None:
+        for _, container in self._tasks.containers(self._number(step.app), step.tasks):
+            self._cluster.call(inputs.ContainerExited(container, 0))
+
+    @_apply.register
+    def _finish(self, step: steps.FinishApplication) -> None:
+        self._cluster.call(inputs.FinishApplication(self._number(step.app)))
+
+    @_apply.register
+    def _kill(self, step: steps.Kill) -> None:
+        self._cluster.call(inputs.KillApplication(self._number(step.app)))
+
+    @_apply.register
+    def _move(self, step: steps.Move) -> None:
+        self._cluster.call(inputs.MoveApplication(self._number(step.app), step.queue))
+
+    @_apply.register
+    def _set_priority(self, step: job_steps.SetJobPriority) -> None:
+        self._cluster.call(inputs.SetPriority(self._number(step.app), step.priority))
+
+    # Nodes.
+
+    @_apply.register
+    def _heartbeat(self, step: job_steps.JobHeartbeat) -> None:
+        for _ in range(step.times):
+            for name in step.nodes:
+                everyone = tuple(self._cluster.state.nodes) if name == steps.ALL_NODES else (name,)
+                for node in everyone:
+                    self._beat(node, step.assigned)
+
+    def _beat(self, node: str, expected: tuple[str, ...] | None) -> None:
+        self._need_node(node)
+        self._look_at_file(by_update=False)
+        before = len(self._tasks.granted)
+        self._cluster.call(inputs.NodeBeat(node))
+        if expected is None:
+            return
+        found = [f"{self._names[job]}/{task}" for job, task, _ in self._tasks.granted[before:]]
+        as_expected = len(found) == len(expected) and all(
+            name in (task, task.rstrip("0123456789"))
+            for name, task in zip(expected, found, strict=True)
+        )
+        self._comparisons.append(Comparison("assigned", list(expected), found, as_expected))
+
+    def _need_node(self, name: str) -> None:
+        if name not in self._cluster.state.nodes:
+            raise InputError("unknown-node", f"no node {name}")
+
+    @_apply.register
+    def _add(self, step: steps.AddNodes) -> None:
+        self._add_nodes(step.nodes)
+
+    def _add_nodes(self, group: steps.NodeGroup) -> None:
+        total = vector(self._types, group.resources)
+        for name in group.names:
+            if name in self._cluster.state.nodes:
+                raise InputError("repeated-name", f"there is a node {name} already")
+            self._cluster.call(inputs.NodeJoined(name, total, group.rack))
+
+    @_apply.register
+    def _remove(self, step: steps.RemoveNode) -> None:
+        self._need_node(step.name)
+        self._cluster.call(inputs.NodeLost(step.name))
+
+    @_apply.register
+    def _resize(self, step: steps.ResizeNode) -> None:
+        self._need_node(step.name)
+        self._cluster.call(inputs.NodeResized(step.name, vector(self._types, step.resources)))
+
+    # Configuration, time and passes.
+
+    def _load(self, settings: PoolsSettings) -> None:
+        self._cluster.call(inputs.LoadConfiguration(msgspec.json.encode(settings)))
+
+    def _look_at_file(self, *, by_update: bool) -> None:
+        """The old releases look at the file on heartbeats, 1.2 in its updates."""
+        if by_update != self._files.settings.deficits:
+            settings = self._files.look(self._cluster.elapsed_ms)
+            if settings is not None:
+                self._load(settings)
+
+    @_apply.register
+    def _reload(self, step: steps.Reload) -> None:
+        if step.properties:
+            raise InputError("not-reloadable", "properties need a restart of the job tracker")
+        self._files.write(step.files, self._cluster.elapsed_ms)
+        self._load(self._files.read(self._cluster.elapsed_ms))
+
+    @_apply.register
+    def _write(self, step: steps.Write) -> None:
+        self._files.write(step.files, self._cluster.elapsed_ms)
+
+    @_apply.register
+    def _set_fifo(self, step: job_steps.SetFifo) -> None:
+        settings = msgspec.structs.replace(self._files.settings, fifo=step.on)
+        self._files.settings = settings
+        self._load(settings)
+
+    @_apply.register
+    def _update(self, step: steps.Update) -> None:
+        for _ in range(step.passes):
+            self._look_at_file(by_update=True)
+            self._cluster.call(inputs.UpdateShares())
+
+    @_apply.register
+    def _preempt(self, step: job_steps.CheckPreemption) -> None:
+        for _ in range(step.passes):
+            self._cluster.call(inputs.PreemptContainers())
+        if step.killed is None:
+            return
+        found = sorted(f"{self._names[job]}/{task}" for job, task in self._tasks.killed)
+        if isinstance(step.killed, int):
+            same = len(found) == step.killed
+            self._comparisons.append(Comparison("killed", step.killed, len(found), same))
+        else:
+            expected = sorted(step.killed)
+            self._comparisons.append(Comparison("killed", expected, found, expected == found))
+
+    @_apply.register
+    def _advance(self, step: steps.Advance) -> None:
+        self._cluster.now_ms += step.duration_ms
+
+    @_apply.register
+    def _expect(self, step: steps.Expect) -> None:
+        """Looking changes nothing."""

@@ -1,0 +1,146 @@
+"""Owns what only the Capacity Scheduler can say of why an application waits. Changes nothing."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from fairshare.model.asks import AskKey
+from fairshare.model.identifiers import ApplicationId
+from fairshare.model.nodes import Node
+from fairshare.model.resources import Resource, add
+from fairshare.schedulers.capacity import limits
+from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
+from fairshare.schedulers.reasons import FEW, Cause, Reason, standing_before
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.capacity.state import CapacityState
+
+
+class CapacityLimits:
+    """The limits on one application (spec/capacity.md 8, 9, 11, 19)."""
+
+    def __init__(self, state: "CapacityState", application: CapacityApplication) -> None:
+        self._state = state
+        self._application = application
+
+    def of_application(self) -> Sequence[Reason]:
+        """max-parallel-apps, and what masters may use."""
+        application = self._application
+        if application.leaf is None:
+            return [Reason(cause=Cause.NOT_STARTED, queue=application.queue)]
+        if application.stage == Stage.HELD:
+            return self._held()
+        if application.stage == Stage.WAITING:
+            return self._masters()
+        return ()
+
+    def _held(self) -> list[Reason]:
+        state, application = self._state, self._application
+        leaf, user = application.leaf, application.user
+        assert leaf is not None
+        found: list[Reason] = []
+        most = limits.user_parallel_limit(state, user)
+        if state.user_runnable.get(user, 0) >= most:
+            found.append(Reason(cause=Cause.USER_APPLICATIONS, user=user, count=most))
+        return found + [
+            Reason(cause=Cause.QUEUE_APPLICATIONS, queue=queue.name, count=queue.maximum_parallel)
+            for queue in leaf.path
+            if queue.runnable >= queue.maximum_parallel
+        ]
+
+    def _masters(self) -> list[Reason]:
+        state, application = self._state, self._application
+        c = state.calculator
+        leaf, user, label = application.leaf, application.user, application.label
+        assert leaf is not None
+        wanted = application.master_resource
+        used = leaf.shares[label].master_used
+        limit = limits.master_limit(state, leaf, label)
+        found: list[Reason] = []
+        if not c.fits(add(used, wanted), limit):
+            found.append(
+                Reason(
+                    cause=Cause.QUEUE_MASTERS,
+                    queue=leaf.name,
+                    used=used,
+                    limit=limit,
+                    wanted=wanted,
+                )
+            )
+        record = leaf.users.get(user)
+        own = state.none if record is None else record.master_used.get(label, state.none)
+        user_limit = limits.user_master_limit(state, leaf, label, user)
+        if not c.fits(add(own, wanted), user_limit):
+            found.append(
+                Reason(
+                    cause=Cause.USER_MASTERS,
+                    queue=leaf.name,
+                    user=user,
+                    used=own,
+                    limit=user_limit,
+                    wanted=wanted,
+                )
+            )
+        # Room has come since it was looked at last: it starts at the next event that frees some.
+        return found or [Reason(cause=Cause.QUEUE_MASTERS, queue=leaf.name, used=used, limit=limit)]
+
+    def of_ask(self, key: AskKey, size: Resource) -> Sequence[Reason]:
+        """Maximum capacities of the queue and of all above it, and the user's limit.
+
+        A maximum that is the whole partition is none: then there is no room.
+        """
+        state, application = self._state, self._application
+        c = state.calculator
+        leaf, label = application.leaf, key.label
+        assert leaf is not None
+        found = [
+            Reason(
+                cause=Cause.QUEUE_MAXIMUM,
+                queue=queue.name,
+                used=queue.shares[label].used,
+                limit=queue.shares[label].effective_maximum,
+            )
+            for queue in leaf.path
+            if label in queue.shares
+            and not c.fits(state.total_of(label), queue.shares[label].effective_maximum)
+            and not c.fits(
+                add(queue.shares[label].used, size), queue.shares[label].effective_maximum
+            )
+        ]
+        record = leaf.users.get(application.user)
+        if record is not None:
+            used = record.used.get(label, state.none)
+            limit = limits.user_limit(state, leaf, application.user, label)
+            if c.compare(state.total, used, limit) > 0:
+                found.append(
+                    Reason(
+                        cause=Cause.USER_LIMIT,
+                        queue=leaf.name,
+                        user=application.user,
+                        used=used,
+                        limit=limit,
+                    )
+                )
+        return found
+
+    def partition(self, key: AskKey) -> Iterable[Node]:
+        """The nodes of the ask's partition."""
+        state = self._state
+        return [node for node in state.nodes.values() if state.label_of(node) == key.label]
+
+    def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:
+        """Active applications of its leaf that stand before it, and queues on the way down."""
+        application = self._application
+        leaf = application.leaf
+        assert leaf is not None
+        if application.entry is None or application.rests:
+            return 0, ()
+        entries = ((a.id, a.entry) for a in leaf.active.values() if a.entry and not a.rests)
+        before = standing_before(entries, application.entry)
+        queues = 0
+        for queue in leaf.path:
+            share = queue.shares.get(key.label)
+            if queue.parent is None or share is None or share.entry is None:
+                continue
+            order = queue.parent.shares[key.label].order
+            queues += sum(1 for entry in order if entry < share.entry)
+        return len(before) + queues, tuple(before[:FEW])

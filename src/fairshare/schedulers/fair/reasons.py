@@ -1,0 +1,92 @@
+"""Owns what only the Fair Scheduler can say of why an application waits. Changes nothing."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from fairshare.model.asks import AskKey
+from fairshare.model.identifiers import ApplicationId
+from fairshare.model.nodes import Node
+from fairshare.model.resources import Resource, add, fits, subtract
+from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.schedulers.fair.limits import master_fits, master_limit, user_limit
+from fairshare.schedulers.reasons import FEW, Cause, Reason, standing_before
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.fair.state import FairState
+
+
+class FairLimits:
+    """The limits on one application (spec/fair.md 11, 12, 3.3)."""
+
+    def __init__(self, state: "FairState", application: FairApplication) -> None:
+        self._state = state
+        self._application = application
+
+    def of_application(self) -> Sequence[Reason]:
+        """maxRunningApps of a user or of a queue, maxAMShare."""
+        state, application = self._state, self._application
+        leaf = application.leaf
+        if leaf is None:
+            return [Reason(cause=Cause.NOT_STARTED, queue=application.queue)]
+        found: list[Reason] = []
+        if not application.runnable:
+            user = application.user
+            most = user_limit(state, user)
+            if state.users.running(user) >= most:
+                found.append(Reason(cause=Cause.USER_APPLICATIONS, user=user, count=most))
+            found += [
+                Reason(cause=Cause.QUEUE_APPLICATIONS, queue=queue.name, count=queue.max_running)
+                for queue in leaf.path
+                if queue.running >= queue.max_running
+            ]
+            return found
+        free = subtract(state.total, state.used)
+        if application.charged and not master_fits(application, free):
+            ask = application.asks.wanting[0].anywhere
+            found.append(
+                Reason(
+                    cause=Cause.QUEUE_MASTERS,
+                    queue=leaf.name,
+                    used=leaf.master_used,
+                    limit=master_limit(leaf, free),
+                    wanted=None if ask is None else ask.resource,
+                )
+            )
+        return found
+
+    def of_ask(self, key: AskKey, size: Resource) -> Sequence[Reason]:
+        """maxResources of the queue and of all above it. One that is the whole cluster is none."""
+        leaf = self._application.leaf
+        assert leaf is not None
+        return [
+            Reason(
+                cause=Cause.QUEUE_MAXIMUM,
+                queue=queue.name,
+                used=queue.used,
+                limit=queue.max_share,
+            )
+            for queue in leaf.path
+            if not fits(add(queue.used, size), queue.max_share)
+            and not fits(self._state.total, queue.max_share)
+        ]
+
+    def partition(self, key: AskKey) -> Iterable[Node]:
+        """All nodes."""
+        return self._state.nodes.values()
+
+    def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:
+        """Applications of its leaf that stand before it, and queues on the way down."""
+        application = self._application
+        leaf = application.leaf
+        assert leaf is not None
+        if application.entry is None:
+            return 0, ()
+        siblings = (a for a in leaf.order.members if a is not None and a.entry is not None)
+        before = standing_before(((a.id, a.entry) for a in siblings), application.entry)
+        queues = 0
+        for queue in leaf.path:
+            if queue.parent is not None and queue.entry is not None:
+                order = queue.parent.order.members
+                entries = (q.entry for q in order if q is not None and q.entry is not None)
+                queues += sum(1 for entry in entries if entry < queue.entry)
+        return len(before) + queues, tuple(before[:FEW])

@@ -1,0 +1,237 @@
+"""Owns the reasons for which an application, or one of its asks, waits: causes with numbers.
+
+A scheduler adds the limits that only it knows (`Limits`); nodes and places are looked at here, the
+same for all. Nothing is remembered: the question walks once over what a heartbeat would look at,
+when somebody asks it. The words are for others (`insight`).
+"""
+
+import enum
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import msgspec
+
+from fairshare.model.applications import Application
+from fairshare.model.asks import AskKey
+from fairshare.model.identifiers import ApplicationId
+from fairshare.model.nodes import Node
+from fairshare.model.resources import Resource, fits, largest
+from fairshare.model.tasks import GROUP_REQUESTS
+
+
+class Cause(enum.StrEnum):
+    """Why something waits. The first ones are about an application, the others about one ask."""
+
+    NOT_STARTED = "not-started"  # it has no attempt: no queue can have its name
+    QUEUE_APPLICATIONS = "queue-running-applications"  # `queue` may run `count` at once
+    USER_APPLICATIONS = "user-running-applications"  # `user` may run `count` at once
+    QUEUE_MASTERS = "queue-masters"  # masters in `queue` use `used` of `limit`
+    USER_MASTERS = "user-masters"  # those of `user` in `queue` do
+    MASTER_SILENT = "master-silent"  # its master runs and has not registered
+    GROUPS_AHEAD = "groups-ahead"  # a group of tasks waits for others of its application
+
+    NO_NODES = "no-nodes"  # there is no node at all, in this partition
+    TOO_LARGE = "larger-than-every-node"  # `available` is the most that a node has of each type
+    PLACE_UNKNOWN = "no-such-place"  # it names hosts or racks, and none of them is there
+    BLACKLISTED = "all-nodes-refused"  # the application refuses each node that could serve
+    QUEUE_MAXIMUM = "queue-maximum"  # `queue` uses `used` of its maximum `limit`
+    USER_LIMIT = "user-limit"  # `user` has `used` of `limit` in `queue`
+    SLOW_START = "slow-start"  # reduces wait until enough maps have finished
+    JOB_TASKS = "job-tasks"  # the job runs `count` tasks of this kind, as many as it may
+    POOL_TASKS = "pool-tasks"  # pool `queue` does
+    RESERVED_HERE = "node-reserved-for-it"  # `node` is kept free for it, and fills up slowly
+    RESERVED_FOR_OTHERS = "nodes-reserved-for-others"  # `count` nodes have room and are kept free
+    NO_ROOM = "no-room"  # `node` comes nearest, with `available` free
+    NEARER_NODE = "waits-for-a-nearer-node"  # it was passed over `count` times
+    OTHERS_FIRST = "others-first"  # `count` applications or queues are served before it
+    NEXT_OFFER = "next-heartbeat"  # nothing is in its way
+
+
+class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One reason. Amounts are vectors; a field that says nothing about the cause has its default.
+
+    `group` is the number of the group of tasks whose ask waits, `priority` and `request` say which
+    ask it is otherwise; all are -1 for a reason of the whole application. `wanted` is the size of
+    one container. `ahead` names who comes first: applications (the first few).
+    """
+
+    cause: Cause
+    group: int = -1
+    priority: int = -1
+    request: int = -1
+    containers: int = 0  # how many wait for this
+    wanted: Resource | None = None
+    used: Resource | None = None
+    limit: Resource | None = None
+    available: Resource | None = None
+    queue: str = ""
+    user: str = ""
+    node: str = ""
+    count: int = 0
+    ahead: tuple[ApplicationId, ...] = ()
+
+
+class Limits(Protocol):
+    """What only a scheduler knows; each answer is empty when nothing is in the way."""
+
+    def of_application(self) -> Sequence[Reason]:
+        """Limits that keep the application from running, or its master from starting."""
+
+    def of_ask(self, key: AskKey, size: Resource) -> Sequence[Reason]:
+        """Limits of queues and users that one more container of this size would exceed."""
+
+    def partition(self, key: AskKey) -> Iterable[Node]:
+        """The nodes that an ask may use, its places aside."""
+
+    def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:
+        """How many siblings come first on the way down to it, and applications among them."""
+
+
+def reasons(application: Application, limits: Limits) -> list[Reason]:
+    """Why an application waits, the weightiest reason first; empty if it waits for nothing."""
+    if application.over:
+        return []
+    if not application.active:
+        return [Reason(cause=Cause.NOT_STARTED, queue=application.queue)]
+    found = list(limits.of_application())
+    if found:
+        return found
+    for key in application.asks.wanting:
+        found.append(_of_ask(application, key, limits))
+    found += _of_groups(application)
+    if not found and application.managed and not application.registered:
+        found.append(Reason(cause=Cause.MASTER_SILENT))
+    order = list(Cause)
+    return sorted(found, key=lambda reason: (order.index(reason.cause), reason.request))
+
+
+def _of_groups(application: Application) -> list[Reason]:
+    waiting = [
+        number
+        for number, group in enumerate(application.tasks.groups)
+        if not group.started and group.spec.after
+    ]
+    if not application.registered:
+        return []
+    return [Reason(cause=Cause.GROUPS_AHEAD, group=number) for number in waiting]
+
+
+def _of_ask(application: Application, key: AskKey, limits: Limits) -> Reason:
+    """The weightiest reason of one ask."""
+    ask = key.anywhere
+    assert ask is not None
+    priority, request = key.order
+    size = ask.resource
+    about = Reason(
+        cause=Cause.NEXT_OFFER,
+        group=request - GROUP_REQUESTS if request >= GROUP_REQUESTS else -1,
+        priority=priority,
+        request=request,
+        containers=ask.count,
+        wanted=size,
+    )
+    return (
+        _of_places(application, key, size, list(limits.partition(key)), about)
+        or next((_about(about, reason) for reason in limits.of_ask(key, size)), None)
+        or _of_room(application, key, size, limits, about)
+    )
+
+
+def _about(about: Reason, reason: Reason) -> Reason:
+    return msgspec.structs.replace(
+        reason,
+        group=about.group,
+        priority=about.priority,
+        request=about.request,
+        containers=about.containers,
+        wanted=about.wanted,
+    )
+
+
+def _of_places(
+    application: Application, key: AskKey, size: Resource, nodes: list[Node], about: Reason
+) -> Reason | None:
+    """What no waiting will change, unless nodes come or others are asked for."""
+    replace = msgspec.structs.replace
+    if not nodes:
+        return replace(about, cause=Cause.NO_NODES)
+    allowed = [node for node in nodes if _accepts(key, node)]
+    if not allowed:
+        return replace(about, cause=Cause.PLACE_UNKNOWN)
+    large = [node for node in allowed if fits(size, node.total)]
+    if not large:
+        most = allowed[0].total
+        for node in allowed:
+            most = largest(most, node.total)
+        return replace(about, cause=Cause.TOO_LARGE, available=most, count=len(allowed))
+    refused = application.blacklist
+    if refused and all(node.name in refused or node.rack in refused for node in large):
+        return replace(about, cause=Cause.BLACKLISTED, count=len(large))
+    return None
+
+
+def _of_room(
+    application: Application, key: AskKey, size: Resource, limits: Limits, about: Reason
+) -> Reason:
+    """What the next containers that end, or the next heartbeats, will change."""
+    replace = msgspec.structs.replace
+    refused = application.blacklist
+    usable = [
+        node
+        for node in limits.partition(key)
+        if _accepts(key, node)
+        and fits(size, node.total)
+        and not (refused and (node.name in refused or node.rack in refused))
+    ]
+    own = [r for r in application.reservations.values() if (r.priority, r.request) == key.order]
+    if own:
+        node = next((n for n in usable if n.name == own[0].node), None)
+        available = None if node is None else node.available
+        return replace(about, cause=Cause.RESERVED_HERE, node=own[0].node, available=available)
+    roomy = [node for node in usable if fits(size, node.available)]
+    count, ahead = limits.ahead(key)
+    if not roomy:
+        nearest = max(usable, key=lambda node: (_nearness(size, node.available), node.name))
+        return replace(
+            about,
+            cause=Cause.NO_ROOM,
+            node=nearest.name,
+            available=nearest.available,
+            count=count,
+            ahead=ahead,
+        )
+    free = [node for node in roomy if node.reservation is None and not node.promised]
+    if not free:
+        return replace(about, cause=Cause.RESERVED_FOR_OTHERS, count=len(roomy))
+    if key.places and not any(n.name in key.places for n in free) and key.opportunities:
+        return replace(about, cause=Cause.NEARER_NODE, count=key.opportunities)
+    if count:
+        return replace(about, cause=Cause.OTHERS_FIRST, count=count, ahead=ahead)
+    return replace(about, available=free[0].available, node=free[0].name)
+
+
+def _accepts(key: AskKey, node: Node) -> bool:
+    """Whether an ask accepts a node if it waits for long enough."""
+    ask = key.anywhere
+    assert ask is not None
+    rack = key.places.get(node.rack)
+    if rack is not None and not rack.relax:
+        return node.name in key.places
+    return ask.relax or rack is not None
+
+
+def _nearness(size: Resource, available: Resource) -> float:
+    """The part of the scarcest type that is there: 1 or more is room for one."""
+    return min((a / s for s, a in zip(size, available, strict=True) if s), default=1.0)
+
+
+FEW = 5
+"""How many of those who come first are named."""
+
+
+def standing_before(
+    entries: Iterable[tuple[ApplicationId, object]], mine: object
+) -> list[ApplicationId]:
+    """Those of some siblings whose key is lower, in order."""
+    lower = [(entry, number) for number, entry in entries if entry < mine]  # type: ignore[operator]
+    return [number for _, number in sorted(lower)]

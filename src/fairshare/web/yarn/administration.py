@@ -1,0 +1,194 @@
+"""Owns the paths of administration: the scheduler's configuration, who may use a queue, the log.
+
+What a change of the configuration means stands in `live.mutation` and `config.capacity_mutation`;
+the sentences are those that Hadoop's clients read (spec/rest.md 1.8.20-22).
+"""
+
+from msgspec import UNSET, UnsetType
+from starlette.requests import Request
+
+from fairshare.config.capacity_mutation import Update, read_json, read_xml
+from fairshare.errors import InputError
+from fairshare.web.yarn.access import is_administrator
+from fairshare.web.yarn.answering import Answer, YarnRoute
+from fairshare.web.yarn.bodies import read_bytes
+from fairshare.web.yarn.callers import Caller
+from fairshare.web.yarn.errors import PlainRefusal, bad_request, forbidden, wrong_argument, wrong_form
+from fairshare.web.yarn.gateway import Gateway, gateway_of
+from fairshare.web.yarn.rendering import Document
+
+MUTABLE = "MutableConfScheduler"
+NO_CHANGE = f"Configuration change only supported by {MUTABLE}."
+NO_VALIDATION = f"Configuration change validation only supported by {MUTABLE}."
+NO_VERSION = f"Configuration Version only supported by {MUTABLE}."
+NO_FORMAT = f"Scheduler Configuration format only supported by {MUTABLE}"
+_CLASSES = {"fair": "FairScheduler", "capacity": "CapacityScheduler", "fifo": "FifoScheduler"}
+_ACLS = ("SUBMIT_APPLICATIONS", "ADMINISTER_QUEUE")
+
+
+class Property(Document):
+    """One property."""
+
+    name: str
+    value: str
+
+
+class ConfigurationInfo(Document):
+    """The scheduler's configuration."""
+
+    property: list[Property] | UnsetType
+
+
+class ConfigurationVersion(Document):
+    """How often the configuration was changed, and one."""
+
+    versionID: int
+
+
+class QueueAccess(Document):
+    """Whether a user may do something with a queue, and why not."""
+
+    allowed: bool
+    user: str
+    diagnostics: str
+
+
+def _check_administrator(gateway: Gateway, caller: Caller) -> None:
+    if not is_administrator(gateway, caller):
+        raise forbidden("Only admins can carry out this operation.")
+
+
+def _kind(gateway: Gateway) -> str:
+    return _CLASSES.get(gateway.scheduler.name, gateway.scheduler.name)
+
+
+def _check_mutable(gateway: Gateway, otherwise: str) -> None:
+    if not gateway.configuration.mutable:
+        raise PlainRefusal(400, otherwise)
+
+
+async def show_configuration(request: Request, caller: Caller) -> Answer:
+    """GET /scheduler-conf."""
+    gateway = gateway_of(request)
+    _check_administrator(gateway, caller)
+    if gateway.scheduler.name != "capacity":
+        raise PlainRefusal(
+            400,
+            "This API only supports to retrieve scheduler configuration from a mutable-conf"
+            f" scheduler, underneath scheduler {_kind(gateway)} is not an instance of {MUTABLE}",
+        )
+    return _configuration(gateway.properties().items())
+
+
+def _configuration(entries):  # type: ignore[no-untyped-def]
+    found = [Property(name, value) for name, value in entries]
+    return Answer(ConfigurationInfo(found or UNSET), "configuration", "mapped")
+
+
+async def change_configuration(request: Request, caller: Caller) -> Answer:
+    """PUT /scheduler-conf."""
+    gateway = gateway_of(request)
+    update = await _read_update(request)
+    _check_mutable(gateway, NO_CHANGE)
+    try:
+        message = await gateway.configuration.update(update, caller.user)
+    except InputError as error:
+        raise _plain(error) from None
+    return Answer(text=message)
+
+
+async def validate_configuration(request: Request, caller: Caller) -> Answer:
+    """POST /scheduler-conf/validate: what it would be; nothing is changed."""
+    gateway = gateway_of(request)
+    _check_administrator(gateway, caller)
+    update = await _read_update(request)
+    _check_mutable(gateway, NO_VALIDATION)
+    try:
+        return _configuration(await gateway.configuration.validate(update))
+    except InputError as error:
+        raise PlainRefusal(
+            400,
+            f"CapacityScheduler configuration validation failed:java.io.IOException: {error}",
+        ) from None
+
+
+async def show_version(request: Request, caller: Caller) -> Answer:
+    """GET /scheduler-conf/version."""
+    gateway = gateway_of(request)
+    _check_administrator(gateway, caller)
+    _check_mutable(gateway, NO_VERSION)
+    version = ConfigurationVersion(gateway.configuration.version())
+    return Answer(version, "configversion", "mapped")
+
+
+async def format_configuration(request: Request, caller: Caller) -> Answer:
+    """GET /scheduler-conf/format: the file holds again. A GET that changes things, as in Hadoop."""
+    gateway = gateway_of(request)
+    _check_administrator(gateway, caller)
+    _check_mutable(gateway, NO_FORMAT)
+    try:
+        return Answer(text=await gateway.configuration.format(caller.user))
+    except InputError as error:
+        raise _plain(error) from None
+
+
+def _plain(error: InputError) -> PlainRefusal:
+    status = 503 if error.code in ("busy", "stopping") else 400
+    return PlainRefusal(status, str(error))
+
+
+async def _read_update(request: Request) -> Update:
+    content = await read_bytes(request)
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in ("application/json", "application/xml"):
+        raise wrong_form(None, 503)
+    if not content.strip():
+        raise wrong_form("the body is empty: an update is needed")
+    try:
+        return read_xml(content) if kind == "application/xml" else read_json(content)
+    except InputError as error:
+        raise wrong_form(str(error)) from None
+
+
+async def show_access(request: Request, caller: Caller) -> Answer:
+    """GET /queues/QUEUE/access: for who administers the queue."""
+    gateway = gateway_of(request)
+    queue = request.path_params["queue"]
+    parameters = request.query_params
+    user = parameters.get("user", "")
+    kind = parameters.get("queue-acl-type", _ACLS[0])
+    scheduler = gateway.scheduler
+    name = queue if queue in scheduler.state.queues else ""
+    if not name and scheduler.name == "capacity":
+        found = [one for one in scheduler.state.queues if one.rpartition(".")[2] == queue]
+        name = found[0] if len(found) == 1 else ""
+    if not name or not (
+        not gateway.controls_access or scheduler.may_administer(name, caller.user, caller.groups)
+    ):
+        raise forbidden(
+            f"User={caller.user} doesn't haven access to queue={queue} so it cannot check ACLs for"
+            " other users."
+        )
+    if not user:
+        raise wrong_argument("Null user")
+    if kind.upper() not in _ACLS:
+        raise bad_request(
+            f"Specified queueAclType={kind} is not a valid type, valid queue acl"
+            f" types={{{'/'.join(_ACLS)}}}"
+        )
+    groups = await gateway.groups_of(user)
+    may = scheduler.may_submit if kind.upper() == _ACLS[0] else scheduler.may_administer
+    allowed = not gateway.controls_access or may(name, user, groups)
+    why = "" if allowed else (
+        f"User={user} doesn't have access to queue={queue} with acl-type={kind.upper()}"
+    )
+    return Answer(QueueAccess(allowed, user, why), "queueAccessInfo", "mapped")
+
+
+ROUTES = [
+    YarnRoute("/scheduler-conf", get=show_configuration, put=change_configuration),
+    YarnRoute("/scheduler-conf/validate", post=validate_configuration),
+    YarnRoute("/scheduler-conf/version", get=show_version),
+    YarnRoute("/scheduler-conf/format", get=format_configuration),
+    YarnRoute("/queues/{queue}/access", get=show_access),
+]

@@ -1,0 +1,155 @@
+"""Owns how the bodies of requests are read: JSON and XML, as leniently as Hadoop's readers do.
+
+A body becomes a mapping. In XML repeated elements become lists, and all values texts; a number may
+stand as a text, and what is not known is passed over (spec/rest.md 1.8.8).
+"""
+
+import gzip
+import re
+import zlib
+from typing import Any
+from xml.etree import ElementTree
+
+import msgspec
+from starlette.requests import Request
+
+from fairshare.web.requests import MAX_BODY_BYTES
+from fairshare.web.yarn.errors import Refused, wrong_form
+
+_WHOLE = re.compile(r"[+-]?\d{1,18}")
+
+
+async def read_object(request: Request, root: str) -> dict[str, Any]:
+    """The body as a mapping, without the root element; raises Refused (400, 413, 415).
+
+    `root` is the element's name in XML.
+    """
+    content = await read_bytes(request)
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "application/json":
+        return _from_json(content)
+    if kind == "application/xml":
+        return _from_xml(content, root)
+    if kind:
+        raise wrong_form(None, 503)  # what clients of 3.4.1 get
+    raise wrong_form("the body has no Content-Type: application/json or application/xml", 503)
+
+
+async def read_bytes(request: Request) -> bytes:
+    """The body, unpacked; raises Refused (400, 413)."""
+    found = bytearray()
+    async for chunk in request.stream():
+        found += chunk
+        if len(found) > MAX_BODY_BYTES:
+            raise _too_large()
+    content = bytes(found)
+    if "gzip" in request.headers.get("content-encoding", ""):
+        try:
+            unpacked = zlib.decompressobj(zlib.MAX_WBITS | 16)
+            content = unpacked.decompress(content, MAX_BODY_BYTES + 1)
+        except (zlib.error, gzip.BadGzipFile) as error:
+            raise wrong_form(f"the body is not gzip: {error}") from None
+        if len(content) > MAX_BODY_BYTES:
+            raise _too_large()
+    return content
+
+
+def _too_large() -> Refused:
+    return wrong_form(f"the body is larger than {MAX_BODY_BYTES} bytes", 413)
+
+
+def _from_json(content: bytes) -> dict[str, Any]:
+    if not content.strip():
+        raise wrong_form("the body is empty: JSON is needed")
+    try:
+        found = msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise wrong_form(f"the body is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise wrong_form("the body must be an object")
+    return found
+
+
+def _from_xml(content: bytes, root: str) -> dict[str, Any]:
+    if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
+        raise wrong_form("a body with a document type is not read")
+    try:
+        element = ElementTree.fromstring(content)
+    except ElementTree.ParseError as error:
+        raise wrong_form(f"the body is not XML: {error}") from None
+    if element.tag != root:
+        raise wrong_form(f"the body's root element must be {root}, not {element.tag}")
+    found = _value(element)
+    return found if isinstance(found, dict) else {}
+
+
+def _value(element: ElementTree.Element) -> Any:
+    if not len(element):
+        return (element.text or "").strip()
+    found: dict[str, Any] = {}
+    for child in element:
+        value = _value(child)
+        if child.tag not in found:
+            found[child.tag] = value
+        elif isinstance(found[child.tag], list):
+            found[child.tag].append(value)
+        else:
+            found[child.tag] = [found[child.tag], value]
+    return found
+
+
+def first_object(body: dict[str, Any], name: str) -> dict[str, Any]:
+    """A body that is wrapped in its own name, or is not."""
+    inner = body.get(name)
+    return inner if len(body) == 1 and isinstance(inner, dict) else body
+
+
+def as_list(value: Any) -> list[Any]:
+    """One or many: a bare value stands for a list of one, nothing for none."""
+    if value is None or value == "":
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def pairs(value: Any) -> list[tuple[str, Any]]:
+    """The entries of a Java map: `{"entry": [{"key":, "value":}]}`, or one of them bare."""
+    entries = value.get("entry") if isinstance(value, dict) else value
+    return [
+        (str(one.get("key", "")), one.get("value", ""))
+        for one in as_list(entries)
+        if isinstance(one, dict)
+    ]
+
+
+def text_of(value: Any, default: str = "") -> str:
+    """A text; numbers are taken as they are written."""
+    if value is None or isinstance(value, dict | list):
+        return default
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def lenient_integer(value: Any, default: int = 0) -> int:
+    """A whole number, also as a text; anything else is 0, and nothing is the default.
+
+    >>> lenient_integer("1024"), lenient_integer("much"), lenient_integer(None, 7)
+    (1024, 0, 7)
+    """
+    if value is None:
+        return default
+    if isinstance(value, bool):
+        return 0
+    if isinstance(value, int | float):
+        return int(value)
+    if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
+        return int(value)
+    return 0
+
+
+def truth(value: Any, default: bool = False) -> bool:
+    """A truth value, also as a text."""
+    if value is None:
+        return default
+    return value is True or (isinstance(value, str) and value.strip().lower() == "true")
+

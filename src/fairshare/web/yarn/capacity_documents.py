@@ -1,0 +1,391 @@
+"""Owns how the Capacity Scheduler's queues become documents. Computes percentages, decides nothing.
+
+Leaves come before parents, as Hadoop sends them; readers rely on it (spec/rest.md 1.8.4b).
+"""
+
+from collections.abc import Iterator
+
+from msgspec import UNSET, UnsetType
+
+from fairshare.config.capacity_names import PREFIX
+from fairshare.live.scheduler_health import Operation, Run
+from fairshare.model.identifiers import container_name
+from fairshare.model.resources import UNBOUNDED, Resource, subtract
+from fairshare.schedulers.capacity import limits
+from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
+from fairshare.schedulers.capacity.queues import CapacityQueue, Share
+from fairshare.schedulers.capacity.settings import (
+    Amount,
+    Capacity,
+    LabelCapacity,
+    Percentage,
+    Unit,
+    Vector,
+    Weight,
+)
+from fairshare.schedulers.capacity.state import CapacityState
+from fairshare.schedulers.capacity.users import User
+from fairshare.schedulers.hash_order import in_hash_order, text_code
+from fairshare.schedulers.rounding import single
+from fairshare.web.yarn.capacity_queue_documents import (
+    Capacities,
+    CapacityQueueInfo,
+    CapacityQueueInfos,
+    CapacitySchedulerInfo,
+    CapacityVector,
+    Health,
+    OperationInfo,
+    PartitionCapacities,
+    Properties,
+    QueueAcl,
+    QueueAcls,
+    RunDetail,
+    Setting,
+    UserInfo,
+    UserInfos,
+    VectorEntry,
+)
+from fairshare.web.yarn.gateway import Gateway
+from fairshare.web.yarn.partitions import PartitionUsage, ResourceUsages, partition_usage
+from fairshare.web.yarn.resources import ResourceInfo, percent, resource_info, shortest
+
+NO_LIMIT = 2**31 - 1
+_V2 = ".auto-queue-creation-v2."
+
+
+def capacity_scheduler(gateway: Gateway, state: CapacityState) -> CapacitySchedulerInfo:
+    """The whole tree as it stands."""
+    return _Queues(gateway, state).root()
+
+
+class _Queues:
+    def __init__(self, gateway: Gateway, state: CapacityState) -> None:
+        self.gateway = gateway
+        self.state = state
+        self.properties = gateway.properties()
+        settings = state.settings
+        most = settings.maximum_allocation
+        self.bounds = (
+            (*settings.minimum_allocation[:2], *state.none[2:]),
+            (*most[:2], *(UNBOUNDED for _ in most[2:])),
+        )
+
+    def resource(self, amounts: Resource) -> ResourceInfo:
+        return resource_info(self.state.types, amounts)
+
+    def root(self) -> CapacitySchedulerInfo:
+        queue, share = self.state.root, self.state.root.share
+        return CapacitySchedulerInfo(
+            type_="capacityScheduler",
+            capacity=percent(share.capacity),
+            usedCapacity=percent(share.used_capacity),
+            maxCapacity=percent(share.maximum_capacity),
+            weight=shortest(share.weight),
+            normalizedWeight=shortest(share.normalized_weight),
+            queueCapacityVectorInfo=self.vector(queue, ""),
+            queueName="root",
+            queuePath="root",
+            maxParallelApps=min(queue.maximum_parallel, NO_LIMIT),
+            isAbsoluteResource=queue.mode == "absolute",
+            queues=self.children(queue),
+            capacities=self.capacities(queue),
+            health=self.health(),
+            maximumAllocation=self.maximum_allocation(queue),
+            queueAcls=self.acls(queue),
+            queuePriority=queue.priority,
+            orderingPolicyInfo=queue.policy,
+            mode=queue.mode,
+            queueType="parent",
+            creationMethod="static",
+            autoCreationEligibility=self.eligibility(queue),
+            defaultNodeLabelExpression=queue.default_label or UNSET,
+            autoQueueTemplateProperties=self.template(queue, _V2 + "template."),
+            autoQueueParentTemplateProperties=self.template(queue, _V2 + "parent-template."),
+            autoQueueLeafTemplateProperties=self.template(queue, _V2 + "leaf-template."),
+        )
+
+    def children(self, queue: CapacityQueue) -> CapacityQueueInfos:
+        ordered = sorted(queue.children.values(), key=lambda child: not child.leaf)
+        return CapacityQueueInfos([self.queue(child) for child in ordered] or UNSET)
+
+    def queue(self, queue: CapacityQueue) -> CapacityQueueInfo:
+        share = queue.share
+        below = list(_applications(queue))
+        info = CapacityQueueInfo(
+            type_="capacitySchedulerLeafQueueInfo" if queue.leaf else UNSET,
+            queuePath=queue.name,
+            **self.percentages(share),
+            numApplications=queue.number_of_applications,
+            maxParallelApps=min(queue.maximum_parallel, NO_LIMIT),
+            queueName=queue.short_name,
+            isAbsoluteResource=queue.mode == "absolute",
+            state=queue.state,
+            queues=UNSET if queue.leaf else self.children(queue),
+            resourcesUsed=self.resource(queue.used),
+            hideReservationQueues=False,
+            nodeLabels=self.labels(queue),
+            allocatedContainers=sum(len(a.containers) for a in below),
+            reservedContainers=sum(len(a.reservations) for a in below),
+            pendingContainers=sum(
+                key.anywhere.count for a in below for key in a.asks.wanting if key.anywhere
+            ),
+            capacities=self.capacities(queue),
+            resources=self.usages(queue),
+            minEffectiveCapacity=self.resource(share.effective_minimum),
+            maxEffectiveCapacity=self.resource(share.effective_maximum),
+            maximumAllocation=self.maximum_allocation(queue),
+            queueAcls=self.acls(queue),
+            queuePriority=queue.priority,
+            orderingPolicyInfo=queue.policy,
+            autoCreateChildQueueEnabled=bool(queue.settings.legacy_dynamic_leaves),
+            leafQueueTemplate=self.template(queue, ".leaf-queue-template."),
+            mode=queue.mode,
+            queueType="leaf" if queue.leaf else "parent",
+            creationMethod=self.creation(queue),
+            autoCreationEligibility=self.eligibility(queue),
+            defaultNodeLabelExpression=queue.default_label or UNSET,
+            autoQueueTemplateProperties=self.template(queue, _V2 + "template."),
+            autoQueueParentTemplateProperties=self.template(queue, _V2 + "parent-template."),
+            autoQueueLeafTemplateProperties=self.template(queue, _V2 + "leaf-template."),
+        )
+        if queue.leaf:
+            self.add_leaf(info, queue, below)
+        return info
+
+    def add_leaf(
+        self, info: CapacityQueueInfo, leaf: CapacityQueue, below: list[CapacityApplication]
+    ) -> None:
+        state = self.state
+        info.numActiveApplications = sum(a.stage == Stage.ACTIVE for a in below)
+        info.numPendingApplications = sum(a.stage == Stage.WAITING for a in below)
+        info.numContainers = leaf.containers
+        info.maxApplications = leaf.maximum_applications
+        info.maxApplicationsPerUser = leaf.maximum_per_user
+        info.userLimit = shortest(leaf.user_limit_percent)
+        users = [self.user(leaf, user) for user in leaf.users.users.values()]
+        info.users = UserInfos(users or UNSET)
+        info.userLimitFactor = shortest(leaf.user_limit_factor)
+        info.configuredMaxAMResourceLimit = shortest(leaf.share.master_share)
+        info.AMResourceLimit = self.resource(limits.master_limit(state, leaf, ""))
+        info.usedAMResource = self.resource(leaf.share.master_used)
+        info.userAMResourceLimit = self.resource(limits.user_master_limit(state, leaf, "", None))
+        info.preemptionDisabled = not leaf.preemptable
+        info.intraQueuePreemptionDisabled = not leaf.intra_preemptable
+        info.defaultPriority = leaf.default_priority
+        info.isAutoCreatedLeafQueue = self.creation(leaf) == "dynamicLegacy"
+        info.maxApplicationLifetime = leaf.maximum_lifetime_s
+        info.defaultApplicationLifetime = leaf.default_lifetime_s
+
+    def user(self, leaf: CapacityQueue, user: User) -> UserInfo:
+        state = self.state
+        none = state.none
+        labels = [label for label in state.labels if not label or label in user.used]
+        return UserInfo(
+            username=user.name,
+            resourcesUsed=self.resource(user.used.get("", none)),
+            numPendingApplications=user.pending_applications,
+            numActiveApplications=user.active_applications,
+            AMResourceUsed=self.resource(user.master_used.get("", none)),
+            userResourceLimit=self.resource(limits.user_limit(state, leaf, user.name, "")),
+            resources=ResourceUsages(
+                [
+                    partition_usage(
+                        state,
+                        label,
+                        user.used.get(label, none),
+                        none,
+                        none,
+                        (
+                            user.master_used.get(label, none),
+                            limits.user_master_limit(state, leaf, label, user.name),
+                            none,
+                        ),
+                    )
+                    for label in labels
+                ]
+            ),
+            userWeight=shortest(user.weight),
+            isActive=user.active,
+        )
+
+    # Parts.
+
+    def percentages(self, share: Share) -> dict[str, float]:
+        return {
+            "capacity": percent(share.capacity),
+            "usedCapacity": percent(share.used_capacity),
+            "maxCapacity": percent(share.maximum_capacity),
+            "absoluteCapacity": _clamped(share.absolute_capacity),
+            "absoluteMaxCapacity": _clamped(share.absolute_maximum),
+            "absoluteUsedCapacity": _clamped(share.absolute_used),
+            "weight": shortest(share.weight),
+            "normalizedWeight": shortest(share.normalized_weight),
+        }
+
+    def shown_labels(self, queue: CapacityQueue) -> list[str]:
+        return [label for label in self.state.labels if label in queue.shares and queue.may_use(label)]
+
+    def capacities(self, queue: CapacityQueue) -> Capacities:
+        return Capacities([self.partition(queue, label) for label in self.shown_labels(queue)])
+
+    def partition(self, queue: CapacityQueue, label: str) -> PartitionCapacities:
+        share = queue.shares[label]
+        return PartitionCapacities(
+            partitionName=label,
+            queueCapacityVectorInfo=self.vector(queue, label),
+            maxAMLimitPercentage=percent(share.master_share) if queue.leaf else 0.0,
+            configuredMinResource=self.configured(share.configured_minimum),
+            configuredMaxResource=self.configured(share.configured_maximum),
+            effectiveMinResource=self.resource(share.effective_minimum),
+            effectiveMaxResource=self.resource(share.effective_maximum),
+            **self.percentages(share),
+        )
+
+    def configured(self, amounts: Resource | None) -> ResourceInfo:
+        """A resource that is not configured carries the limits of its types."""
+        if amounts is None:
+            return resource_info(self.state.types, self.state.none, self.bounds)
+        return self.resource(amounts)
+
+    def usages(self, queue: CapacityQueue) -> ResourceUsages:
+        found: list[PartitionUsage] = []
+        for label in self.shown_labels(queue):
+            share = queue.shares[label]
+            masters = None
+            if queue.leaf:
+                none = self.state.none
+                own = none
+                if queue.users.users:
+                    own = limits.user_master_limit(self.state, queue, label, None)
+                masters = (share.master_used, limits.master_limit(self.state, queue, label), own)
+            used = subtract(share.used, share.reserved)
+            found.append(
+                partition_usage(self.state, label, used, share.reserved, share.pending, masters)
+            )
+        return ResourceUsages(found)
+
+    def maximum_allocation(self, queue: CapacityQueue) -> ResourceInfo:
+        most = queue.maximum_allocation
+        return self.resource(most)
+
+    def labels(self, queue: CapacityQueue) -> list[str] | UnsetType:
+        return sorted(queue.accessible) or UNSET
+
+    def acls(self, queue: CapacityQueue) -> QueueAcls:
+        default = "*" if queue.name == "root" else " "
+        own = queue.settings
+        submit = default if own.submit_acl is None else own.submit_acl
+        administer = default if own.administer_acl is None else own.administer_acl
+        rules = "*" if not queue.priority_rules else " ".join(r.acl for r in queue.priority_rules)
+        return QueueAcls(
+            [
+                QueueAcl("ADMINISTER_QUEUE", administer),
+                QueueAcl("APPLICATION_MAX_PRIORITY", rules),
+                QueueAcl("SUBMIT_APP", submit),
+            ]
+        )
+
+    def eligibility(self, queue: CapacityQueue) -> str:
+        if queue.leaf:
+            return "off"
+        if queue.settings.legacy_dynamic_leaves:
+            return "legacy"
+        return "flexible" if queue.settings.dynamic_children else "off"
+
+    def creation(self, queue: CapacityQueue) -> str:
+        if not queue.dynamic:
+            return "static"
+        above = queue.parent
+        legacy = above is not None and bool(above.settings.legacy_dynamic_leaves)
+        return "dynamicLegacy" if legacy else "dynamicFlexible"
+
+    def template(self, queue: CapacityQueue, part: str) -> Properties:
+        start = f"{PREFIX}{queue.name}{part}"
+        found = [
+            Setting(name.removeprefix(start), value)
+            for name, value in self.properties.items()
+            if name.startswith(start)
+        ]
+        return Properties(found or UNSET)
+
+    def vector(self, queue: CapacityQueue, label: str) -> CapacityVector:
+        names = self.state.types.names
+        amounts = dict(zip(names, _amounts(_capacity(queue, label), len(names)), strict=False))
+        texts = {
+            name: _amount_text(amounts[name])
+            for name in in_hash_order(names, text_code)
+            if name in amounts
+        }
+        listed = ",".join(f"{name}={text}" for name, text in texts.items())
+        found = [VectorEntry(name, text) for name, text in texts.items()]
+        return CapacityVector(f"[{listed}]", found or UNSET)
+
+    def health(self) -> Health:
+        found = self.gateway.health
+        kinds = (
+            ("last-allocation", found.allocation, False),
+            ("last-release", found.release, True),
+            ("last-preemption", found.preemption, True),
+            ("last-reservation", found.reservation, False),
+        )
+        none = Run(self.state.none)
+        one = not self.state.settings.multiple_assignments
+        runs = (
+            ("releases", none),
+            ("allocations", found.allocations if one else none),
+            ("reservations", found.reservations if one else none),
+        )
+        return Health(
+            lastrun=found.last_run_ms,
+            operationsInfo=[self.operation(*kind) for kind in kinds],
+            lastRunDetails=[
+                RunDetail(name, run.count, self.resource(run.resources)) for name, run in runs
+            ],
+        )
+
+    def operation(self, name: str, done: Operation | None, named: bool) -> OperationInfo:
+        """As in Hadoop, only ends name their container."""
+        if done is None:
+            return OperationInfo(name)
+        container = "N/A"
+        if named and done.container is not None:
+            container = container_name(self.state.epoch_ms, done.container)
+        return OperationInfo(name, self.gateway.node_address(done.node), container, done.queue)
+
+
+def _applications(queue: CapacityQueue) -> Iterator[CapacityApplication]:
+    yield from queue.applications.values()
+    for child in queue.children.values():
+        yield from _applications(child)
+
+
+def _clamped(fraction: float) -> float:
+    return min(percent(fraction), 100.0)
+
+
+def _capacity(queue: CapacityQueue, label: str) -> Capacity | None:
+    if queue.name == "root":
+        return Percentage(100.0)
+    if label:
+        return queue.settings.label_capacities.get(label, LabelCapacity()).capacity
+    if queue.settings.capacity is None and queue.dynamic:
+        return Weight(queue.share.weight)
+    return queue.settings.capacity
+
+
+def _amounts(capacity: Capacity | None, types: int) -> tuple[Amount, ...]:
+    match capacity:
+        case Percentage(percent=part):
+            return (Amount(part, Unit.PERCENTAGE),) * types
+        case Weight(weight=weight):
+            return (Amount(weight, Unit.WEIGHT),) * types
+        case Vector(amounts=amounts):
+            return amounts
+        case _:
+            return ()
+
+
+def _amount_text(amount: Amount) -> str:
+    """`30.0%`, `2.0w`, `4096.0`."""
+    suffix = {Unit.PERCENTAGE: "%", Unit.WEIGHT: "w", Unit.ABSOLUTE: ""}[amount.unit]
+    return f"{shortest(single(float(amount.value)))}{suffix}"

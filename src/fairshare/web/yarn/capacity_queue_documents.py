@@ -1,0 +1,221 @@
+"""Owns the forms of the Capacity Scheduler's documents: fields in YARN's order (rest.md 1.8.4b)."""
+
+from msgspec import UNSET, UnsetType
+
+from fairshare.web.yarn.partitions import ResourceUsages
+from fairshare.web.yarn.rendering import Document
+from fairshare.web.yarn.resources import ResourceInfo
+
+TYPED = {"type_": "type"}
+
+
+class VectorEntry(Document):
+    """One type's part of a capacity."""
+
+    resourceName: str
+    resourceValue: str
+
+
+class CapacityVector(Document):
+    """A capacity as it is configured, type by type."""
+
+    configuredCapacityVector: str
+    capacityVectorEntries: list[VectorEntry] | UnsetType
+
+
+class PartitionCapacities(Document):
+    """A queue's capacities in one partition."""
+
+    partitionName: str
+    queueCapacityVectorInfo: CapacityVector
+    capacity: float
+    usedCapacity: float
+    maxCapacity: float
+    absoluteCapacity: float
+    absoluteUsedCapacity: float
+    absoluteMaxCapacity: float
+    maxAMLimitPercentage: float
+    weight: float
+    normalizedWeight: float
+    configuredMinResource: ResourceInfo
+    configuredMaxResource: ResourceInfo
+    effectiveMinResource: ResourceInfo
+    effectiveMaxResource: ResourceInfo
+
+
+class Capacities(Document):
+    """A queue's capacities."""
+
+    queueCapacitiesByPartition: list[PartitionCapacities]
+
+
+class QueueAcl(Document):
+    """One access list."""
+
+    accessType: str
+    accessControlList: str
+
+
+class QueueAcls(Document):
+    """The access lists of a queue."""
+
+    queueAcl: list[QueueAcl]
+
+
+class Setting(Document):
+    """A property and its value."""
+
+    name: str
+    value: str
+
+
+class Properties(Document):
+    """Properties; no key when there is none."""
+
+    property: list[Setting] | UnsetType = UNSET
+
+
+class UserInfo(Document):
+    """One user of a leaf."""
+
+    username: str
+    resourcesUsed: ResourceInfo
+    numPendingApplications: int
+    numActiveApplications: int
+    AMResourceUsed: ResourceInfo
+    userResourceLimit: ResourceInfo
+    resources: ResourceUsages
+    userWeight: float
+    isActive: bool
+
+
+class UserInfos(Document):
+    """The users of a leaf."""
+
+    user: list[UserInfo] | UnsetType
+
+
+class CapacityQueueInfo(Document, rename=TYPED):
+    """One queue below root. `type_` and what follows `autoQueueLeafTemplateProperties` stand in
+    leaves alone, `queues` in parents."""
+
+    type_: str | UnsetType
+    queuePath: str
+    capacity: float
+    usedCapacity: float
+    maxCapacity: float
+    absoluteCapacity: float
+    absoluteMaxCapacity: float
+    absoluteUsedCapacity: float
+    weight: float
+    normalizedWeight: float
+    numApplications: int
+    maxParallelApps: int
+    queueName: str
+    isAbsoluteResource: bool
+    state: str
+    queues: "CapacityQueueInfos | UnsetType"
+    resourcesUsed: ResourceInfo
+    hideReservationQueues: bool
+    nodeLabels: list[str] | UnsetType
+    allocatedContainers: int
+    reservedContainers: int
+    pendingContainers: int
+    capacities: Capacities
+    resources: ResourceUsages
+    minEffectiveCapacity: ResourceInfo
+    maxEffectiveCapacity: ResourceInfo
+    maximumAllocation: ResourceInfo
+    queueAcls: QueueAcls
+    queuePriority: int
+    orderingPolicyInfo: str
+    autoCreateChildQueueEnabled: bool
+    leafQueueTemplate: Properties
+    mode: str
+    queueType: str
+    creationMethod: str
+    autoCreationEligibility: str
+    defaultNodeLabelExpression: str | UnsetType
+    autoQueueTemplateProperties: Properties
+    autoQueueParentTemplateProperties: Properties
+    autoQueueLeafTemplateProperties: Properties
+    numActiveApplications: int | UnsetType = UNSET
+    numPendingApplications: int | UnsetType = UNSET
+    numContainers: int | UnsetType = UNSET
+    maxApplications: int | UnsetType = UNSET
+    maxApplicationsPerUser: int | UnsetType = UNSET
+    userLimit: float | UnsetType = UNSET
+    users: UserInfos | UnsetType = UNSET
+    userLimitFactor: float | UnsetType = UNSET
+    configuredMaxAMResourceLimit: float | UnsetType = UNSET
+    AMResourceLimit: ResourceInfo | UnsetType = UNSET
+    usedAMResource: ResourceInfo | UnsetType = UNSET
+    userAMResourceLimit: ResourceInfo | UnsetType = UNSET
+    preemptionDisabled: bool | UnsetType = UNSET
+    intraQueuePreemptionDisabled: bool | UnsetType = UNSET
+    defaultPriority: int | UnsetType = UNSET
+    isAutoCreatedLeafQueue: bool | UnsetType = UNSET
+    maxApplicationLifetime: int | UnsetType = UNSET
+    defaultApplicationLifetime: int | UnsetType = UNSET
+
+
+class CapacityQueueInfos(Document):
+    """The queues below a queue: leaves first, then parents."""
+
+    queue: list[CapacityQueueInfo] | UnsetType
+
+
+class OperationInfo(Document):
+    """What was done last, and where."""
+
+    operation: str
+    nodeId: str = "N/A"
+    containerId: str = "N/A"
+    queue: str = "N/A"
+
+
+class RunDetail(Document):
+    """What the last node update did."""
+
+    operation: str
+    count: int
+    resources: ResourceInfo
+
+
+class Health(Document):
+    """What the scheduler did last."""
+
+    lastrun: int
+    operationsInfo: list[OperationInfo]
+    lastRunDetails: list[RunDetail]
+
+
+class CapacitySchedulerInfo(Document, rename=TYPED):
+    """The Capacity Scheduler: its root queue in a shorter form."""
+
+    type_: str
+    capacity: float
+    usedCapacity: float
+    maxCapacity: float
+    weight: float
+    normalizedWeight: float
+    queueCapacityVectorInfo: CapacityVector
+    queueName: str
+    queuePath: str
+    maxParallelApps: int
+    isAbsoluteResource: bool
+    queues: CapacityQueueInfos
+    capacities: Capacities
+    health: Health
+    maximumAllocation: ResourceInfo
+    queueAcls: QueueAcls
+    queuePriority: int
+    orderingPolicyInfo: str
+    mode: str
+    queueType: str
+    creationMethod: str
+    autoCreationEligibility: str
+    defaultNodeLabelExpression: str | UnsetType
+    autoQueueTemplateProperties: Properties
+    autoQueueParentTemplateProperties: Properties
+    autoQueueLeafTemplateProperties: Properties

@@ -1,0 +1,228 @@
+"""Owns the paths that change an application: kill, move, priority, timeout (rest.md 1.8.12-15)."""
+
+from starlette.requests import Request
+
+from fairshare.errors import InputError
+from fairshare.model.applications import Application
+from fairshare.model.identifiers import application_name
+from fairshare.model.inputs import ChangeLifetime, KillApplication, MoveApplication, SetPriority
+from fairshare.model.queues import full_name
+from fairshare.web.yarn.access import is_administrator, may_modify
+from fairshare.web.yarn.answering import Answer, YarnRoute
+from fairshare.web.yarn.application_documents import shown_queue
+from fairshare.web.yarn.bodies import lenient_integer, read_object, text_of
+from fairshare.web.yarn.callers import Caller
+from fairshare.web.yarn.errors import PlainRefusal, bad_request, wrong_form
+from fairshare.web.yarn.gateway import Gateway, gateway_of
+from fairshare.web.yarn.names import find_application
+from fairshare.web.yarn.rendering import Document
+from fairshare.web.yarn.states import internal_state, public_state
+from fairshare.web.yarn.timeouts import LIFETIME, read_instant, timeout_of, timeouts_of
+
+KILLED = "KILLED"
+
+
+class AppState(Document):
+    """The state of an application."""
+
+    state: str
+
+
+class AppQueue(Document):
+    """The queue of an application."""
+
+    queue: str
+
+
+class AppPriority(Document):
+    """The priority of an application."""
+
+    priority: int
+
+
+def _application(request: Request) -> tuple[Gateway, Application]:
+    gateway = gateway_of(request)
+    return gateway, find_application(gateway, request.path_params["application"])
+
+
+def _name(gateway: Gateway, application: Application) -> str:
+    return application_name(gateway.scheduler.state.epoch_ms, application.id)
+
+
+def _check(gateway: Gateway, caller: Caller, application: Application, what: str) -> None:
+    """Raise PlainRefusal (403) for who may not change the application."""
+    if not may_modify(gateway, caller, application):
+        raise PlainRefusal(
+            403,
+            f"Unauthorized attempt to {what} {_name(gateway, application)} by remote user"
+            f" {caller.user}",
+        )
+
+
+# The state, and the end.
+
+
+async def show_state(request: Request, caller: Caller) -> Answer:
+    """GET /apps/ID/state: the internal state."""
+    return _state(*_application(request))
+
+
+def _state(gateway: Gateway, application: Application, status: int = 200) -> Answer:
+    word = internal_state(application, gateway.biographies.of(application.id))
+    return Answer(AppState(word), "appstate", "mapped", status)
+
+
+async def change_state(request: Request, caller: Caller) -> Answer:
+    """PUT /apps/ID/state: 202 for an application that is killed now, 200 for one that is over."""
+    gateway, application = _application(request)
+    body = await read_object(request, "appstate")
+    wanted = text_of(body.get("state"))
+    if not wanted:
+        raise bad_request('a body such as {"state": "KILLED"} is needed')
+    if wanted == internal_state(application, gateway.biographies.of(application.id)):
+        return _state(gateway, application)
+    if wanted != KILLED:
+        raise bad_request("Only 'KILLED' is allowed as a target state.")
+    _check(gateway, caller, application, "kill appid")
+    if application.over or application.unregistered is not None:
+        return _state(gateway, application)
+    reason = text_of(body.get("diagnostics"))
+    text = f"Application {_name(gateway, application)} was killed by user {caller.user}"
+    if reason:
+        text += f" with diagnostic message: {reason}"
+    await gateway.ask(KillApplication(application.id, text))
+    status = 202 if application.managed or application.submission.tasks else 200
+    answer = _state(gateway, application, status)
+    if status == 202:
+        answer.headers = {"Location": str(request.url.replace(query=""))}
+    return answer
+
+
+# The queue.
+
+
+async def show_queue(request: Request, caller: Caller) -> Answer:
+    """GET /apps/ID/queue."""
+    gateway, application = _application(request)
+    return Answer(AppQueue(shown_queue(gateway, application)), "appqueue", "bare")
+
+
+async def change_queue(request: Request, caller: Caller) -> Answer:
+    """PUT /apps/ID/queue: 200 with the queue that it is in now."""
+    gateway, application = _application(request)
+    body = await read_object(request, "appqueue")
+    wanted = text_of(body.get("queue"))
+    if not wanted:
+        raise bad_request('a body such as {"queue": "root.a"} is needed')
+    _check(gateway, caller, application, "move appid")
+    if wanted == application.queue:
+        return await show_queue(request, caller)
+    word = public_state(application, gateway.biographies.of(application.id))
+    if word not in ("ACCEPTED", "RUNNING"):
+        raise PlainRefusal(400, f"App in {word} state cannot be moved.")
+    queue = resolved(gateway, wanted)
+    scheduler = gateway.scheduler
+    if gateway.controls_access and queue in scheduler.state.queues:
+        allowed = scheduler.may_submit(queue, application.user, application.groups)
+        if not allowed and not is_administrator(gateway, caller):
+            raise PlainRefusal(
+                403,
+                f"Unauthorized attempt to move appid {_name(gateway, application)} by remote user"
+                f" {caller.user}",
+            )
+    try:
+        await gateway.ask(MoveApplication(application.id, queue))
+    except InputError as error:
+        raise bad_request(str(error)) from None
+    return await show_queue(request, caller)
+
+
+def resolved(gateway: Gateway, queue: str) -> str:
+    """The full name of a queue that may be named by its last part alone."""
+    queues = gateway.scheduler.state.queues
+    if queue in queues or full_name(queue) in queues:
+        return queue if queue in queues else full_name(queue)
+    if gateway.scheduler.name == "capacity":
+        found = [name for name in queues if name.rpartition(".")[2] == queue]
+        if len(found) == 1:
+            return found[0]
+    return queue
+
+
+# The priority.
+
+
+async def show_priority(request: Request, caller: Caller) -> Answer:
+    """GET /apps/ID/priority."""
+    _, application = _application(request)
+    return Answer(AppPriority(application.priority), "applicationpriority", "bare")
+
+
+async def change_priority(request: Request, caller: Caller) -> Answer:
+    """PUT /apps/ID/priority: 200 with the priority in force; 400 where there are none."""
+    gateway, application = _application(request)
+    body = await read_object(request, "applicationpriority")
+    wanted = lenient_integer(body.get("priority"))
+    _check(gateway, caller, application, "change priority of appid")
+    if not application.over and wanted != application.priority and gateway.scheduler.name != "fifo":
+        try:
+            await gateway.ask(SetPriority(application.id, wanted))
+        except InputError as error:
+            raise bad_request(str(error)) from None
+    return await show_priority(request, caller)
+
+
+# The lifetime.
+
+
+async def show_timeouts(request: Request, caller: Caller) -> Answer:
+    """GET /apps/ID/timeouts."""
+    gateway, application = _application(request)
+    return Answer(timeouts_of(application, gateway.now_ms()), "timeouts")
+
+
+async def show_timeout(request: Request, caller: Caller) -> Answer:
+    """GET /apps/ID/timeouts/TYPE."""
+    gateway, application = _application(request)
+    kind = request.path_params["type"]
+    if kind.upper() != LIFETIME:
+        raise bad_request(
+            f"Invalid application-state {kind} specified. It should be one of [{LIFETIME}]"
+        )
+    return Answer(timeout_of(application, gateway.now_ms()), "timeout")
+
+
+async def change_timeout(request: Request, caller: Caller) -> Answer:
+    """PUT /apps/ID/timeout: 200 with the timeout in force."""
+    gateway, application = _application(request)
+    body = await read_object(request, "timeout")
+    if request.headers.get("content-type", "").startswith("application/json"):
+        if "timeout" not in body:
+            raise wrong_form('the body must be such as {"timeout": {"type": ..., "expiryTime": ...}}')
+        inner = body["timeout"]
+        body = inner if isinstance(inner, dict) else {}
+    _check(gateway, caller, application, "change timeout of app")
+    if text_of(body.get("type")) != LIFETIME:
+        raise PlainRefusal(400, "Timeout type or ExpiryTime is null.")
+    try:
+        expires_ms = read_instant(text_of(body.get("expiryTime")))
+    except ValueError as error:
+        raise bad_request(str(error)) from None
+    if not application.over:
+        try:
+            await gateway.ask(ChangeLifetime(application.id, expires_ms))
+        except InputError as error:
+            raise bad_request(str(error)) from None
+    return Answer(timeout_of(application, gateway.now_ms()), "timeout")
+
+
+_PATH = "/apps/{application}"
+
+ROUTES = [
+    YarnRoute(_PATH + "/state", get=show_state, put=change_state),
+    YarnRoute(_PATH + "/queue", get=show_queue, put=change_queue),
+    YarnRoute(_PATH + "/priority", get=show_priority, put=change_priority),
+    YarnRoute(_PATH + "/timeouts", get=show_timeouts),
+    YarnRoute(_PATH + "/timeouts/{type}", get=show_timeout),
+    YarnRoute(_PATH + "/timeout", put=change_timeout),
+]

@@ -1,0 +1,307 @@
+"""Owns the paths of the cluster as a whole: what it is, its numbers, who calls (rest.md 1.8.1-5)."""
+
+import platform
+from collections.abc import Iterable
+
+from msgspec import UNSET, UnsetType
+from starlette.requests import Request
+
+from fairshare import __version__
+from fairshare.model.applications import Application
+from fairshare.model.queues import ROOT
+from fairshare.model.resources import Resource, add, subtract, total
+from fairshare.schedulers.capacity.state import CapacityState
+from fairshare.schedulers.fair.state import FairState
+from fairshare.schedulers.fifo.state import FifoState
+from fairshare.web.yarn.answering import Answer, YarnRoute
+from fairshare.web.yarn.callers import Caller
+from fairshare.web.yarn.gateway import Gateway, gateway_of
+from fairshare.web.yarn.nodes import node_states
+from fairshare.web.yarn.rendering import Document
+from fairshare.web.yarn.resources import ResourceInfo, resource_info
+from fairshare.web.yarn.states import public_state
+
+HADOOP_VERSION = "3.4.1"
+"""The release whose interface this is."""
+
+_STORE = "org.apache.hadoop.yarn.server.resourcemanager.recovery.FileSystemRMStateStore"
+_NO_STORE = "org.apache.hadoop.yarn.server.resourcemanager.recovery.NullRMStateStore"
+_TITLES = {"fair": "Fair Scheduler", "capacity": "Capacity Scheduler", "fifo": "Fifo Scheduler"}
+
+
+class ClusterInfo(Document):
+    """What the cluster is."""
+
+    id: int
+    startedOn: int
+    state: str
+    haState: str
+    rmStateStoreName: str
+    resourceManagerVersion: str
+    resourceManagerBuildVersion: str
+    resourceManagerVersionBuiltOn: str
+    hadoopVersion: str
+    hadoopBuildVersion: str
+    hadoopVersionBuiltOn: str
+    haZooKeeperConnectionState: str
+
+
+class UserInfo(Document):
+    """Who runs the server, and who asks."""
+
+    rmLoginUser: str
+    requestedUser: str
+
+
+class SchedulerOverview(Document):
+    """The scheduler in one line."""
+
+    schedulerType: str
+    schedulingResourceType: str
+    minimumAllocation: ResourceInfo
+    maximumAllocation: ResourceInfo
+    applicationPriority: int
+    schedulerBusy: int = -1
+    rmDispatcherEventQueueSize: int = 0
+    schedulerDispatcherEventQueueSize: int = 0
+
+
+class ClusterMetrics(Document):
+    """The cluster in numbers: all of them whole."""
+
+    appsSubmitted: int
+    appsCompleted: int
+    appsPending: int
+    appsRunning: int
+    appsFailed: int
+    appsKilled: int
+    reservedMB: int
+    availableMB: int
+    allocatedMB: int
+    pendingMB: int
+    reservedVirtualCores: int
+    availableVirtualCores: int
+    allocatedVirtualCores: int
+    pendingVirtualCores: int
+    containersAllocated: int
+    containersReserved: int
+    containersPending: int
+    totalMB: int
+    utilizedMB: int
+    totalVirtualCores: int
+    utilizedVirtualCores: int
+    utilizedMBPercent: int
+    utilizedVirtualCoresPercent: int
+    rmSchedulerBusyPercent: int
+    totalNodes: int
+    lostNodes: int
+    unhealthyNodes: int
+    decommissioningNodes: int
+    decommissionedNodes: int
+    rebootedNodes: int
+    activeNodes: int
+    shutdownNodes: int
+    containerAssignedPerSecond: int
+    totalUsedResourcesAcrossPartition: ResourceInfo | UnsetType
+    totalClusterResourcesAcrossPartition: ResourceInfo | UnsetType
+    totalReservedResourcesAcrossPartition: ResourceInfo | UnsetType
+    totalAllocatedContainersAcrossPartition: int
+    crossPartitionMetricsAvailable: bool
+    rmEventQueueSize: int
+    schedulerEventQueueSize: int
+
+
+async def show_info(request: Request, caller: Caller) -> Answer:
+    """GET / and /info."""
+    gateway = gateway_of(request)
+    epoch_ms = gateway.scheduler.state.epoch_ms
+    build = f"{HADOOP_VERSION} as served by fairshare {__version__}"
+    on = f"Python {platform.python_version()}"
+    return Answer(
+        ClusterInfo(
+            id=epoch_ms,
+            startedOn=gateway.started_ms,
+            state="STARTED",
+            haState="ACTIVE",
+            rmStateStoreName=_STORE if gateway.keeps_state else _NO_STORE,
+            resourceManagerVersion=HADOOP_VERSION,
+            resourceManagerBuildVersion=build,
+            resourceManagerVersionBuiltOn=on,
+            hadoopVersion=HADOOP_VERSION,
+            hadoopBuildVersion=build,
+            hadoopVersionBuiltOn=on,
+            haZooKeeperConnectionState=(
+                "Could not find leader elector. Verify both HA and automatic failover are enabled."
+            ),
+        ),
+        "clusterInfo",
+    )
+
+
+async def show_user(request: Request, caller: Caller) -> Answer:
+    """GET /userinfo."""
+    document = UserInfo(gateway_of(request).login_user, caller.user)
+    return Answer(document, "clusterUserInfo", "mapped")
+
+
+async def show_overview(request: Request, caller: Caller) -> Answer:
+    """GET /scheduler-overview."""
+    gateway = gateway_of(request)
+    state = gateway.scheduler.state
+    kinds = [
+        f"{name} (unit={unit})" if unit else name
+        for name, unit in zip(state.types.names, state.types.units, strict=True)
+    ]
+    least, most = allocation_limits(gateway)
+    priority = (
+        state.settings.maximum_application_priority if isinstance(state, CapacityState) else 0
+    )
+    overview = SchedulerOverview(
+        schedulerType=_TITLES.get(gateway.scheduler.name, gateway.scheduler.name),
+        schedulingResourceType=",".join(kinds),
+        minimumAllocation=resource_info(state.types, least),
+        maximumAllocation=resource_info(state.types, most),
+        applicationPriority=priority,
+    )
+    return Answer(overview, "scheduler", "mapped")
+
+
+def allocation_limits(gateway: Gateway) -> tuple[Resource, Resource]:
+    """The least and the most that a container can be; never more than the largest node has."""
+    state = gateway.scheduler.state
+    if not isinstance(state, CapacityState | FairState | FifoState):
+        return state.none, state.total
+    settings = state.settings
+    most = settings.maximum_allocation
+    if state.nodes:
+        largest = [max(sizes) for sizes in zip(*(n.total for n in state.nodes.values()))]
+        most = tuple(min(a, b) for a, b in zip(most, largest, strict=True))
+    return settings.minimum_allocation, most
+
+
+async def show_metrics(request: Request, caller: Caller) -> Answer:
+    """GET /metrics."""
+    return Answer(metrics_of(gateway_of(request)), "clusterMetrics")
+
+
+def metrics_of(gateway: Gateway) -> ClusterMetrics:
+    """The numbers of the cluster as they stand."""
+    state = gateway.scheduler.state
+    size = len(state.none)
+    active = [a for a in state.applications.values() if a.active]
+    lives = Counts(gateway, state.applications.values())
+    reserved = [r for a in active for r in a.reservations.values()]
+    kept = total((r.resource for r in reserved), size)
+    allocated = total((n.used for n in state.nodes.values()), size)
+    waiting = [key.anywhere for a in active for key in a.asks.wanting if key.anywhere]
+    pending = total((a.asks.pending for a in active), size)
+    containers = sum(len(node.containers) for node in state.nodes.values())
+    capacity = isinstance(state, CapacityState)
+    offered = state.total_of("") if isinstance(state, CapacityState) else state.total
+    taken = _taken(gateway, allocated, kept)
+    available = tuple(max(0, amount) for amount in subtract(offered, taken))
+    sums = add(add(available, allocated), kept) if capacity else add(available, allocated)
+    nodes = node_states(gateway)
+    used_cores, memory_percent, core_percent = _utilization(gateway)
+
+    def info(resource: Resource) -> ResourceInfo | UnsetType:
+        return resource_info(state.types, resource) if capacity else UNSET
+
+    return ClusterMetrics(
+        appsSubmitted=lives.submitted,
+        appsCompleted=lives.completed,
+        appsPending=lives.pending,
+        appsRunning=lives.running,
+        appsFailed=lives.failed,
+        appsKilled=lives.killed,
+        reservedMB=kept[0],
+        availableMB=available[0],
+        allocatedMB=allocated[0],
+        pendingMB=pending[0],
+        reservedVirtualCores=kept[1],
+        availableVirtualCores=available[1],
+        allocatedVirtualCores=allocated[1],
+        pendingVirtualCores=pending[1],
+        containersAllocated=containers,
+        containersReserved=len(reserved),
+        containersPending=sum(ask.count for ask in waiting),
+        totalMB=sums[0],
+        utilizedMB=0,
+        totalVirtualCores=sums[1],
+        utilizedVirtualCores=used_cores,
+        utilizedMBPercent=memory_percent,
+        utilizedVirtualCoresPercent=core_percent,
+        rmSchedulerBusyPercent=-1,
+        totalNodes=sum(nodes.values()),
+        lostNodes=nodes["LOST"],
+        unhealthyNodes=nodes["UNHEALTHY"],
+        decommissioningNodes=nodes["DECOMMISSIONING"],
+        decommissionedNodes=nodes["DECOMMISSIONED"],
+        rebootedNodes=nodes["REBOOTED"],
+        activeNodes=nodes["RUNNING"],
+        shutdownNodes=nodes["SHUTDOWN"],
+        containerAssignedPerSecond=0,
+        totalUsedResourcesAcrossPartition=info(add(allocated, kept)),
+        totalClusterResourcesAcrossPartition=info(state.total),
+        totalReservedResourcesAcrossPartition=info(kept),
+        totalAllocatedContainersAcrossPartition=containers + len(reserved) if capacity else 0,
+        crossPartitionMetricsAvailable=capacity,
+        rmEventQueueSize=0,
+        schedulerEventQueueSize=0,
+    )
+
+
+def _taken(gateway: Gateway, allocated: Resource, kept: Resource) -> Resource:
+    """What is not available in the default partition: with the Capacity Scheduler reservations too."""
+    state = gateway.scheduler.state
+    if isinstance(state, CapacityState):
+        return state.queues[ROOT].share.used if ROOT in state.queues else state.none
+    return allocated
+
+
+class Counts:
+    """How many applications stand where. Refused ones count nowhere."""
+
+    def __init__(self, gateway: Gateway, applications: Iterable[Application]) -> None:
+        self.submitted = self.completed = self.pending = 0
+        self.running = self.failed = self.killed = 0
+        for application in applications:
+            biography = gateway.biographies.of(application.id)
+            last = biography.attempt
+            if last is None:
+                continue
+            self.submitted += 1
+            word = public_state(application, biography)
+            if not application.over:
+                waits = application.managed and last.master is None
+                self.pending += waits
+                self.running += not waits
+            else:
+                self.completed += word == "FINISHED"
+                self.failed += word == "FAILED"
+                self.killed += word == "KILLED"
+
+
+def _utilization(gateway: Gateway) -> tuple[int, int, int]:
+    """Cores in use, and the hundredths of memory and cores in use, as the nodes measure it."""
+    measured = gateway.node_book.utilization
+    state = gateway.scheduler.state
+    memory = sum(u.physical_memory_mb for name, u in measured.items() if name in state.nodes)
+    cores = sum(u.cpu for name, u in measured.items() if name in state.nodes)
+    most = state.total
+    return (
+        int(cores),
+        int(memory * 100 / most[0]) if most[0] else 0,
+        int(int(cores) * 100 / most[1]) if most[1] else 0,
+    )
+
+
+
+
+ROUTES = [
+    YarnRoute("/", get=show_info),
+    YarnRoute("/info", get=show_info),
+    YarnRoute("/userinfo", get=show_user),
+    YarnRoute("/scheduler-overview", get=show_overview),
+    YarnRoute("/metrics", get=show_metrics),
+]

@@ -1,0 +1,42 @@
+"""Owns the path by which a container is signalled (spec/rest.md 1.8.23)."""
+
+from starlette.requests import Request
+
+from fairshare.model.identifiers import application_of
+from fairshare.web.yarn.access import may_modify
+from fairshare.web.yarn.answering import Answer, YarnRoute
+from fairshare.web.yarn.callers import Caller
+from fairshare.web.yarn.errors import PlainRefusal, Refused
+from fairshare.web.yarn.gateway import gateway_of
+from fairshare.web.yarn.names import read_container_id
+
+DUMP = "OUTPUT_THREAD_DUMP"
+COMMANDS = (DUMP, "GRACEFUL_SHUTDOWN", "FORCEFUL_SHUTDOWN")
+
+
+async def signal_container(request: Request, caller: Caller) -> Answer:
+    """POST /containers/ID/signal/COMMAND."""
+    gateway = gateway_of(request)
+    text, command = request.path_params["container"], request.path_params["command"].upper()
+    if command not in COMMANDS:
+        raise PlainRefusal(
+            400,
+            f"Invalid command: {request.path_params['command']}, valid commands are:"
+            f" [{', '.join(COMMANDS)}]",
+        )
+    if not text.startswith("container_"):
+        raise PlainRefusal(500, f"Invalid ContainerId prefix: {text}")
+    try:
+        _, container = read_container_id(text)
+    except Refused:
+        raise PlainRefusal(500, f"Invalid ContainerId: {text}") from None
+    application = gateway.scheduler.state.applications.get(application_of(container))
+    if application is None or container not in application.containers:
+        raise PlainRefusal(500, f"Trying to signal an absent container {text}")
+    if not may_modify(gateway, caller, application):
+        raise PlainRefusal(500, f"User {caller.user} cannot signal container {text}")
+    gateway.signal(container, command)
+    return Answer()
+
+
+ROUTES = [YarnRoute("/containers/{container}/signal/{command}", post=signal_container)]

@@ -1,0 +1,132 @@
+"""Owns the document of the Fair Scheduler's queues (spec/rest.md 1.8.4a)."""
+
+from msgspec import UNSET, UnsetType
+
+from fairshare.model.resources import Resource, smallest, subtract, total
+from fairshare.schedulers.fair.limits import master_limit
+from fairshare.schedulers.fair.queues import FairQueue
+from fairshare.schedulers.fair.sharing import settle_steady_shares
+from fairshare.schedulers.fair.state import FairState
+from fairshare.schedulers.views import QueueView
+from fairshare.web.yarn.cluster import allocation_limits
+from fairshare.web.yarn.gateway import Gateway
+from fairshare.web.yarn.rendering import Document
+from fairshare.web.yarn.resources import ResourceInfo, resource_info
+
+NO_LIMIT = 2**31 - 1
+_TYPE = {"type_": "type"}
+_TITLES = {"fair": "fair", "drf": "DRF", "fifo": "FIFO"}
+
+
+class FairQueueInfo(Document, rename=_TYPE):
+    """One queue. `type_` and the last two stand in leaves alone, `childQueues` in parents."""
+
+    type_: str | UnsetType
+    maxApps: int
+    minResources: ResourceInfo
+    maxResources: ResourceInfo
+    usedResources: ResourceInfo
+    amUsedResources: ResourceInfo
+    amMaxResources: ResourceInfo
+    demandResources: ResourceInfo
+    steadyFairResources: ResourceInfo
+    fairResources: ResourceInfo
+    clusterResources: ResourceInfo
+    reservedResources: ResourceInfo
+    maxContainerAllocation: ResourceInfo
+    pendingContainers: int
+    allocatedContainers: int
+    reservedContainers: int
+    queueName: str
+    schedulingPolicy: str
+    preemptable: bool
+    childQueues: "FairQueueInfos | UnsetType"
+    numPendingApps: int | UnsetType
+    numActiveApps: int | UnsetType
+
+
+class FairQueueInfos(Document):
+    """The queues below a queue."""
+
+    queue: list[FairQueueInfo]
+
+
+class FairSchedulerInfo(Document, rename=_TYPE):
+    """The Fair Scheduler."""
+
+    type_: str
+    rootQueue: FairQueueInfo
+
+
+def fair_scheduler(gateway: Gateway, state: FairState) -> FairSchedulerInfo:
+    """All queues as they stand; the shares are those of the last update."""
+    settle_steady_shares(state)
+    views = {view.name: view for view in gateway.scheduler.queue_views(gateway.now_ms())}
+    return FairSchedulerInfo("fairScheduler", _Queues(gateway, state, views).info(state.root))
+
+
+class _Queues:
+    def __init__(self, gateway: Gateway, state: FairState, views: dict[str, QueueView]) -> None:
+        self.gateway = gateway
+        self.state = state
+        self.views = views
+        self.least, self.most = allocation_limits(gateway)
+
+    def resource(self, amounts: Resource) -> ResourceInfo:
+        return resource_info(self.state.types, amounts)
+
+    def info(self, queue: FairQueue) -> FairQueueInfo:
+        state, view = self.state, self.views[queue.name]
+        below = list(_applications(queue))
+        pending = sum(
+            key.anywhere.count for a in below for key in a.asks.wanting if key.anywhere is not None
+        )
+        none = state.none
+        masters, masters_most = none, none
+        if queue.leaf:
+            masters = queue.master_used
+            limit = master_limit(queue, subtract(state.total, state.used))
+            asked = any(a.managed for a in queue.applications.values())
+            if limit is not None and asked and queue.running:
+                masters_most = limit
+        reserved = total((r.resource for a in below for r in a.reservations.values()), len(none))
+        fresh = sum(a.runnable and not a.most_containers for a in below) if queue.leaf else 0
+        minimum = queue.min_share
+        limits = None if any(minimum) else (state.settings.minimum_allocation, self.most_allowed())
+        return FairQueueInfo(
+            type_="fairSchedulerLeafQueueInfo" if queue.leaf else UNSET,
+            maxApps=min(queue.max_running, NO_LIMIT),
+            minResources=resource_info(state.types, minimum, limits),
+            maxResources=self.resource(smallest(queue.max_share, state.total)),
+            usedResources=self.resource(queue.used),
+            amUsedResources=self.resource(masters),
+            amMaxResources=self.resource(masters_most),
+            demandResources=self.resource(queue.demand),
+            steadyFairResources=self.resource(queue.steady_fair_share),
+            fairResources=self.resource(queue.fair_share),
+            clusterResources=self.resource(state.total),
+            reservedResources=self.resource(reserved),
+            maxContainerAllocation=self.resource(view.max_container or self.most),
+            pendingContainers=pending,
+            allocatedContainers=view.containers,
+            reservedContainers=view.reserved_containers,
+            queueName=queue.name,
+            schedulingPolicy=_TITLES.get(queue.policy.name, queue.policy.name),
+            preemptable=queue.allow_preemption,
+            childQueues=(
+                FairQueueInfos([self.info(child) for child in queue.children.values()])
+                if queue.children
+                else UNSET
+            ),
+            numPendingApps=fresh + len(queue.waiting) if queue.leaf else UNSET,
+            numActiveApps=queue.running - fresh if queue.leaf else UNSET,
+        )
+
+    def most_allowed(self) -> Resource:
+        return self.state.settings.maximum_allocation
+
+
+def _applications(queue):  # type: ignore[no-untyped-def]
+    yield from queue.applications.values()
+    for child in queue.children.values():
+        yield from _applications(child)

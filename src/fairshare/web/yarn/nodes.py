@@ -1,0 +1,251 @@
+"""Owns the paths of the nodes: those that are there, and those that are gone (rest.md 1.8.17, 18)."""
+
+from collections import Counter
+
+from msgspec import UNSET, UnsetType
+from starlette.requests import Request
+
+from fairshare.live.node_book import InactiveNode, Utilization
+from fairshare.model.inputs import NodeResized
+from fairshare.model.nodes import Node
+from fairshare.schedulers.capacity.state import CapacityState
+from fairshare.schedulers.rounding import single
+from fairshare.web.yarn.answering import Answer, YarnRoute
+from fairshare.web.yarn.bodies import first_object, lenient_integer, read_object
+from fairshare.web.yarn.callers import Caller
+from fairshare.web.yarn.errors import not_found, wrong_argument
+from fairshare.web.yarn.gateway import Gateway, gateway_of
+from fairshare.web.yarn.rendering import Document
+from fairshare.web.yarn.resources import NOTHING, Nothing, ResourceInfo, resource_info, shortest
+
+NODE_STATES = (
+    "NEW",
+    "RUNNING",
+    "UNHEALTHY",
+    "DECOMMISSIONED",
+    "LOST",
+    "REBOOTED",
+    "DECOMMISSIONING",
+    "SHUTDOWN",
+)
+HADOOP_VERSION = "3.4.1"
+
+
+class ResourceUtilization(Document):
+    """What a node measures of itself and of its containers."""
+
+    nodePhysicalMemoryMB: int
+    nodeVirtualMemoryMB: int
+    nodeCPUUsage: float
+    aggregatedContainersPhysicalMemoryMB: int
+    aggregatedContainersVirtualMemoryMB: int
+    containersCPUUsage: float
+
+
+class NodeInfo(Document):
+    """One node."""
+
+    rack: str
+    state: str
+    id: str
+    nodeHostName: str
+    nodeHTTPAddress: str
+    lastHealthUpdate: int
+    version: str
+    healthReport: str
+    numContainers: int
+    usedMemoryMB: int
+    availMemoryMB: int
+    usedVirtualCores: int
+    availableVirtualCores: int
+    memUtilization: float
+    cpuUtilization: float
+    numRunningOpportContainers: int
+    usedMemoryOpportGB: int
+    usedVirtualCoresOpport: int
+    numQueuedContainers: int
+    nodeLabels: list[str] | UnsetType
+    allocationTags: Nothing
+    resourceUtilization: ResourceUtilization
+    usedResource: ResourceInfo | UnsetType
+    availableResource: ResourceInfo | UnsetType
+    nodeAttributesInfo: Nothing
+    totalResource: ResourceInfo
+
+
+class NodeInfos(Document):
+    """Some nodes."""
+
+    node: list[NodeInfo] | UnsetType
+
+
+async def list_nodes(request: Request, caller: Caller) -> Answer:
+    """GET /nodes."""
+    gateway = gateway_of(request)
+    wanted = _wanted_states(request)
+    found = [node for node in all_nodes(gateway) if wanted is None or node.state in wanted]
+    return Answer(NodeInfos(found or UNSET), "nodes")
+
+
+def _wanted_states(request: Request) -> frozenset[str] | None:
+    texts = request.query_params.getlist("states")
+    if not texts:
+        return None
+    found = set()
+    for word in (part.strip() for text in texts for part in text.split(",")):
+        if word.upper() not in NODE_STATES:
+            raise wrong_argument(
+                f"No enum constant org.apache.hadoop.yarn.api.records.NodeState.{word.upper()}"
+            )
+        found.add(word.upper())
+    return frozenset(found)
+
+
+async def show_node(request: Request, caller: Caller) -> Answer:
+    """GET /nodes/ID."""
+    gateway = gateway_of(request)
+    wanted = request.path_params["node"]
+    check_node_id(wanted)
+    for node in all_nodes(gateway):
+        if node.id == wanted:
+            return Answer(node, "node")
+    raise not_found(f"nodeId, {wanted}, is not found")
+
+
+async def resize_node(request: Request, caller: Caller) -> Answer:
+    """POST /nodes/ID/resource: what is not said of it stays as it is."""
+    gateway = gateway_of(request)
+    wanted = request.path_params["node"]
+    body = first_object(await read_object(request, "resourceOption"), "resourceOption")
+    check_node_id(wanted)
+    node = find_node(gateway, wanted)
+    if node is None:
+        raise not_found(f"nodeId, {wanted}, is not found")
+    asked = body.get("resource")
+    total = node.total
+    if isinstance(asked, dict):
+        memory = lenient_integer(asked.get("memory"), total[0])
+        vcores = lenient_integer(asked.get("vCores"), total[1])
+        total = (max(0, memory), max(0, vcores), *total[2:])
+    if total != node.total:
+        await gateway.ask(NodeResized(node.name, total))
+    return Answer(resource_info(gateway.scheduler.state.types, total), "resourceInfo")
+
+
+def check_node_id(text: str) -> None:
+    """Raise Refused (400) unless it is `host:port`."""
+    host, divider, port = text.rpartition(":")
+    if not divider or not host:
+        raise wrong_argument(f"Invalid NodeId [{text}]. Expected host:port")
+    if not port.isdigit():
+        raise wrong_argument(f"Invalid port: {port}")
+
+
+def find_node(gateway: Gateway, node_id: str) -> Node | None:
+    """A node that is there, by its identifier."""
+    for name, node in gateway.scheduler.state.nodes.items():
+        if gateway.node_address(name) == node_id:
+            return node
+    return None
+
+
+def all_nodes(gateway: Gateway) -> list[NodeInfo]:
+    """All nodes: those that are there in the order in which they joined, then those that are not."""
+    state = gateway.scheduler.state
+    present = [_present(gateway, node) for node in state.nodes.values()]
+    return present + [_gone(gateway, node) for node in gateway.node_book.inactive.values()]
+
+
+def node_states(gateway: Gateway) -> Counter[str]:
+    """How many nodes are in which state."""
+    counts = Counter(node.state for node in gateway.node_book.inactive.values())
+    counts["RUNNING"] += len(gateway.scheduler.state.nodes)
+    return counts
+
+
+def _present(gateway: Gateway, node: Node) -> NodeInfo:
+    state = gateway.scheduler.state
+    measured = gateway.node_book.utilization.get(node.name, Utilization())
+    used, available, total = node.used, node.available, node.total
+    label = state.label_of(node) if isinstance(state, CapacityState) else ""
+    physical, cpu = measured.physical_memory_mb, measured.cpu
+    return NodeInfo(
+        rack=node.rack,
+        state="RUNNING",
+        id=gateway.node_address(node.name),
+        nodeHostName=node.name,
+        nodeHTTPAddress=gateway.node_web_address(node.name),
+        lastHealthUpdate=gateway.last_beat_ms(node.name),
+        version=HADOOP_VERSION,
+        healthReport="",
+        numContainers=len(node.containers),
+        usedMemoryMB=used[0],
+        availMemoryMB=available[0],
+        usedVirtualCores=used[1],
+        availableVirtualCores=available[1],
+        memUtilization=shortest(single(100.0 * physical / total[0])) if total[0] else 0.0,
+        cpuUtilization=shortest(single(100.0 * cpu / total[1])) if total[1] else 0.0,
+        numRunningOpportContainers=0,
+        usedMemoryOpportGB=0,
+        usedVirtualCoresOpport=0,
+        numQueuedContainers=0,
+        nodeLabels=[label] if label else UNSET,
+        allocationTags=NOTHING,
+        resourceUtilization=_utilization(measured),
+        usedResource=resource_info(state.types, used),
+        availableResource=resource_info(state.types, available),
+        nodeAttributesInfo=NOTHING,
+        totalResource=resource_info(state.types, total),
+    )
+
+
+def _utilization(measured: Utilization) -> ResourceUtilization:
+    return ResourceUtilization(
+        nodePhysicalMemoryMB=measured.physical_memory_mb,
+        nodeVirtualMemoryMB=measured.virtual_memory_mb,
+        nodeCPUUsage=measured.cpu,
+        aggregatedContainersPhysicalMemoryMB=measured.physical_memory_mb,
+        aggregatedContainersVirtualMemoryMB=measured.virtual_memory_mb,
+        containersCPUUsage=measured.cpu,
+    )
+
+
+def _gone(gateway: Gateway, node: InactiveNode) -> NodeInfo:
+    """A node that is gone has no address any more; one that is only unhealthy still has."""
+    return NodeInfo(
+        rack=node.rack,
+        state=node.state,
+        id=gateway.node_address(node.name),
+        nodeHostName=node.name,
+        nodeHTTPAddress=(
+            gateway.node_web_address(node.name) if node.state == "UNHEALTHY" else ""
+        ),
+        lastHealthUpdate=node.gone_ms,
+        version=HADOOP_VERSION,
+        healthReport=node.report,
+        numContainers=0,
+        usedMemoryMB=0,
+        availMemoryMB=0,
+        usedVirtualCores=0,
+        availableVirtualCores=0,
+        memUtilization=0.0,
+        cpuUtilization=0.0,
+        numRunningOpportContainers=0,
+        usedMemoryOpportGB=0,
+        usedVirtualCoresOpport=0,
+        numQueuedContainers=0,
+        nodeLabels=UNSET,
+        allocationTags=NOTHING,
+        resourceUtilization=_utilization(Utilization()),
+        usedResource=UNSET,
+        availableResource=UNSET,
+        nodeAttributesInfo=NOTHING,
+        totalResource=resource_info(gateway.scheduler.state.types, node.total),
+    )
+
+
+ROUTES = [
+    YarnRoute("/nodes", get=list_nodes),
+    YarnRoute("/nodes/{node}", get=show_node),
+    YarnRoute("/nodes/{node}/resource", post=resize_node),
+]

@@ -1,0 +1,183 @@
+"""Owns what stands beside `/ws/v1/cluster` on a ResourceManager's port: the page that clients look
+for, the sign of life, logs of containers, and the way to a master's own pages (rest.md 1.1, 3.1).
+"""
+
+import json
+from html import escape
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from fairshare.model.identifiers import application_name, container_name
+from fairshare.web.containers import read_whole
+from fairshare.web.yarn.application_documents import shown_queue
+from fairshare.web.yarn.callers import Rejected, identify
+from fairshare.web.yarn.cluster import metrics_of
+from fairshare.web.yarn.errors import Refused
+from fairshare.web.yarn.gateway import LiveGateway, gateway_of
+from fairshare.web.yarn.names import find_application, read_container_id
+from fairshare.web.yarn.states import final_status, public_state
+
+TITLE = "All Applications"
+MOST_ROWS = 1_000
+_PAGE = (
+    "<!DOCTYPE html><html><head><meta charset='utf-8'><title>{title}</title></head>"
+    "<body><h1>{title}</h1>{body}</body></html>"
+)
+
+
+async def show_page(request: Request) -> Response:
+    """GET /cluster: a table of the applications, the newest first."""
+    try:
+        caller = await identify(request)
+    except Rejected as rejected:
+        return Response(rejected.content, rejected.status, dict(rejected.headers))
+    gateway = gateway_of(request)
+    known = gateway.scheduler.state.applications
+    rows = []
+    for number in list(reversed(known))[:MOST_ROWS]:
+        application = known[number]
+        biography = gateway.biographies.of(number)
+        cells = (
+            application_name(gateway.scheduler.state.epoch_ms, number),
+            application.user,
+            application.submission.name,
+            shown_queue(gateway, application),
+            public_state(application, biography),
+            final_status(application, biography),
+        )
+        rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
+    head = "".join(
+        f"<th>{name}</th>" for name in ("ID", "User", "Name", "Queue", "State", "FinalStatus")
+    )
+    table = f"<table><tr>{head}</tr>{''.join(rows)}</table>"
+    body = f"<p>Logged in as: {escape(caller.user)}</p>{table}"
+    headers = {"Set-Cookie": caller.cookie} if caller.cookie else None
+    return HTMLResponse(_PAGE.format(title=TITLE, body=body), headers=headers)
+
+
+async def show_life(request: Request) -> Response:
+    """GET /isActive."""
+    return PlainTextResponse("I am Active!", headers={"Connection": "close"})
+
+
+async def show_robots(request: Request) -> Response:
+    """GET /robots.txt: nothing here is for them."""
+    return PlainTextResponse("User-agent: *\nDisallow: /\n", 302)
+
+
+async def show_beans(request: Request) -> Response:
+    """GET /jmx: the numbers of the cluster as beans; `qry` names one, `get` one attribute."""
+    wanted = request.query_params.get("qry", "")
+    attribute = request.query_params.get("get", "")
+    content: dict[str, object]
+    if attribute and "::" not in attribute:
+        content = {"result": "ERROR", "message": "query format is not as expected."}
+    else:
+        name = attribute.partition("::")[0] or wanted
+        content = {"beans": [bean for bean in _beans(request) if _matches(name, str(bean["name"]))]}
+    headers = {"Access-Control-Allow-Methods": "GET", "Access-Control-Allow-Origin": "*"}
+    text = json.dumps(content, indent=2)
+    return Response(text, 200, headers, media_type="application/json; charset=utf8")
+
+
+def _beans(request: Request) -> list[dict[str, object]]:
+    metrics = metrics_of(gateway_of(request))
+    domain = "Hadoop:service=ResourceManager,name="
+    return [
+        {
+            "name": domain + "ClusterMetrics",
+            "modelerType": "ClusterMetrics",
+            "NumActiveNMs": metrics.activeNodes,
+            "NumDecommissioningNMs": metrics.decommissioningNodes,
+            "NumDecommissionedNMs": metrics.decommissionedNodes,
+            "NumLostNMs": metrics.lostNodes,
+            "NumUnhealthyNMs": metrics.unhealthyNodes,
+            "NumRebootedNMs": metrics.rebootedNodes,
+            "NumShutdownNMs": metrics.shutdownNodes,
+        },
+        {
+            "name": domain + "QueueMetrics,q0=root",
+            "modelerType": "QueueMetrics,q0=root",
+            "tag.Queue": "root",
+            "AppsSubmitted": metrics.appsSubmitted,
+            "AppsRunning": metrics.appsRunning,
+            "AppsPending": metrics.appsPending,
+            "AppsCompleted": metrics.appsCompleted,
+            "AppsKilled": metrics.appsKilled,
+            "AppsFailed": metrics.appsFailed,
+            "AllocatedMB": metrics.allocatedMB,
+            "AllocatedVCores": metrics.allocatedVirtualCores,
+            "AllocatedContainers": metrics.containersAllocated,
+            "AvailableMB": metrics.availableMB,
+            "AvailableVCores": metrics.availableVirtualCores,
+            "PendingMB": metrics.pendingMB,
+            "PendingVCores": metrics.pendingVirtualCores,
+            "PendingContainers": metrics.containersPending,
+            "ReservedMB": metrics.reservedMB,
+            "ReservedVCores": metrics.reservedVirtualCores,
+            "ReservedContainers": metrics.containersReserved,
+        },
+    ]
+
+
+def _matches(wanted: str, name: str) -> bool:
+    """`*` at the end stands for anything; no name at all for all beans."""
+    if not wanted or wanted == "*:*":
+        return True
+    return name.startswith(wanted[:-1]) if wanted.endswith("*") else name == wanted
+
+
+async def lead_to_master(request: Request) -> Response:
+    """GET /proxy/ID/: to the pages that the master named; else to the application's own."""
+    gateway = gateway_of(request)
+    try:
+        application = find_application(gateway, request.path_params["application"])
+    except Refused:
+        raise HTTPException(404) from None
+    last = gateway.biographies.of(application.id).attempt
+    target = last.tracking_url if last is not None else ""
+    if not target.startswith(("http://", "https://")):
+        name = application_name(gateway.scheduler.state.epoch_ms, application.id)
+        target = f"/cluster/app/{name}"
+    return RedirectResponse(target, 302)
+
+
+async def show_logs(request: Request) -> Response:
+    """GET /node/containerlogs/CONTAINER/USER: what a container has written."""
+    gateway = gateway_of(request)
+    try:
+        _, container = read_container_id(request.path_params["container"])
+    except Refused:
+        raise HTTPException(404) from None
+    name = container_name(gateway.scheduler.state.epoch_ms, container)
+    if not isinstance(gateway, LiveGateway) or container >> 40 not in (
+        gateway.scheduler.state.applications
+    ):
+        raise HTTPException(404)
+    directory = gateway.server.container_directory(container)
+    parts = []
+    for title, path in (("stdout", directory.stdout), ("stderr", directory.stderr)):
+        try:
+            content = await run_in_threadpool(read_whole, path)
+        except FileNotFoundError:
+            content = b""
+        parts.append(f"<h2>{title}</h2><pre>{escape(content.decode(errors='replace'))}</pre>")
+    return HTMLResponse(_PAGE.format(title=escape(name), body="".join(parts)))
+
+
+ROUTES = [
+    Route("/cluster", show_page),
+    Route("/cluster/", show_page),
+    Route("/cluster/apps", show_page),
+    Route("/cluster/app/{application}", show_page),
+    Route("/isActive", show_life),
+    Route("/robots.txt", show_robots),
+    Route("/jmx", show_beans),
+    Route("/proxy/{application}", lead_to_master),
+    Route("/proxy/{application}/{rest:path}", lead_to_master),
+    Route("/node/containerlogs/{container}/{user}", show_logs),
+]

@@ -1,0 +1,78 @@
+"""Owns the paths of what is not there, which YARN refuses in its own words: reservations, tokens.
+
+Reservations need a plan, delegation tokens need Kerberos; without either YARN answers just so
+(spec/rest.md 1.8.25, 1.8.26). The log of the scheduler has one level here.
+"""
+
+from starlette.requests import Request
+
+from fairshare.web.yarn.access import is_administrator
+from fairshare.web.yarn.answering import Answer, YarnRoute
+from fairshare.web.yarn.bodies import read_bytes, read_object
+from fairshare.web.yarn.callers import Caller
+from fairshare.web.yarn.errors import PlainRefusal, Refused, bad_request, forbidden
+from fairshare.web.yarn.gateway import gateway_of
+
+_NO_PLAN = "Reservation is not enabled. Please enable & try again"
+_NO_KERBEROS = (
+    "Delegation token operations can only be carried out on a Kerberos authenticated channel."
+    " Expected auth type is kerberos, got type SIMPLE"
+)
+
+
+async def refuse_new_reservation(request: Request, caller: Caller) -> Answer:
+    """POST /reservation/new-reservation."""
+    raise Refused(
+        503,
+        "org.apache.hadoop.yarn.exceptions.YarnRuntimeException",
+        "Unable to create new reservation from RM web service",
+    )
+
+
+async def refuse_reservation(request: Request, caller: Caller) -> Answer:
+    """POST /reservation/submit and /update."""
+    body = await read_object(request, "reservation-submission-context")
+    if not body.get("reservation-definition"):
+        raise bad_request("Input ReservationDefinition should not be null")
+    raise bad_request(_NO_PLAN)
+
+
+async def refuse_reservations(request: Request, caller: Caller) -> Answer:
+    """GET /reservation/list, POST /reservation/delete."""
+    raise bad_request(_NO_PLAN)
+
+
+async def refuse_token(request: Request, caller: Caller) -> Answer:
+    """POST and DELETE /delegation-token, POST /delegation-token/expiration."""
+    raise PlainRefusal(403, _NO_KERBEROS)
+
+
+async def change_log(request: Request, caller: Caller) -> Answer:
+    """POST /scheduler/logs: checked as in Hadoop; the server's log has all it writes already."""
+    gateway = gateway_of(request)
+    if not is_administrator(gateway, caller):
+        raise forbidden("Only admins can carry out this operation.")
+    form = dict(
+        part.partition("=")[::2] for part in (await read_bytes(request)).decode().split("&")
+    )
+    text = form.get("time", "")
+    try:
+        period_s = int(text)
+    except ValueError:
+        message = f'For input string: "{text}"'
+        raise Refused(400, "java.lang.NumberFormatException", message) from None
+    if period_s <= 0:
+        raise bad_request("Period must be greater than 0")
+    return Answer(text="Capacity scheduler logs are being created.")
+
+
+ROUTES = [
+    YarnRoute("/reservation/new-reservation", post=refuse_new_reservation),
+    YarnRoute("/reservation/submit", post=refuse_reservation),
+    YarnRoute("/reservation/update", post=refuse_reservation),
+    YarnRoute("/reservation/delete", post=refuse_reservations),
+    YarnRoute("/reservation/list", get=refuse_reservations),
+    YarnRoute("/delegation-token", post=refuse_token, delete=refuse_token),
+    YarnRoute("/delegation-token/expiration", post=refuse_token),
+    YarnRoute("/scheduler/logs", post=change_log),
+]

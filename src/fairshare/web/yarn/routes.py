@@ -1,0 +1,63 @@
+"""Owns the table of YARN's paths, and how they are put into an application."""
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+
+from fairshare.web.yarn import (
+    activities,
+    administration,
+    applications,
+    attempts,
+    changes,
+    cluster,
+    containers,
+    labels,
+    nodes,
+    pages,
+    refusals,
+    scheduler,
+    submission,
+)
+
+from fairshare.web.yarn.answering import YarnRoute
+
+BASE = "/ws/v1/cluster"
+
+_TOPICS = (
+    cluster,
+    scheduler,
+    activities,
+    submission,  # `new-application` before the names of applications
+    applications,
+    attempts,
+    changes,
+    labels,
+    nodes,
+    administration,
+    containers,
+    refusals,
+)
+
+
+async def nothing_here(request: Request) -> Response:
+    """404 for every path below `/ws` that there is not: a page, as YARN sends it."""
+    page = "<!DOCTYPE html><html><head><title>Sorry, got error 404</title></head><body></body></html>"
+    return HTMLResponse(page, 404)
+
+
+def yarn_routes() -> list[BaseRoute]:
+    """All paths of YARN's interface. The application's state holds the `gateway`."""
+    found: list[BaseRoute] = []
+    for topic in _TOPICS:
+        for route in topic.ROUTES:
+            found.append(route)
+            if route.path != "/":
+                found.append(route.with_slash())
+    return [
+        *pages.ROUTES,
+        YarnRoute(BASE, get=cluster.show_info),
+        Mount(BASE, routes=[*found, Route("/{rest:path}", nothing_here)]),
+        Route("/ws/{rest:path}", nothing_here),
+    ]
+

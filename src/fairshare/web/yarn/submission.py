@@ -1,0 +1,222 @@
+"""Owns the submission of applications as YARN's clients do it: a number first, then the application
+whose master's command runs in its first container (spec/rest.md 1.8.7, 1.8.8).
+
+What a body says of things that there are not here (files to be fetched, reservations) is refused;
+tokens, services and log aggregation, without which the command runs just as well, are passed over.
+"""
+
+import re
+from typing import Any
+
+from starlette.requests import Request
+
+from fairshare.errors import InputError
+from fairshare.model.applications import Application
+from fairshare.model.events import ApplicationNumberTaken
+from fairshare.model.identifiers import application_name
+from fairshare.model.inputs import (
+    ReserveApplication,
+    SubmissionDetails,
+    SubmitApplication,
+)
+from fairshare.model.resources import Resource
+from fairshare.model.work import Command
+from fairshare.schedulers.fair.dump import resource_text
+from fairshare.web.yarn.answering import Answer, YarnRoute
+from fairshare.web.yarn.bodies import as_list, lenient_integer, pairs, read_object, text_of, truth
+from fairshare.web.yarn.callers import Caller
+from fairshare.web.yarn.cluster import allocation_limits
+from fairshare.web.yarn.errors import PlainRefusal, Refused, bad_request
+from fairshare.web.yarn.gateway import Gateway, gateway_of
+from fairshare.web.yarn.names import read_application_id
+from fairshare.web.yarn.rendering import Document
+from fairshare.web.yarn.resources import ResourceInfo, resource_info
+
+ROOT_ELEMENT = "application-submission-context"
+MOST_TAGS = 10
+LONGEST_TAG = 100
+LONGEST_TYPE = 20
+DEFAULT_QUEUE = "default"
+LOG_DIRECTORY = "<LOG_DIR>"
+_ARGUMENT = "java.lang.Exception: java.lang.IllegalArgumentException"
+_VARIABLE = re.compile(r"\{\{(\w+)\}\}")
+
+
+_NAMES = {"application_id": "application-id", "most": "maximum-resource-capability"}
+
+
+class NewApplication(Document, rename=_NAMES):
+    """The number that was reserved, and the largest container there can be."""
+
+    application_id: str
+    most: ResourceInfo
+
+
+async def reserve(request: Request, caller: Caller) -> Answer:
+    """POST /apps/new-application."""
+    gateway = gateway_of(request)
+    _check_enabled(gateway)
+    events = await gateway.ask(ReserveApplication())
+    number = next(e.application for e in events if isinstance(e, ApplicationNumberTaken))
+    state = gateway.scheduler.state
+    most = resource_info(state.types, allocation_limits(gateway)[1])
+    document = NewApplication(application_name(state.epoch_ms, number), most)
+    return Answer(document, "NewApplication", "bare")
+
+
+async def submit(request: Request, caller: Caller) -> Answer:
+    """POST /apps: 202, also for an application that is there already."""
+    gateway = gateway_of(request)
+    _check_enabled(gateway)
+    body = await read_object(request, ROOT_ELEMENT)
+    text = text_of(body.get("application-id"))
+    try:
+        epoch_ms, number = read_application_id(text)
+    except Refused:
+        raise bad_request(f"Could not parse application id {text}") from None
+    state = gateway.scheduler.state
+    if epoch_ms != state.epoch_ms:
+        raise bad_request(f"{text} is not an application of this cluster, {state.epoch_ms}")
+    location = f"http://{request.headers.get('host', gateway.address)}/ws/v1/cluster/apps/{text}"
+    accepted = Answer(status=202, headers={"Location": location})
+    if number in state.applications:
+        return accepted
+    submission = read_submission(gateway, body, caller, number)
+    try:
+        await gateway.ask(submission)
+    except InputError as error:
+        raise bad_request(str(error), "java.lang.Exception") from None
+    found = gateway.scheduler.state.applications.get(number)
+    if found is not None and gateway.controls_access and found.over:
+        _refuse_if_forbidden(gateway, found, text)
+    return accepted
+
+
+def _check_enabled(gateway: Gateway) -> None:
+    if not gateway.settings.submissions:
+        raise PlainRefusal(403, "App submission via REST is disabled.")
+
+
+def _refuse_if_forbidden(gateway: Gateway, application: Application, text: str) -> None:
+    """With access control on, Hadoop tells who may not submit at once."""
+    if gateway.biographies.of(application.id).refusal == "access-denied":
+        queue = application.submission.queue
+        raise bad_request(
+            "org.apache.hadoop.security.AccessControlException: User"
+            f" {application.user} does not have permission to submit {text} to queue {queue}"
+            f" denied by ACL for queue {queue}"
+        )
+
+
+def read_submission(
+    gateway: Gateway, body: dict[str, Any], caller: Caller, number: int
+) -> SubmitApplication:
+    """What a body describes; raises Refused (400)."""
+    container = body.get("am-container-spec")
+    container = container if isinstance(container, dict) else {}
+    unmanaged = truth(body.get("unmanaged-AM"))
+    master = None if unmanaged else _master(gateway, body.get("resource"))
+    acls = dict(pairs(container.get("application-acls") or {}))
+    if text_of(body.get("reservation-id")):
+        raise bad_request("Reservation is not enabled. Please enable & try again")
+    priority = body.get("priority")
+    return SubmitApplication(
+        user=caller.user,
+        queue=text_of(body.get("queue")) or DEFAULT_QUEUE,
+        name=text_of(body.get("application-name")),
+        groups=caller.groups,
+        priority=-1 if priority is None else lenient_integer(priority),
+        tags=_tags(body.get("application-tags")),
+        master=master,
+        driver=None if unmanaged else _driver(gateway, container),
+        number=number,
+        details=SubmissionDetails(
+            type=text_of(body.get("application-type"))[:LONGEST_TYPE],
+            max_attempts=lenient_integer(body.get("max-app-attempts")),
+            view_acl=_acl(acls, "VIEW_APP"),
+            modify_acl=_acl(acls, "MODIFY_APP"),
+            application_label=text_of(body.get("app-node-label-expression")),
+            master_label=text_of(body.get("am-container-node-label-expression")),
+        ),
+    )
+
+
+def _acl(acls: dict[str, Any], kind: str) -> str | None:
+    return text_of(acls[kind]) if kind in acls else None
+
+
+def _tags(value: Any) -> tuple[str, ...]:
+    tags = [text_of(tag) for tag in as_list(value.get("tag") if isinstance(value, dict) else value)]
+    if len(set(tags)) > MOST_TAGS:
+        raise bad_request(
+            f"Too many applicationTags, a maximum of only {MOST_TAGS} are allowed!", _ARGUMENT
+        )
+    for tag in tags:
+        if len(tag) > LONGEST_TAG:
+            raise bad_request(
+                f"Tag {tag} is too long, maximum allowed length of a tag is {LONGEST_TAG}",
+                _ARGUMENT,
+            )
+        if not tag.isascii() or not tag.isprintable():
+            raise bad_request(
+                f"A tag can only have ASCII characters! Invalid tag - {tag}", _ARGUMENT
+            )
+    return tuple(sorted({tag.lower() for tag in tags if tag}))
+
+
+def _master(gateway: Gateway, value: Any) -> Resource:
+    """The size of the master's container; what is not said is the least there is."""
+    state = gateway.scheduler.state
+    asked = value if isinstance(value, dict) else {}
+    memory = lenient_integer(asked.get("memory"))
+    vcores = lenient_integer(asked.get("vCores"))
+    wanted = (memory, vcores, *state.none[2:])
+    settings = getattr(state, "settings", None)
+    most = getattr(settings, "maximum_allocation", state.total)
+    if memory > most[0]:
+        raise bad_request("Requested more memory than configured max")
+    if vcores > most[1]:
+        raise bad_request("Requested more cores than configured max")
+    for name, amount in zip(state.types.names, wanted, strict=True):
+        if amount < 0:
+            raise bad_request(
+                "Invalid resource request! Cannot allocate containers as requested resource is"
+                f" less than 0! Requested resource type=[{name}], Requested"
+                f" resource={resource_text(wanted, state.types)}"
+            )
+    return wanted
+
+
+def _driver(gateway: Gateway, container: dict[str, Any]) -> Command:
+    """The master's command. All commands run in one shell, as a launch script has them.
+
+    `<LOG_DIR>` is the container's log directory and `{{NAME}}` a variable; both are of the
+    container's own environment.
+    """
+    commands = container.get("commands")
+    lines = as_list(commands.get("command") if isinstance(commands, dict) else commands)
+    if pairs(container.get("local-resources") or {}):
+        raise bad_request(
+            "local-resources are not fetched here: put the files where the command can read them"
+        )
+    environment = {
+        name: _expanded(text_of(value))
+        for name, value in pairs(container.get("environment") or {})
+        if name and "=" not in name and "\0" not in name
+    }
+    script = "\n".join(_expanded(text_of(line)) for line in lines)
+    if "\0" in script or any("\0" in value for value in environment.values()):
+        raise bad_request("a command or variable holds a NUL character")
+    return Command(("/bin/sh", "-c", script or ":"), environment)
+
+
+def _expanded(text: str) -> str:
+    """`{{NAME}}` and `<LOG_DIR>` as the shell writes them.
+
+    >>> _expanded("{{JAVA_HOME}}/bin/java 1><LOG_DIR>/stdout")
+    '${JAVA_HOME}/bin/java 1>${LOG_DIRS}/stdout'
+    """
+    return _VARIABLE.sub(r"${\1}", text).replace(LOG_DIRECTORY, "${LOG_DIRS}")
+
+
+ROUTES = [YarnRoute("/apps/new-application", post=reserve)]

@@ -1,0 +1,139 @@
+"""Placement rules: the same user comes to the same queue, or the finding says otherwise."""
+
+import json
+from typing import Any
+
+import pytest
+from tests.unit.conversion.converted import converted, finding, written
+
+from fairshare.conversion.options import Mode
+from fairshare.placement.mapping.placing import place
+from fairshare.placement.mapping.variables import MappingRequest
+from fairshare.placement.rule import Misplaced
+from fairshare.schedulers.capacity.index import QueueIndex
+from fairshare.schedulers.capacity.plan import planned_tree
+
+QUEUES = "<queue name='a'/><queue name='users' type='parent'/><queue name='staff' type='parent'/>"
+
+
+def policy(*rules: str) -> str:
+    return f"{QUEUES}<queuePlacementPolicy>{''.join(rules)}</queuePlacementPolicy>"
+
+
+def mappings(queues: str, mode: Mode = "weights") -> list[dict[str, Any]]:
+    rules: list[dict[str, Any]] = json.loads(written(converted(queues, mode))["mapping-rule-json"])[
+        "rules"
+    ]
+    return rules
+
+
+def placed(queues: str, user: str, groups: tuple[str, ...] = (), queue: str = "default") -> str:
+    """Where the mappings put a submission in the tree that comes out; `refused` if nowhere."""
+    settings = converted(queues).settings
+    index = QueueIndex(planned_tree(settings, None))
+    request = MappingRequest(user=user, groups=groups, queue=queue)
+    try:
+        return place(settings.mappings, request, index, override=True) or "as it was named"
+    except Misplaced:
+        return "refused"
+
+
+SPECIFIED = "<rule name='specified' create='false'/>"
+NESTED = "<rule name='nestedUserQueue'>{}</rule>"
+
+
+@pytest.mark.parametrize(
+    ("rules", "user", "groups", "queue", "where"),
+    [
+        ((SPECIFIED, "<rule name='reject'/>"), "ann", (), "root.a", "root.a"),
+        ((SPECIFIED, "<rule name='reject'/>"), "ann", (), "default", "refused"),
+        ((SPECIFIED, "<rule name='reject'/>"), "ann", (), "root.x", "refused"),
+        ((SPECIFIED, "<rule name='default' queue='a'/>"), "ann", (), "root.x", "root.a"),
+        (("<rule name='user'/>",), "a.nn", (), "default", "root.a_dot_nn"),
+        (("<rule name='primaryGroup'/>",), "ann", ("crew",), "default", "root.crew"),
+        (
+            (NESTED.format("<rule name='default' queue='users'/>"),),
+            "ann",
+            (),
+            "default",
+            "root.users.ann",
+        ),
+        ((NESTED.format("<rule name='primaryGroup'/>"),), "ann", ("staff",), "default",
+         "root.staff.ann"),
+        ((NESTED.format("<rule name='primaryGroup'/>"),), "ann", ("crew",), "default",
+         "root.crew.ann"),
+        (
+            ("<rule name='secondaryGroupExistingQueue'/>", "<rule name='reject'/>"),
+            "ann",
+            ("crew", "a"),
+            "default",
+            "root.a",
+        ),
+        (("<rule name='specified'/>", "<rule name='reject'/>"), "ann", (), "root.new", "root.new"),
+    ],
+)  # fmt: skip
+def test_a_rule_places_as_it_did(
+    rules: tuple[str, ...], user: str, groups: tuple[str, ...], queue: str, where: str
+) -> None:
+    assert placed(policy(*rules), user, groups, queue) == where
+
+
+def test_without_rules_those_hold_that_the_fair_scheduler_has_by_itself() -> None:
+    assert placed(QUEUES, "ann") == "root.ann"
+    assert placed(QUEUES, "ann", queue="root.a") == "root.a"
+
+
+def test_what_no_rule_places_is_refused_and_not_put_where_it_was_named() -> None:
+    assert mappings(policy("<rule name='default' queue='a'/>"))[-1]["policy"] == "reject"
+
+
+def test_the_default_queue_is_made_when_no_file_names_it() -> None:
+    conversion = converted(policy("<rule name='default' queue='spare'/>"))
+    assert written(conversion)["root.queues"] == "a,users,staff,spare"
+    assert finding(conversion, "placement").outcome == "changed"
+
+
+def test_a_default_queue_that_is_a_parent_refuses_as_before() -> None:
+    assert placed(policy("<rule name='default' queue='users'/>"), "ann") == "refused"
+
+
+def test_a_rule_below_a_leaf_never_placed_and_is_left_out() -> None:
+    rules = policy(
+        NESTED.format("<rule name='default' queue='a' create='false'/>"), "<rule name='reject'/>"
+    )
+    assert [rule["policy"] for rule in mappings(rules)] == ["reject"]
+
+
+def test_flags_that_differ_in_nested_rules_are_told() -> None:
+    rules = policy(NESTED.format("<rule name='primaryGroup' create='false'/>"), SPECIFIED,
+                   "<rule name='reject'/>")  # fmt: skip
+    told = [one for one in converted(rules).findings if one.rule == "placement"]
+    assert told[0].outcome == "changed"
+    assert "one flag" in told[0].why
+
+
+def test_only_parents_that_a_rule_needs_make_queues() -> None:
+    properties = written(converted(policy(NESTED.format("<rule name='default' queue='users'/>"))))
+    assert properties["root.users.auto-queue-creation-v2.enabled"] == "true"
+    assert "root.auto-queue-creation-v2.enabled" not in properties
+
+
+def test_queues_on_demand_have_what_the_file_gives_to_all() -> None:
+    queues = policy("<rule name='user'/>") + (
+        "<queueMaxAMShareDefault>0.4</queueMaxAMShareDefault>"
+        "<queueMaxResourcesDefault>70%</queueMaxResourcesDefault>"
+    )
+    properties = written(converted(queues))
+    template = "root.auto-queue-creation-v2.leaf-template."
+    assert properties[f"{template}ordering-policy"] == "fair"
+    assert properties[f"{template}maximum-am-resource-percent"] == "0.4"
+    assert properties[f"{template}maximum-capacity"] == "70"
+    assert properties["auto-queue-creation-v2.queue-expiration-time"] == "10"
+
+
+@pytest.mark.parametrize("mode", ["percentage", "absolute"])
+def test_beside_percentages_and_amounts_no_queue_is_made_on_demand(mode: Mode) -> None:
+    conversion = converted(policy("<rule name='user'/>"), mode)
+    told = finding(conversion, "creation")
+    assert (told.outcome, "--mode weights" in told.why) == ("lost", True)
+    assert mappings(policy("<rule name='user'/>"), mode)[0]["create"] is False

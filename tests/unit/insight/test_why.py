@@ -1,0 +1,52 @@
+"""Each cause has its words, with the numbers that it came with."""
+
+import pytest
+
+from fairshare.insight.why import Words
+from fairshare.model.resources import ResourceTypes
+from fairshare.schedulers.reasons import Cause, Reason
+
+WORDS = Words(
+    ResourceTypes(("memory-mb", "vcores", "yarn.io/gpu"), ("Mi", "", "")), 1_700_000_000_000
+)
+EVERYTHING = {
+    "containers": 3,
+    "wanted": (4096, 1, 0),
+    "used": (10240, 5, 1),
+    "limit": (12288, 8, 2),
+    "available": (2048, 2, 0),
+    "queue": "root.ml",
+    "user": "ann",
+    "node": "n7",
+    "count": 11,
+    "ahead": (4,),
+}
+NUMBERS = {
+    Cause.QUEUE_APPLICATIONS: ("root.ml", "11 applications"),
+    Cause.USER_APPLICATIONS: ("ann", "11 applications"),
+    Cause.QUEUE_MASTERS: ("root.ml", "10,240 MB", "12,288 MB", "4,096 MB, 1 vcore"),
+    Cause.USER_MASTERS: ("ann", "root.ml", "12,288 MB"),
+    Cause.TOO_LARGE: ("4,096 MB, 1 vcore", "2,048 MB, 2 vcores"),
+    Cause.BLACKLISTED: ("11 nodes",),
+    Cause.QUEUE_MAXIMUM: ("root.ml", "10,240 MB, 5 vcores, 1 yarn.io/gpu", "12,288 MB"),
+    Cause.USER_LIMIT: ("ann", "root.ml", "12,288 MB"),
+    Cause.RESERVED_HERE: ("n7", "2,048 MB", "4,096 MB"),
+    Cause.RESERVED_FOR_OTHERS: ("11 nodes",),
+    Cause.NO_ROOM: ("n7", "4,096 MB", "2,048 MB", "11 others", "application_1700000000000_0004"),
+    Cause.OTHERS_FIRST: ("11 others", "application_1700000000000_0004"),
+    Cause.NEARER_NODE: ("11 offers",),
+}
+
+
+@pytest.mark.parametrize("cause", Cause)
+def test_a_cause_has_a_sentence_with_its_numbers_and_a_remedy(cause):
+    found = WORDS.explain(Reason(cause=cause, **EVERYTHING))
+    for number in NUMBERS.get(cause, ()):
+        assert number in found.sentence
+    assert found.sentence.endswith(".")
+    assert found.remedy.endswith(".")
+
+
+def test_one_is_not_several():
+    reason = Reason(cause=Cause.USER_APPLICATIONS, user="ann", count=1)
+    assert "1 application running" in WORDS.explain(reason).sentence

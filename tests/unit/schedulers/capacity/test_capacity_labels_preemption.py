@@ -1,0 +1,158 @@
+"""Preemption by partition, and what lazy preemption gives back.
+
+Numbers are derived from spec/capacity.md 21 and 23 by hand; sizes are MB, the smallest container
+is 1024.
+"""
+
+from tests.unit.schedulers.capacity.playground import (
+    Playground,
+    asks,
+    beat,
+    memory,
+    node,
+    submit,
+)
+from tests.unit.schedulers.capacity.test_capacity_recovery import summary
+
+from fairshare.model.events import Event
+from fairshare.scenarios.runner import Runner
+
+MONITOR = "yarn.resourcemanager.monitor.capacity.preemption."
+PREEMPTION = {
+    "yarn.resourcemanager.scheduler.monitor.enable": "true",
+    MONITOR + "total_preemption_per_round": "1.0",
+    MONITOR + "natural_termination_factor": "1.0",
+    MONITOR + "max_wait_before_kill": "5000",
+}
+BOTH_USE_X = {
+    "root.b.accessible-node-labels": "x",
+    "root.a.accessible-node-labels.x.capacity": "50",
+    "root.b.accessible-node-labels.x.capacity": "50",
+}
+ADD_X = {"labels": {"add": {"x": "exclusive"}}}
+SHARE_X = {"labels": {"add": {"x": "shared"}}}
+
+
+def preemption(*steps, **properties) -> Playground:
+    nodes = [node("n1"), node("x1", label="x")]
+    return Playground(nodes, *steps, **{**PREEMPTION, **properties})
+
+
+def marked(game: Playground, app: str) -> int:
+    found: int = game.seen["apps"][app]["to_preempt"]
+    return found
+
+
+def test_a_partition_is_taken_back_by_itself():
+    """rich has all 10 of x and 10 of the default partition; b's half of x, 5120, is wanted, so 5
+    containers of x are marked, and none on n1, where b asks for nothing."""
+    game = preemption(
+        ADD_X,
+        submit("rich", "a", asks(10, "x"), asks(10, "", priority=2)),
+        beat("x1", 10),
+        beat("n1", 10),
+        submit("poor", "b", asks(5, "x")),
+        {"preempt": 1},
+        **BOTH_USE_X,
+    )
+    assert game.on("rich") == {"n1": 10, "x1": 10}
+    assert marked(game, "rich") == 5
+    game.do({"advance": "5s"}, {"preempt": 1})
+    assert game.on("rich") == {"n1": 10, "x1": 5}
+
+
+def test_who_borrowed_goes_first():
+    """rich has 6 of x by right, then borrower, of the same leaf and older, borrows 4 there. The
+    other leaf wants its half, 5120: what leaf b has above its own half are 10 - 5 = 5 containers.
+    The 4 borrowed ones go first, then one of rich."""
+    game = preemption(
+        SHARE_X,
+        submit("borrower", "b", asks(4, "")),
+        submit("rich", "b", asks(6, "x")),
+        beat("x1", 20),
+        **BOTH_USE_X,
+    )
+    assert game.on("rich") == {"x1": 6}
+    assert game.on("borrower") == {"x1": 4}
+    game.do(submit("poor", "a", asks(5, "x")), {"preempt": 1})
+    assert (marked(game, "borrower"), marked(game, "rich")) == (4, 1)
+
+
+def lazy(*steps) -> Playground:
+    """10 containers of rich, of which 5 may be killed for b after two rounds."""
+    return Playground(
+        [node("n1")],
+        submit("rich", "a", asks(10)),
+        beat("n1", 10),
+        submit("poor", "b", asks(5)),
+        {"preempt": 1},
+        {"advance": "5s"},
+        {"preempt": 1},
+        *steps,
+        **{**PREEMPTION, "lazy-preemption-enabled": "true"},
+    )
+
+
+def test_lazily_preempted_containers_live_until_somebody_takes_their_place():
+    game = lazy()
+    assert game.on("rich") == {"n1": 10}
+    assert len(game.state.nodes["n1"].marked) == 5
+    assert game.do(beat("n1", 2)).on("poor") == {"n1": 2}
+    assert game.on("rich") == {"n1": 8}
+    assert len(game.state.nodes["n1"].marked) == 3
+
+
+def test_lazily_preempted_containers_are_spared_when_nobody_wants_their_place():
+    """poor is gone: in the next round all five are safe again, and nobody can have their room."""
+    game = lazy({"kill": "poor"}, {"preempt": 1})
+    assert game.on("rich") == {"n1": 10}
+    assert game.state.nodes["n1"].marked == {}
+    assert marked(game, "rich") == 0
+    for queue in game.state.queues.values():
+        assert queue.share.killable == (0, 0)
+    game.do(submit("late", "b", asks(1)), beat("n1"))
+    assert game.on("late") == {}
+
+
+def test_as_many_are_spared_as_are_not_wanted_any_longer():
+    """Two of five wishes are left: rich may keep 8, so two stay killable and three are spared."""
+    game = lazy({"kill": "poor"}, submit("two", "b", asks(2)), {"preempt": 1})
+    assert len(game.state.nodes["n1"].marked) == 2
+
+
+def test_killable_room_moves_with_its_application():
+    game = lazy({"move": {"app": "rich", "queue": "root.b"}})
+    assert game.state.queues["root.a"].share.killable == (0, 0)
+    assert game.state.queues["root.b"].share.killable[0] == 5120
+
+
+def test_a_state_with_partitions_rebuilt_from_events_is_the_same():
+    history: list[tuple[int, Event]] = []
+    game = preemption(**{**BOTH_USE_X, "lazy-preemption-enabled": "true"})
+    again = Runner(game._scenario([]))
+    handlers = game.state.handlers
+    for kind, handler in list(handlers.items()):
+        handlers[kind] = lambda now_ms, event, handler=handler: (
+            history.append((now_ms, event)),
+            handler(now_ms, event),
+        )
+    game.do(
+        SHARE_X,
+        submit("borrower", "b", asks(4, "")),
+        submit("rich", "b", asks(6, "x"), am=memory(1024), am_label="x"),
+        beat("x1", 20),
+        submit("poor", "a", asks(5, "x")),
+        {"preempt": 1},
+        {"labels": {"nodes": {"n1": "x", "x1": ""}}},
+        beat("n1", 5),
+        {"advance": "5s"},
+        {"preempt": 1},
+        beat("n1", 5),
+        {"move": {"app": "rich", "queue": "root.a"}},
+    )
+    state = again._cluster.scheduler.state
+    for now_ms, event in history:
+        state.apply(now_ms, event)
+    state.check()
+    assert summary(state) == summary(game.state)
+    assert state.partition_of == game.state.partition_of

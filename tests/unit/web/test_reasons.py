@@ -1,0 +1,34 @@
+"""Why an application waits, as the server tells it."""
+
+import pytest
+
+pytestmark = pytest.mark.anyio
+
+MAP = {"name": "map", "command": "work", "resources": {"memory-mb": 3000, "vcores": 1}, "count": 2}
+REDUCE = {**MAP, "name": "reduce", "count": 1, "after": ["map"]}
+
+
+async def test_reasons_have_numbers_groups_and_words(page):
+    name = await page.submit(user="ann", queue="a", tasks=[MAP, REDUCE])
+    await page.launched(1)
+    answer = await page.get(f"/applications/{name}/reasons")
+    assert answer.status_code == 200
+    found = answer.json()
+    assert (found["id"], found["state"]) == (name, "RUNNING")
+    room, group = sorted(found["reasons"], key=lambda reason: reason["group"])
+    assert (room["group"], room["containers"], room["node"]) == ("map", 1, "n1")
+    assert room["cause"] in ("no-room", "node-reserved-for-it")
+    assert room["wanted"]["memory-mb"] == 3072
+    assert "3,072 MB" in room["sentence"]
+    assert room["remedy"]
+    assert (group["cause"], group["group"]) == ("groups-ahead", "reduce")
+
+
+async def test_who_waits_for_nothing_has_none(page):
+    name = await page.submit(user="ann", queue="a", tasks=[{**MAP, "count": 1}])
+    await page.launched(1)
+    assert (await page.get(f"/applications/{name}/reasons")).json()["reasons"] == []
+
+
+async def test_an_unknown_application_is_not_found(page):
+    assert (await page.get("/applications/99/reasons")).status_code == 404
