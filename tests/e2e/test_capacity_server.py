@@ -65,6 +65,7 @@ def conf(tmp_path: Path) -> Path:
     directory.mkdir()
     (directory / "yarn-site.xml").write_text(YARN_SITE)
     (directory / "capacity-scheduler.xml").write_text(CAPACITY)
+    (directory / "fairshare.toml").write_text("[engine]\nlog_limit_mb = 1\n")
     return directory
 
 
@@ -198,3 +199,20 @@ def test_an_application_is_killed_when_its_lifetime_is_over(client):
     application = client.wait(client.submit(submission), PATIENCE_S)
     assert application.state == "KILLED"
     assert "its lifetime (LIFETIME) of 1 s is over" in application.diagnostics
+
+
+def test_what_a_container_prints_is_limited_to_its_beginning_and_its_end(client):
+    count = "exec seq 1 2000000"  # nearly 15 MB
+    application = client.wait(
+        client.submit(Submission(queue="a", tasks=(group(count),))), PATIENCE_S
+    )
+    assert application.state == "FINISHED"
+    (container,) = client.containers(application.id)
+    assert re.search(r"stdout: [\d,]+ bytes in the middle were left out", container.diagnostics)
+    log = client.log(container.id)
+    assert b"\0" not in log
+    assert len(log) < 1.2 * 2**20
+    assert log.startswith(b"1\n2\n3\n")
+    assert log.endswith(b"1999999\n2000000\n")
+    assert b"bytes were left out: the server limits logs ...]" in log
+    assert b"".join(client.follow_log(container.id)) == log

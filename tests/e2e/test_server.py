@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pickle
+import re
 import signal
 import socket
 import subprocess
@@ -399,3 +400,26 @@ def wait_until_gone(pid: int) -> None:
                 return
         assert time.monotonic() < deadline_s, f"{pid} lives on"
         time.sleep(0.01)
+
+
+def test_a_server_in_the_background_listens_when_the_command_is_over(conf, tmp_path):
+    state = tmp_path / "state"
+    started = refused(conf, state, "--background", "--port", "0", "--vcores", "4")
+    assert started.returncode == 0, started.stderr
+    url = started.stdout.split()[2]
+    answer = httpx.get(f"{url}/api/v1/nodes", trust_env=False)
+    assert answer.json()["nodes"][0]["total"]["vcores"] == 4
+    httpx.post(f"{url}/api/v1/shutdown", json={"stop_containers": True}, trust_env=False)
+    number = int(re.search(r"process (\d+)", started.stdout)[1])
+    deadline_s = time.monotonic() + PATIENCE_S
+    while Path(f"/proc/{number}").exists():  # no child of ours: nothing tells of its end
+        assert time.monotonic() < deadline_s
+        time.sleep(0.02)
+
+
+def test_a_server_that_cannot_start_in_the_background_says_why(conf, tmp_path):
+    (conf / "fair-scheduler.xml").write_text("<allocations><queue/></allocations>")
+    done = refused(conf, tmp_path / "state", "--background")
+    assert done.returncode == 2
+    assert "fair-scheduler.xml:1" in done.stderr
+    assert "listening" not in done.stdout

@@ -8,6 +8,7 @@ from fairshare.cli.configuration import config
 from fairshare.cli.labels import labels
 from fairshare.cli.options import json_option, with_client
 from fairshare.cli.tables import print_json
+from fairshare.cli.tokens import token
 from fairshare.client import Client
 
 
@@ -17,6 +18,7 @@ def command() -> None:
 
 
 command.add_command(config)
+command.add_command(token)
 command.add_command(labels)
 
 

@@ -215,7 +215,7 @@ def _tell(
     shown = _finding_table if wide else _finding_list
     parts: list[RenderableType] = [shown(conversion.findings)]
     if comparison is not None:
-        parts.append(facts(_summary(comparison)))
+        parts.append(facts(_summary(comparison, made_up=not conversion.guarantees)))
         parts.append(table(console, COMPARISON_COLUMNS, _comparison_rows(comparison)))
     print_all(console, *parts, Text("\n").join(lines))
     if comparison is not None:
@@ -265,10 +265,12 @@ def _finding_list(findings: Sequence[Finding]) -> Text:
     return Text("\n").join(lines)
 
 
-def _summary(comparison: Comparison) -> list[tuple[str, str | Text]]:
+def _summary(comparison: Comparison, *, made_up: bool) -> list[tuple[str, str | Text]]:
     before, after = comparison.before, comparison.after
     total = before.timeline[-1].total if before.timeline else {}
     cluster = ", ".join(f"{amount} {name}" for name, amount in total.items())
+    if made_up:
+        cluster += " (made up: say --cluster)"
     makespans = f"fair {duration_text(before.makespan_ms)}"
     makespans += f", capacity {duration_text(after.makespan_ms)}"
     return [

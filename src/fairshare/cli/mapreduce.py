@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from fairshare.cli.cells import memory_text, plain, plain_lines
+from fairshare.cli.cells import plain, plain_lines
 from fairshare.cli.options import DURATION, MEMORY, VARIABLE, checked, json_option, with_client
 from fairshare.cli.progress import Waiting
 from fairshare.cli.tables import open_console, print_json
@@ -156,8 +156,8 @@ def tell_splits(job: MapReduce, *, as_json: bool) -> None:
         return
     for split in splits:
         click.echo(f"{plain(split.path)} {split.start}+{split.length}")
-    total = memory_text(sum(split.length for split in splits) // MEBIBYTE)
-    click.echo(f"{len(splits)} maps of {total}, {job.reduces} reduces")
+    total = sum(split.length for split in splits)
+    click.echo(f"{len(splits)} maps of {total} bytes, {job.reduces} reduces")
 
 
 def wait_for(client: Client, job: MapReduce, application: str, *, as_json: bool) -> Result:

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from fairshare.cli.cells import NOTHING, amounts_text, bar, dominant_fraction
 from fairshare.cli.options import json_option, with_client
+from fairshare.cli.pools import pool_table
 from fairshare.cli.tables import (
     Column,
     ascii_only,
@@ -46,13 +47,15 @@ def command(client: Client, as_json: bool) -> None:
     Used, Fair (the fair share now), Steady (the fair share if every queue were busy), Min and Max
     are memory and vcores. Run and Pend count applications: those that may run, and those held back
     by a limit. A bar is the part of the cluster that is used, of memory or of vcores, whichever is
-    more; the mark in it is the fair share.
+    more; the mark in it is the fair share. Of pools of MapReduce a second table shows the slots.
     """
     if as_json:
         print_json(client.connection.get("/queues"))
         return
     console = open_console()
-    print_all(console, queue_table(console, client.queues(), client.cluster().total))
+    queues = client.queues()
+    tree = queue_table(console, queues, client.cluster().total)
+    print_all(console, tree, pool_table(console, queues))
 
 
 def queue_table(console: Console, queues: Sequence[Queue], total: Amounts) -> Table:

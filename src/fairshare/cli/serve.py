@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from fairshare.cli.background import options_of, start_server
 from fairshare.cli.options import scheduler_option
 from fairshare.cli.verbs import Failure
 from fairshare.config.scheduler_choice import SchedulerName
@@ -25,7 +26,8 @@ STANDBY_INTERVAL_S = 0.2
     help="The configuration directory: yarn-site.xml, fair-scheduler.xml or capacity-scheduler.xml,"
     " fairshare.toml ...",
 )
-@click.option("--host", help="The loopback address to listen on. [default: 127.0.0.1]")
+@click.option("--host", help="The address to listen on. [default: 127.0.0.1]")
+@click.option("--listen", metavar="HOST:PORT", help="Both at once: 0.0.0.0:8088.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), help="The port; 0 is any free one. [default: 8088]"
 )
@@ -51,9 +53,15 @@ STANDBY_INTERVAL_S = 0.2
     is_flag=True,
     help="Wait until no other server uses the state directory, then take over.",
 )
+@click.option(
+    "--background", is_flag=True, help="Return as soon as it listens, and let it run on by itself."
+)
+@click.pass_context
 def command(
+    context: click.Context,
     conf: Path,
     host: str | None,
+    listen: str | None,
     port: int | None,
     state: Path | None,
     nodes: int | None,
@@ -62,6 +70,7 @@ def command(
     scheduler: SchedulerName | None,
     keep_containers: bool,
     standby: bool,
+    background: bool,
 ) -> None:
     """Run the scheduler on this machine.
 
@@ -73,9 +82,16 @@ def command(
     comes, and goes on at once with its applications and containers; clients find it through the
     state directory. It needs a port of its own, or --port 0.
     """
+    if background:
+        if standby:
+            raise click.UsageError("--background and --standby: give one of both")
+        start_server(options_of(context, "background"))
+        return
     # Not imported above, so that `--help` does not wait for a web server to be loaded.
     from fairshare.live.settings import Overrides, read_settings
 
+    if listen is not None:
+        host, port = _host_and_port(listen, host, port)
     overrides = Overrides(
         host=host,
         port=port,
@@ -90,9 +106,9 @@ def command(
         settings = read_settings(conf, overrides)
         _print_problems(settings.warnings)
         from fairshare.live.server import LiveServer
-        from fairshare.web.listener import loopback_address, serve
+        from fairshare.web.listener import check_exposure, serve
 
-        loopback_address(settings.host)
+        check_exposure(settings)
         if standby:
             _stand_by(settings.state_directory)
 
@@ -105,6 +121,15 @@ def command(
         raise SystemExit(WRONG_CONFIGURATION) from error
     except FairshareError as error:
         raise Failure(str(error)) from error
+
+
+def _host_and_port(listen: str, host: str | None, port: int | None) -> tuple[str, int]:
+    if host is not None or port is not None:
+        raise click.UsageError("--listen says both: leave --host and --port out")
+    name, colon, number = listen.rpartition(":")
+    if not colon or not name or not number.isdigit() or int(number) > 65535:
+        raise click.UsageError(f"--listen {listen}: write HOST:PORT, as in 127.0.0.1:8088")
+    return name, int(number)
 
 
 def _stand_by(state_directory: Path) -> None:

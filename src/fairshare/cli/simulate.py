@@ -14,6 +14,7 @@ from fairshare.cli.cells import MEMORY, plain
 from fairshare.cli.options import DURATION, scheduler_option
 from fairshare.cli.simulation_report import report_parts
 from fairshare.cli.tables import open_console, print_all
+from fairshare.cli.unfinished import unfinished
 from fairshare.config.directory import Configuration, read_directory
 from fairshare.config.scheduler_choice import SchedulerName
 from fairshare.journal.lines import LinesJournal
@@ -143,7 +144,8 @@ def _simulate(
     )
     # Millions of small objects come and go, hardly any in circles.
     gc.set_threshold(100_000, 50, 100)
-    return simulator.run(until_ms)
+    report = simulator.run(until_ms)
+    return msgspec.structs.replace(report, unfinished=unfinished(manager.scheduler))
 
 
 def _nodes(

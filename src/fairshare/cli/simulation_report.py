@@ -15,9 +15,7 @@ from fairshare.cli.cells import (
     plain,
     short_queue,
 )
-from fairshare.cli.obstacles import obstacle_text
 from fairshare.cli.tables import Column, ascii_only, bar_width, facts, state_text, table
-from fairshare.client.answers import Obstacle
 from fairshare.simulate.report import Report, Sample, Spread
 
 MOST_APPLICATIONS = MOST_USERS = 20
@@ -83,13 +81,7 @@ def _unfinished_text(report: Report) -> str:
     plural = "s" * (count != 1)
     lines = [f"Not over at the end: {count} application{plural}."]
     for one in report.unfinished[:MOST_UNFINISHED]:
-        why = "it runs"
-        if one.kind is not None:
-            why = obstacle_text(
-                Obstacle(
-                    one.kind, one.wanted, one.count, one.available, one.limiting_queue, one.dominant
-                )
-            )
+        why = plain(one.sentence) or "it runs"
         lines.append(f"  {plain(one.name or one.id)}: {why}")
     if count > MOST_UNFINISHED:
         lines.append("  ... --json has all of them.")

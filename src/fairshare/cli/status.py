@@ -17,8 +17,8 @@ from fairshare.cli.cells import (
     memory_text,
     plain,
 )
-from fairshare.cli.obstacles import obstacle_text
 from fairshare.cli.options import json_option, with_client
+from fairshare.cli.pools import job_lines
 from fairshare.cli.tables import (
     Column,
     ascii_only,
@@ -38,6 +38,7 @@ from fairshare.client import (
     GroupProgress,
     Refused,
 )
+from fairshare.client.answers import Reason
 from fairshare.client.connection import segment
 
 GROUP_COLUMNS = (
@@ -51,6 +52,8 @@ GROUP_COLUMNS = (
 )
 
 HTTP_NOT_FOUND = 404
+MOST_REASONS = 3
+"""`fairshare why` has all of them, and what would end the wait."""
 
 CONTAINER_COLUMNS = (
     Column("Container", whole=True),
@@ -85,7 +88,7 @@ def command(client: Client, application: str | None, as_json: bool) -> None:
     found = client.application(application)
     print_all(
         console,
-        application_facts(found, cluster.now_ms),
+        application_facts(found, cluster.now_ms, () if found.over else reasons_of(client, found)),
         group_table(console, found.groups) if found.groups else None,
         container_table(console, found.live_containers, cluster.now_ms)
         if found.live_containers
@@ -101,6 +104,16 @@ def configuration_of(client: Client) -> Configuration:
         if error.status != HTTP_NOT_FOUND:
             raise
         return Configuration()
+
+
+def reasons_of(client: Client, application: Application) -> Sequence[Reason]:
+    """Why it waits; a server that does not tell it yet gives no reasons."""
+    try:
+        return client.reasons(application.id)
+    except Refused as error:
+        if error.status != HTTP_NOT_FOUND:
+            raise
+        return ()
 
 
 def configuration_line(configuration: Configuration, now_ms: int) -> str:
@@ -144,8 +157,10 @@ def cluster_facts(console: Console, url: str, cluster: Cluster, configuration: s
     return facts(pairs)
 
 
-def application_facts(application: Application, now_ms: int) -> Table:
-    """What an application is and how it stands."""
+def application_facts(
+    application: Application, now_ms: int, reasons: Sequence[Reason] = ()
+) -> Table:
+    """What an application is, how it stands, and for which reasons it waits."""
     waiting = " (held back by a limit of its queue)"
     held = application.state == "PENDING" and not application.runnable
     pairs: list[tuple[str, str | Text]] = [
@@ -166,8 +181,11 @@ def application_facts(application: Application, now_ms: int) -> Table:
             ("Asked for", amounts_text(application.pending)),
             ("Headroom", amounts_text(application.headroom)),
         ]
-    if application.waits_for is not None:
-        pairs.append(("Waits for", obstacle_text(application.waits_for)))
+    if application.job is not None:
+        pairs += job_lines(application.job)
+    for reason in reasons[:MOST_REASONS]:
+        about = f"{reason.group}: " if reason.group else ""
+        pairs.append(("Waits", f"{about}{reason.sentence}"))
     if application.preempted:
         pairs.append(("Preempted", f"{application.preempted} containers so far"))
     if application.diagnostics:

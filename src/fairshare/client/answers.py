@@ -62,6 +62,40 @@ class Reason(msgspec.Struct, frozen=True):
     ahead: tuple[str, ...] = ()
 
 
+class SlotFigures(msgspec.Struct, frozen=True):
+    """One kind of slots of a pool, or of tasks of a job of MapReduce.
+
+    `needed` are tasks to start, `demand` those that run too; `deficit` is in slot-milliseconds.
+    """
+
+    running: int = 0
+    demand: int = 0
+    fair_share: float = 0.0
+    min_share: int = 0
+    max_share: int | None = None
+    needed: int = 0
+    finished: int = 0
+    weight: float = 1.0
+    deficit: int | None = None
+
+
+class PoolFigures(msgspec.Struct, frozen=True):
+    """What the pool scheduler says of a queue. `generation` is the release that decides."""
+
+    generation: str = ""
+    jobs: int = 0
+    maps: SlotFigures = SlotFigures()
+    reduces: SlotFigures = SlotFigures()
+
+
+class JobFigures(msgspec.Struct, frozen=True):
+    """What the pool scheduler says of an application: priority by name, and its tasks."""
+
+    priority: str = ""
+    maps: SlotFigures = SlotFigures()
+    reduces: SlotFigures = SlotFigures()
+
+
 class Queue(msgspec.Struct, frozen=True):
     """One queue. A field is None where the scheduler has no such thing."""
 
@@ -85,6 +119,7 @@ class Queue(msgspec.Struct, frozen=True):
     max_running_applications: int | None = None
     containers: int = 0
     preempted: int = 0
+    pool: PoolFigures | None = None
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -136,22 +171,6 @@ class Container(msgspec.Struct, frozen=True):
         return self.exit_code is not None and (self.exit_code > 0 or self.exit_code <= -103)
 
 
-class Obstacle(msgspec.Struct, frozen=True):
-    """What an application waits for: `count` containers of the size `wanted`.
-
-    `kind` is no-node, too-large, queue-too-small, held-back, queue-full, no-room or others-first;
-    `available` is the most that there is, on one node or in `queue`; `dominant` the type that lacks
-    most.
-    """
-
-    kind: str
-    wanted: Amounts = {}
-    count: int = 0
-    available: Amounts | None = None
-    queue: str | None = None
-    dominant: str | None = None
-
-
 class Application(msgspec.Struct, frozen=True):
     """One application. `groups` and `containers` are only sent for one that was asked for by id."""
 
@@ -175,9 +194,9 @@ class Application(msgspec.Struct, frozen=True):
     preempted: int = 0
     diagnostics: str = ""
     progress: Progress | None = None
-    waits_for: Obstacle | None = None
     groups: tuple[GroupProgress, ...] = ()
     containers: tuple[Container, ...] | int = ()
+    job: JobFigures | None = None
 
     @property
     def over(self) -> bool:

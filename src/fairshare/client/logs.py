@@ -71,8 +71,10 @@ def follow(
     pace_s: float = PACE_S,
     patience_s: float = PATIENCE_S,
 ) -> Iterator[bytes]:
-    """What there is and what comes, until the container is over; a server that restarts meanwhile is
-    waited for."""
+    """What there is and what comes, until the container is over.
+
+    A server that restarts meanwhile is waited for.
+    """
     offset = 0
     patience = Patience(patience_s)
     while True:

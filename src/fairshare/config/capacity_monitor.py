@@ -20,6 +20,9 @@ _SCHEDULER: Final = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.cap
 _PROPORTIONAL: Final = _CAPACITY + "ProportionalCapacityPreemptionPolicy"
 _REMOVAL: Final = _SCHEDULER + "AutoCreatedQueueDeletionPolicy"
 _MANAGEMENT: Final = _SCHEDULER + "QueueManagementDynamicEditPolicy"
+_MANAGEMENT_INTERVAL: Final = (
+    "yarn.resourcemanager.monitor.capacity.queue-management.monitoring-interval"
+)
 _REFRESH: Final = _SCHEDULER + "QueueConfigurationAutoRefreshPolicy"
 _KNOWN: Final = (_PROPORTIONAL, _REMOVAL, _MANAGEMENT, _REFRESH)
 _REFRESH_INTERVAL: Final = PREFIX + "queue.auto.refresh.monitoring-interval"
@@ -71,6 +74,7 @@ def read_monitor(site: Site, problems: Problems) -> MonitorSettings:
         underutilized_move_reservation=boolean(UNDERUTILIZED + "allow-move-reservation"),
         auto_removal=on and _REMOVAL in policies,
         legacy_queue_management=on and _MANAGEMENT in policies,
+        legacy_interval_ms=site.long(_MANAGEMENT_INTERVAL, 1_500, problems, minimum=1),
     )
 
 
@@ -102,10 +106,6 @@ def _policies(site: Site, on: bool, problems: Problems) -> tuple[str, ...]:
             message = f"{POLICIES}: there is no policy {policy!r} (there are {known})"
             add = problems.error if on else problems.warning
             add(place, "property-value", message, "does not start without the class")
-        elif policy == _MANAGEMENT:
-            message = f"{POLICIES}: {policy} has no effect: leaves that are made on demand keep the"
-            message += " capacity of their template"
-            problems.warning(place, "unsupported", message, "honours it")
     if not on and policies:
         problems.warning(
             place,

@@ -16,9 +16,6 @@ _SWITCHES: Final = {
     "application.fail-fast": (
         "an application whose queue is gone after a restart is refused, and the server goes on"
     ),
-    "ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation": (
-        "a reservation stays on its node"
-    ),
 }
 """What has no effect when it is on; off is what happens here."""
 
@@ -29,9 +26,7 @@ _DETAILS: Final = (
 )
 """What has no effect whatever it says."""
 
-_EXCEEDING: Final = ".auto-create-child-queue.fail-on-exceeding-parent-capacity"
 _MULTI_NODE: Final = "multi-node-sorting.policy"
-_MANAGEMENT: Final = "yarn.resourcemanager.monitor.capacity.queue-management."
 _PORT_IN_NODE_NAME: Final = "yarn.scheduler.include-port-in-node-name"
 
 
@@ -41,11 +36,8 @@ def report_unsupported(site: Site, problems: Problems) -> None:
         name = PREFIX + suffix
         if site.boolean(name, False, problems):
             _report(site, problems, name, why)
-    for name in site.names(PREFIX):
-        if name.endswith(_EXCEEDING) and site.boolean(name, False, problems):
-            _report(site, problems, name, "a queue is made whatever its parent has left")
     details = [PREFIX + suffix for suffix in _DETAILS]
-    details += [*site.names(PREFIX + _MULTI_NODE), *site.names(_MANAGEMENT)]
+    details += site.names(PREFIX + _MULTI_NODE)
     for name in details:
         if site.text(name, problems) is not None:
             _report(site, problems, name, "what it sets is not here")

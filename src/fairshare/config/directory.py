@@ -6,7 +6,7 @@ The only part of this room that opens files. Knows nothing of what a server does
 import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 import msgspec
@@ -27,7 +27,6 @@ from fairshare.config.manager import read_manager
 from fairshare.config.node_manager import NodeManagerSettings, read_node_manager
 from fairshare.config.pools import ALLOCATION_FILE as POOLS_FILE_KEY
 from fairshare.config.pools import collect_pools, read_node_slots, with_slots
-from fairshare.config.pools_switches import PoolSwitches
 from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.scheduler_choice import SchedulerName, choose_scheduler
 from fairshare.config.shell import ShellSettings
@@ -153,33 +152,15 @@ def collect_directory(
     groups = read_user_groups(
         site, problems, chosen=bool(users.groups_file or users.groups_command)
     )
-    fair, fifo, capacity, pools, allocation_path, auto_refresh_ms = (None,) * 6
-    if chosen == "fair":
-        allocation_path, document = _allocation_file(directory, site, problems)
-        name = str(allocation_path or directory / DEFAULT_ALLOCATION_FILE)
-        fair = collect_fair(site, document, name, problems, policies)
-    elif chosen == "fifo":
-        fifo = collect_fifo(site, problems)
-    elif chosen == "capacity":
-        name = str(directory / CAPACITY_FILE)
-        auto_refresh_ms = read_auto_refresh(site, problems)
-        capacity = collect_capacity(site, problems, name, file_reader(directory))
-        capacity = _with_labels(capacity, shell_settings, directory, problems)
-    elif chosen == "pools":
-        pools, allocation_path = _pools(directory, site, shell_settings.pools, problems)
-        shell_settings = _with_node_slots(shell_settings, site, problems)
     if chosen is None:
         return None
+    if chosen == "pools":
+        shell_settings = _with_node_slots(shell_settings, site, problems)
     return Configuration(
         scheduler=chosen,
         types=types,
         site=site,
         shell=_absolute_paths(shell_settings, directory),
-        fair=fair,
-        fifo=fifo,
-        capacity=capacity,
-        pools=pools,
-        allocation_path=allocation_path,
         heartbeat_interval_ms=manager.heartbeat_interval_ms,
         max_completed_applications=manager.max_completed_applications,
         master_max_attempts=manager.master_max_attempts,
@@ -189,8 +170,35 @@ def collect_directory(
         acl_enabled=manager.acl_enabled,
         web=read_web(site, problems),
         store=store,
-        auto_refresh_ms=auto_refresh_ms,
+        **_scheduler_settings(chosen, directory, site, shell_settings, problems, policies),
     )
+
+
+def _scheduler_settings(
+    chosen: SchedulerName,
+    directory: Path,
+    site: Site,
+    settings: ShellSettings,
+    problems: Problems,
+    policies: Collection[str] | None,
+) -> dict[str, Any]:
+    """The fields of a configuration that only one scheduler has."""
+    if chosen == "fifo":
+        return {"fifo": collect_fifo(site, problems)}
+    if chosen == "capacity":
+        auto_refresh_ms = read_auto_refresh(site, problems)
+        name = str(directory / CAPACITY_FILE)
+        capacity = collect_capacity(site, problems, name, file_reader(directory))
+        labelled = _with_labels(capacity, settings, directory, problems)
+        return {"capacity": labelled, "auto_refresh_ms": auto_refresh_ms}
+    key = POOLS_FILE_KEY if chosen == "pools" else ALLOCATION_FILE
+    path, document = _allocation_file(directory, site, problems, key)
+    name = str(path or directory / DEFAULT_ALLOCATION_FILE)
+    if chosen == "pools":
+        pools = collect_pools(site, document, name, problems, settings.pools)
+        return {"pools": pools, "allocation_path": path}
+    fair = collect_fair(site, document, name, problems, policies)
+    return {"fair": fair, "allocation_path": path}
 
 
 def _with_labels(
@@ -229,15 +237,6 @@ def _read(path: Path, problems: Problems) -> bytes | None:
     except OSError as error:
         problems.error(Place(str(path)), "file", f"cannot be read: {error.strerror}")
         return None
-
-
-def _pools(
-    directory: Path, site: Site, switches: PoolSwitches, problems: Problems
-) -> tuple[PoolsSettings, Path | None]:
-    """The pool scheduler's settings, and where its pools file is."""
-    path, document = _allocation_file(directory, site, problems, POOLS_FILE_KEY)
-    name = str(path or directory / DEFAULT_ALLOCATION_FILE)
-    return collect_pools(site, document, name, problems, switches), path
 
 
 def _with_node_slots(settings: ShellSettings, site: Site, problems: Problems) -> ShellSettings:

@@ -3,6 +3,7 @@
 Knows nothing of what a server or an engine does with the values.
 """
 
+import ipaddress
 import re
 import tomllib
 from typing import Any, Final, Literal
@@ -21,11 +22,18 @@ RESOURCES: Final = "engine.resources"
 
 
 class ServerSettings(msgspec.Struct, frozen=True):
-    """Where the server listens and keeps its record; None: the server's own choice of a place."""
+    """Where the server listens and keeps its record; None: the server's own choice of a place.
+
+    `names` are those by which it is called from elsewhere (`cluster.example.org`). With
+    `certificate` and `key`, two PEM files, it speaks TLS.
+    """
 
     host: str = "127.0.0.1"
     port: int = 8088  # 0: any that is free
     state_directory: str | None = None
+    names: tuple[str, ...] = ()
+    certificate: str | None = None
+    key: str | None = None
 
 
 class EngineSettings(msgspec.Struct, frozen=True):
@@ -63,6 +71,24 @@ class UserSettings(msgspec.Struct, frozen=True):
     groups_command: tuple[str, ...] | None = None
 
 
+class AuthenticationSettings(msgspec.Struct, frozen=True):
+    """How callers prove who they are; without either of both nobody can, and the server listens on
+    loopback alone.
+
+    With `tokens` by one that `fairshare admin token create` has made. Of the addresses in `proxies`
+    (IP addresses or networks) the header `proxy_header` is believed.
+    """
+
+    tokens: bool = False
+    proxies: tuple[str, ...] = ()
+    proxy_header: str = "X-Forwarded-User"
+
+    @property
+    def required(self) -> bool:
+        """Whether nobody is believed without a proof."""
+        return self.tokens or bool(self.proxies)
+
+
 class RetentionSettings(msgspec.Struct, frozen=True):
     """How long a server remembers.
 
@@ -88,6 +114,7 @@ class ShellSettings(msgspec.Struct, frozen=True):
     configuration: WatchSettings = WatchSettings()
     users: UserSettings = UserSettings()
     retention: RetentionSettings = RetentionSettings()
+    authentication: AuthenticationSettings = AuthenticationSettings()
     pools: PoolSwitches = PoolSwitches()
     labels: LabelTables = LabelTables()
 
@@ -103,7 +130,14 @@ class _Key(msgspec.Struct, frozen=True):
 _DAY_MS: Final = 86_400_000
 _TEXT: Final = _Key()
 _KEYS: Final[dict[str, dict[str, _Key]]] = {
-    "server": {"host": _TEXT, "port": _Key(int, 0, 65535), "state_directory": _TEXT},
+    "server": {
+        "host": _TEXT,
+        "port": _Key(int, 0, 65535),
+        "state_directory": _TEXT,
+        "names": _Key(list),
+        "certificate": _TEXT,
+        "key": _TEXT,
+    },
     "engine": {
         "kind": _TEXT,
         "nodes": _Key(int, 1, 10_000),
@@ -123,11 +157,13 @@ _KEYS: Final[dict[str, dict[str, _Key]]] = {
         "snapshot_records": _Key(int, 100, 10_000_000),
     },
     "users": {"groups_file": _TEXT, "groups_command": _Key(list)},
+    "authentication": {"tokens": _Key(bool), "proxies": _Key(list), "proxy_header": _TEXT},
 }
 _KINDS: Final = ("local",)
 _WORDS: Final = {
     str: "a text",
     int: "a whole number",
+    bool: "true or false",
     list: "a list of texts",
     dict: "a table of amounts",
 }
@@ -184,6 +220,8 @@ def read_shell(
         EngineSettings(**values["engine"]),
         WatchSettings(**values["configuration"]),
         UserSettings(**values["users"]),
+        RetentionSettings(**values["retention"]),
+        AuthenticationSettings(**values["authentication"]),
         pools=pools,
         labels=label_tables.read_label_tables(
             tables,
@@ -275,9 +313,20 @@ def _wrong_number(name: str, value: object, key: _Key) -> str:
     return ""
 
 
+def _wrong_networks(words: list[object]) -> str:
+    for word in words:
+        try:
+            ipaddress.ip_network(str(word))
+        except ValueError:
+            return f"proxies: {word!r} is no IP address and no network such as 10.0.0.0/8"
+    return ""
+
+
 def _wrong_words(key: str, words: list[object]) -> str:
     if not words or not all(isinstance(word, str) and word for word in words):
         return f"{key} must be {_WORDS[list]} that are not empty, not {words!r}"
-    if not any(_USER_WORD in str(word) for word in words[1:]):
+    if key == "proxies":
+        return _wrong_networks(words)
+    if key == "groups_command" and not any(_USER_WORD in str(word) for word in words[1:]):
         return f"{key} must hold the word {_USER_WORD} behind the command"
     return ""

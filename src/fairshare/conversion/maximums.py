@@ -126,11 +126,11 @@ class Maximums:
             outcome: Outcome = "lost"
         else:
             became = self._draft.set_queue(queue.path, "state", "STOPPED")
-            if queue.leaf:
-                outcome, why = "kept", "nothing can run in it: it refuses applications, as before"
-            else:
-                outcome = "changed"
-                why = "nothing could run below it, and now applications are refused there"
+            outcome = "changed"
+            why = (
+                "nothing can run in it: applications are refused. Before, only those were whose"
+                " masters could not run; others waited for ever"
+            )
         self._note(queue, outcome, became, why)
 
     # The modes.
@@ -242,6 +242,8 @@ class Maximums:
                     text, outcome = f"{percent_text(fraction)}%", "changed"
             else:
                 bound = max((amount.absolute or ())[position], minimum[position])
+                if isinstance(part, int):
+                    bound = min(bound, part)  # above the queue above it would be refused
                 own = part if bound >= UNBOUNDED else bound
                 text = "100%" if bound >= UNBOUNDED else str(bound)
             texts.append(f"{type_key(name)}={text}")

@@ -59,8 +59,8 @@ class Placement:
                 user_as_default=settings.user_as_default_queue,
                 allow_undeclared=settings.allow_undeclared_pools,
             )
-        for rule in rules:
-            self._rule(rule)
+        for rule, following in zip(rules, (*rules[1:], None), strict=True):
+            self._rule(rule, following)
         if not (self._mappings and self._mappings[-1]["policy"] == "reject"):
             self._mappings.append(_mapping("reject"))
         self._draft.set("mapping-rule-format", "json")
@@ -70,7 +70,7 @@ class Placement:
         if not self._tree.root.children and not self._tree.root.makes_queues:
             self._tree.add(DEFAULT_QUEUE)  # root needs a queue
 
-    def _rule(self, rule: RuleSettings) -> None:
+    def _rule(self, rule: RuleSettings, following: RuleSettings | None) -> None:
         match rule.name:
             case "reject":
                 self._mappings.append(_mapping("reject"))
@@ -78,7 +78,7 @@ class Placement:
             case "default":
                 self._default(rule)
             case "specified":
-                self._specified(rule)
+                self._specified(rule, following)
             case _:
                 self._variable(rule)
 
@@ -101,13 +101,16 @@ class Placement:
         why = "the queue is always there, and has its share of the weights" if queue.added else ""
         self._note(rule, "changed" if why else "kept", queue.path, why or "the same queue")
 
-    def _specified(self, rule: RuleSettings) -> None:
+    def _specified(self, rule: RuleSettings, following: RuleSettings | None) -> None:
         create = rule.create and self._let_make(self._tree.parents, rule)
         self._mappings.append(_mapping("specified", create=create))
-        why = "a short name may mean a queue anywhere in the tree, if only one has it"
+        changes = []
         if create:
-            why += "; queues are made below root and all parents, two levels deep at most"
-        self._note(rule, "kept" if not create else "changed", "%specified", why)
+            changes.append("queues are made below root and all parents, two levels deep at most")
+        if following is not None and following.name != "reject":
+            changes.append("who names a parent queue comes to the next rule, and is not refused")
+        why = "; ".join((*changes, "a short name finds a queue anywhere, if only one has it"))
+        self._note(rule, "changed" if changes else "kept", "%specified", why)
 
     def _variable(self, rule: RuleSettings) -> None:
         below = self._below(rule)

@@ -30,8 +30,9 @@ class Queue:
 
     @property
     def leaf(self) -> bool:
-        """Whether applications run in it."""
-        return self.parent is not None and not self.children and not self.own.parent
+        """Whether applications run in it. A plan queue is one: they ran in a queue that it made."""
+        parent = self.own.parent and not self.own.reservable
+        return self.parent is not None and not self.children and not parent
 
     def below(self) -> "Iterator[Queue]":
         """The queue itself, then all below it, parents first."""

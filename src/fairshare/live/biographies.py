@@ -21,6 +21,7 @@ from fairshare.model.events import (
     ExitCode,
     MasterStarted,
     MasterUnregistered,
+    QueueCreated,
     Record,
 )
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_of, attempt_of
@@ -82,6 +83,8 @@ class Biography:
         "attempts",
         "end",
         "launched_ms",
+        "new_queue",
+        "outside",
         "preempted",
         "preempted_masters",
         "preempted_ms",
@@ -104,6 +107,8 @@ class Biography:
         self.preempted_others = 0
         self.reserved = False
         self.refusal = ""
+        self.new_queue = False
+        self.outside = False
 
     @property
     def attempt(self) -> Attempt | None:
@@ -124,6 +129,7 @@ class Biographies:
         self._none = types.none
         self._applications: dict[ApplicationId, Biography] = {}
         self._live: dict[ContainerId, ContainerAllocated] = {}
+        self._new_queues: set[str] = set()  # made by the record that is looked at
 
     def of(self, application: ApplicationId) -> Biography:
         """One application; an empty one if the records have not told of it."""
@@ -138,6 +144,7 @@ class Biographies:
     def observe(self, record: Record) -> None:
         """Take notice of one record, in the order of the journal."""
         given = record.input
+        self._new_queues = {e.queue for e in record.events if type(e) is QueueCreated}
         for event in record.events:
             self._event(record.now_ms, event)
         match given:
@@ -168,11 +175,11 @@ class Biographies:
                 self._applications[number].reserved = True
             case ContainerLaunched(container=container):
                 self._launched(now_ms, container)
-            case ApplicationSubmitted(application=number) | ApplicationRejected(application=number):
-                self._applications[number] = Biography(self._none)
-                if isinstance(event, ApplicationRejected):
-                    self._applications[number].end = ApplicationState.REJECTED
-                    self._applications[number].refusal = event.code
+            case ApplicationSubmitted():
+                self._submitted(event)
+            case ApplicationRejected(application=number):
+                found = self._applications[number] = Biography(self._none)
+                found.end, found.refusal = ApplicationState.REJECTED, event.code
             case AttemptStarted(application=number, attempt=attempt):
                 self._applications[number].attempts.append(Attempt(attempt, now_ms))
             case MasterStarted(application=number):
@@ -195,11 +202,18 @@ class Biographies:
             case _:
                 pass
 
+    def _submitted(self, event: ApplicationSubmitted) -> None:
+        found = self._applications[event.application] = Biography(self._none)
+        found.new_queue = event.queue in self._new_queues
+        found.outside = event.submission.driver is None
+
     def _allocated(self, now_ms: int, event: ContainerAllocated) -> None:
         self._live[event.container] = event
         if event.master:
             last = self._applications[event.application].attempts[-1]
             last.master, last.node = event.container, event.node
+            if self._applications[event.application].outside:
+                self._launched(now_ms, event.container)
 
     def _launched(self, now_ms: int, container: ContainerId) -> None:
         biography = self._applications[application_of(container)]

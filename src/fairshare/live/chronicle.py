@@ -5,6 +5,7 @@ One object, so that a server keeps, restores and saves them together.
 
 from fairshare.live.activities import Activities
 from fairshare.live.biographies import Biographies
+from fairshare.live.master_limits import MasterLimits
 from fairshare.live.node_book import NodeBook
 from fairshare.live.scheduler_health import SchedulerHealth
 from fairshare.model.events import Record
@@ -20,6 +21,7 @@ class Chronicle:
         self.node_book = NodeBook()
         self.health = SchedulerHealth(state.types)
         self.activities = Activities()
+        self.master_limits = MasterLimits()
 
     def observe(self, record: Record) -> None:
         """Take notice of one record, in the order of the journal, when it has been applied."""
@@ -27,3 +29,4 @@ class Chronicle:
         self.node_book.observe(record)
         self.health.observe(record, self.state.applications)
         self.activities.observe(record, self.state.applications)
+        self.master_limits.observe(record, self.state)

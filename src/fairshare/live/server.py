@@ -17,6 +17,9 @@ from fairshare.engines.local.engine import LocalEngine
 from fairshare.engines.protocol import Engine
 from fairshare.errors import ConfigurationError, EngineError
 from fairshare.journal.sqlite import SqliteJournal
+from fairshare.live.access.authentication import Authentication
+from fairshare.live.access.identity import Identity
+from fairshare.live.access.tokens import UserTokens
 from fairshare.live.chronicle import Chronicle
 from fairshare.live.configuration import LiveConfiguration, LoadedSettings
 from fairshare.live.event_log import EventLog, close_log, open_log
@@ -113,6 +116,13 @@ class LiveServer:
             )
             self.tokens = DriverTokens(self.directory.secret())
             self.engine = make_engine(settings, self.directory.path)
+            self.authentication = Authentication(
+                settings.authentication,
+                UserTokens(self.directory.path),
+                self.tokens,
+                lambda: self.service.state,
+                clock.now_ms,
+            )
             self._runtime = self._recovered_runtime()
             self.service = Service(
                 self._runtime, WallClock(self._runtime.position.now_ms), self._history
@@ -225,6 +235,14 @@ class LiveServer:
         """Whether yarn.acl.enable is true, and so the groups of a caller matter."""
         configuration = self.settings.configuration
         return configuration is not None and configuration.acl_enabled
+
+    def may_open(self, identity: Identity, groups: Sequence[str], application: Application) -> bool:
+        """Whether somebody whose name is proven may look into an application and change it."""
+        if identity.administrator or identity.user == application.user:
+            return True
+        if identity.application is not None or not self.controls_access:
+            return False
+        return self.may_administer(application.queue, identity.user, groups)
 
     @property
     def scheduler(self) -> Scheduler:

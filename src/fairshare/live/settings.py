@@ -11,7 +11,7 @@ from fairshare.config.directory import Configuration, collect_directory, read_di
 from fairshare.config.node_manager import NodeManagerSettings
 from fairshare.config.problems import Problem, Problems
 from fairshare.config.scheduler_choice import SchedulerName
-from fairshare.config.shell import RetentionSettings
+from fairshare.config.shell import AuthenticationSettings, RetentionSettings
 from fairshare.live.kept_configuration import read_kept
 from fairshare.live.state_directory import DEFAULT_STATE_DIRECTORY
 from fairshare.live.users.identity import own_user
@@ -56,6 +56,10 @@ class LiveSettings(msgspec.Struct, frozen=True, kw_only=True):
     log_limit_mb: int = 256
     node_manager: NodeManagerSettings = NodeManagerSettings()
     retention: RetentionSettings = RetentionSettings()
+    authentication: AuthenticationSettings = AuthenticationSettings()
+    names: tuple[str, ...] = ()
+    certificate: str | None = None
+    key: str | None = None
     configuration: Configuration | None = None
     read_ms: int = 0
 
@@ -88,6 +92,10 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
         log_limit_mb=engine.log_limit_mb,
         node_manager=configuration.node_manager,
         retention=_retention(configuration),
+        authentication=configuration.shell.authentication,
+        names=server.names,
+        certificate=server.certificate,
+        key=server.key,
         configuration=configuration,
         read_ms=read_ms,
     )

@@ -3,6 +3,7 @@
     cluster.json   whose state this is: scheduler, resource types, epoch
     secret         random bytes that the drivers' tokens are made with (0600)
     url            where the server listens; there only while it does
+    tokens.json    hashes of the users' tokens
     server.log     the log
 
 The journal and the containers' folders stand beside them; their own rooms write those. The folder
@@ -23,7 +24,7 @@ from fairshare.model.resources import ResourceTypes
 
 DEFAULT_STATE_DIRECTORY = Path("~/.local/state/fairshare")
 
-_OWN_FILES = frozenset({"cluster.json", "lock", "secret", "url", "server.log"})
+_OWN_FILES = frozenset({"cluster.json", "lock", "secret", "tokens.json", "url", "server.log"})
 
 
 class ClusterIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -17,7 +17,6 @@ from fairshare.model.events import ApplicationState
 from fairshare.model.identifiers import ApplicationId, application_name, container_name
 from fairshare.model.resources import Resource, subtract
 from fairshare.model.tasks import GroupProgress, TaskState
-from fairshare.runtime.obstacles import Obstacle, obstacle_of
 from fairshare.schedulers.protocol import Scheduler
 from fairshare.schedulers.views import ApplicationView, QueueView
 
@@ -129,10 +128,6 @@ class Views:
     def queues(self) -> tuple[QueueView, ...]:
         """All queues, root first."""
         return tuple(self._scheduler.queue_views())
-
-    def obstacle(self, application: Application) -> Obstacle | None:
-        """What an application waits for; None if it wants nothing."""
-        return obstacle_of(self._state, self.queues, application)
 
     @cached_property
     def nodes(self) -> tuple[NodeView, ...]:

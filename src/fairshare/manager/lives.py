@@ -39,6 +39,7 @@ class Lives:
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
+        self._lost_masters: list[Application] = []  # in one step, until it is over
 
     @property
     def state(self) -> State:
@@ -201,7 +202,19 @@ class Lives:
                 ContainerCompleted(container, ExitCode.ABORTED, "Container killed: master lost")
             )
         self.scheduler.end_attempt(step, application, failed=failed)
-        self.start_attempt(step, application)
+        self._lost_masters.append(application)
+
+    def restart(self, step: Step) -> bool:
+        """Begin the next attempts of those whose masters were lost; False: there are none.
+
+        After all that was lost has ended: where a node takes several masters with it, none begins
+        anew before the others have left their queues, as in Hadoop.
+        """
+        lost, self._lost_masters = self._lost_masters, []
+        for application in lost:
+            if not application.over:
+                self.start_attempt(step, application)
+        return bool(lost)
 
     def _task_completed(
         self, step: Step, application: Application, event: ContainerCompleted

@@ -6,6 +6,7 @@ one method; then every event of the step is looked at once, since some have cons
 """
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any
 
 from fairshare.manager import groups, lifetimes, partitions
@@ -135,13 +136,16 @@ class ResourceManager:
         if self._settle is not None:
             self._settle(step)
         events = step.events
-        for event in events:  # grows while consequences are added
-            kind = type(event)
-            if kind is ContainerAllocated:
-                if event.master or event.request >= GROUP_REQUESTS:  # type: ignore[union-attr]
-                    self._lives.follow_allocated(step, event)  # type: ignore[arg-type]
-            elif kind is ContainerCompleted:
-                self._lives.follow_completed(step, event)  # type: ignore[arg-type]
+        followed = 0
+        while followed < len(events) or self._lives.restart(step):
+            for event in islice(events, followed, None):  # grows while consequences are added
+                followed += 1
+                kind = type(event)
+                if kind is ContainerAllocated:
+                    if event.master or event.request >= GROUP_REQUESTS:  # type: ignore[union-attr]
+                        self._lives.follow_allocated(step, event)  # type: ignore[arg-type]
+                elif kind is ContainerCompleted:
+                    self._lives.follow_completed(step, event)  # type: ignore[arg-type]
         self.state.settle()
         return tuple(events)
 

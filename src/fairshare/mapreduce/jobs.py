@@ -12,6 +12,7 @@ from pathlib import Path
 
 from fairshare.client import Application, ApplicationFailed, Client
 from fairshare.client.answers import Container
+from fairshare.client.errors import NotPicklable
 from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.mapreduce import commit
 from fairshare.mapreduce import counters as names
@@ -56,8 +57,9 @@ class MapReduce:
 
     Without `reduces` the mapper's output is the result; without a reducer lines are only sorted.
     Memory is of each task; `sort_memory_mb` of it holds what a map has not yet written: a quarter
-    if nothing is said, or less where there is little. What the functions must be stands in `fairshare.mapreduce.functions`, all
-    other fields are those of `fairshare mapreduce --help`, with the same defaults.
+    if nothing is said, or less where there is little. What the functions must be stands in
+    `fairshare.mapreduce.functions`, all other fields are those of `fairshare mapreduce --help`,
+    with the same defaults.
     """
 
     inputs: Sequence[str | os.PathLike[str]]
@@ -111,7 +113,8 @@ class MapReduce:
     def submit(self, client: Client) -> str:
         """Prepare the output directory and hand the job in; its application's id.
 
-        Raises ConfigurationError, Refused and ServerUnreachable, and then nothing is left.
+        Raises ConfigurationError, NotPicklable, Refused and ServerUnreachable, and then nothing is
+        left.
         """
         splits = self.splits()
         types = client.cluster().total
@@ -130,7 +133,7 @@ class MapReduce:
                 folder.mkdir()
             job.write(layout, splits)
             if job.functions:
-                self._functions().write(layout.functions)
+                self._write_functions(layout)
             if needs_driver(needs):
                 Plan(groups, needs.speculative, needs.speculation_delay_ms).write(layout)
             whose = {
@@ -305,11 +308,20 @@ class MapReduce:
             merge_factor=factor,
         )
 
-    def _functions(self) -> Functions:
+    def _write_functions(self, layout: Layout) -> None:
         assert not isinstance(self.mapper, str)
         assert not isinstance(self.reducer, str)
         assert not isinstance(self.combiner, str)
-        return Functions(self.mapper, self.reducer, self.combiner, self.partitioner)
+        functions = Functions(self.mapper, self.reducer, self.combiner, self.partitioner)
+        try:
+            functions.write(layout.functions)
+        except OSError:
+            raise
+        except Exception as error:  # pickling runs the code of whatever hangs on a function
+            raise NotPicklable(
+                f"the functions cannot be sent to a container ({type(error).__name__}: {error}):"
+                " locks and connections have to be made inside of them"
+            ) from error
 
     def _needs(self) -> Needs:
         return Needs(

@@ -43,13 +43,12 @@ class Merger:
         chosen = self._segments[:count]
         self._number += 1
         path = self._folder / f"merge-{self._number}"
-        writer = RunWriter(path)
         records = 0
-        for keys, groups in merged(chosen):
-            writer.write(keys, groups)
-            records += records_of(groups)
-        segment = writer.end_partition()
-        writer.close()
+        with RunWriter(path) as writer:
+            for keys, groups in merged(chosen):
+                writer.write(keys, groups)
+                records += records_of(groups)
+            segment = writer.end_partition()
         self._counters.add(SPILLED_RECORDS, records)
         for old in chosen:
             if old.path in self._made:

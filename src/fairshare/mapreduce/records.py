@@ -79,7 +79,8 @@ def _divided(split: Split, size: int) -> Iterator[bytes]:
                 if last:
                     yield chunk[begin:last]
                     return
-            yield chunk[begin:] if begin else chunk
+            if begin < len(chunk):
+                yield chunk[begin:] if begin else chunk
             position += len(chunk)
 
 

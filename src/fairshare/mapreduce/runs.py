@@ -68,7 +68,7 @@ class Segment(NamedTuple):
 
 
 class RunWriter:
-    """Writes runs into a file, one partition after the other."""
+    """Writes runs into a file, one partition after the other; a context that closes it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -112,7 +112,10 @@ class RunWriter:
         self.segments.append(segment)
         return segment
 
-    def close(self) -> None:
+    def __enter__(self) -> "RunWriter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
         """No more partitions. Raises OSError when the disk is full."""
         self._file.close()
 

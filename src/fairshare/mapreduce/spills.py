@@ -4,6 +4,7 @@ Each spill is a sorted run for each partition. If there is only one spill, it is
 they are merged. With three or more of them a combiner is worth another run, as Hadoop has it.
 """
 
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -53,11 +54,10 @@ class Spills:
     def put(self, groups: Groups) -> None:
         """Put records aside; they are gone from memory as soon as the caller lets go of them."""
         path = self._folder / f"spill-{len(self._paths)}"
-        writer = RunWriter(path)
-        for keys in self._divided(sorted(groups)):
-            writer.write(keys, groups)
-            writer.end_partition()
-        writer.close()
+        with RunWriter(path) as writer:
+            for keys in self._divided(sorted(groups)):
+                writer.write(keys, groups)
+                writer.end_partition()
         self._counters.add(SPILLED_RECORDS, records_of(groups))
         self._paths.append(path)
         self._runs.append(writer.segments)
@@ -86,32 +86,39 @@ class Spills:
         return result.stat().st_size
 
     def _merged(self, result: Path) -> list[Segment]:
-        writer = RunWriter(result)
         records = 0
-        for number in range(self._partitions):
-            folder = self._folder / f"merges-{number}"
-            folder.mkdir()
-            merger = Merger(folder, self._factor, self._counters)
-            for segments in self._runs:
-                merger.add(segments[number])
-            final = merger.final()
-            if self._combine is not None and len(self._paths) >= COMBINE_SPILLS:
-                final = self._recombined(self._combine(merged(final)), folder)
-            for keys, groups in merged(final):
-                writer.write(keys, groups)
-                records += records_of(groups)
-            writer.end_partition()
-        writer.close()
+        with RunWriter(result) as writer:
+            for number in range(self._partitions):
+                for keys, groups in merged(self._final(number)):
+                    writer.write(keys, groups)
+                    records += records_of(groups)
+                writer.end_partition()
+                shutil.rmtree(self._merges(number))
         self._counters.add(SPILLED_RECORDS, records)
         return writer.segments
+
+    def _merges(self, number: int) -> Path:
+        return self._folder / f"merges-{number}"
+
+    def _final(self, number: int) -> list[Segment]:
+        """The runs of a partition, combined if that is worth it, and few enough for one merge."""
+        folder = self._merges(number)
+        folder.mkdir()
+        merger = Merger(folder, self._factor, self._counters)
+        for segments in self._runs:
+            merger.add(segments[number])
+        final = merger.final()
+        if self._combine is not None and len(self._paths) >= COMBINE_SPILLS:
+            return self._recombined(self._combine(merged(final)), folder)
+        return final
 
     def _recombined(self, parts: Iterable[Groups], folder: Path) -> list[Segment]:
         """Runs of what a combiner made of a whole partition, few enough for one merge."""
         merger = Merger(folder, self._factor, self._counters)
         for number, groups in enumerate(parts):
-            writer = RunWriter(folder / f"combined-{number}")
-            writer.write(sorted(groups), groups)
-            merger.add(writer.end_partition())
-            writer.close()
+            with RunWriter(folder / f"combined-{number}") as writer:
+                writer.write(sorted(groups), groups)
+                segment = writer.end_partition()
+            merger.add(segment)
             self._counters.add(SPILLED_RECORDS, records_of(groups))
         return merger.final()

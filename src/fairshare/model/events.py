@@ -121,6 +121,13 @@ class QueueCreated(_Event, frozen=True):
     dynamic: bool
 
 
+class QueueEntitled(_Event, frozen=True):
+    """A queue that was made on demand has its template's capacity on these partitions alone."""
+
+    queue: str
+    labels: tuple[str, ...]
+
+
 class QueueRemoved(_Event, frozen=True):
     """A queue without children and applications is gone."""
 
@@ -285,6 +292,13 @@ class ReservationDropped(_Event, frozen=True):
     node: str
 
 
+class ReservationMoved(_Event, frozen=True):
+    """Another node is kept free instead of this one, for the same ask, as long as before."""
+
+    node: str
+    target: str
+
+
 class SharesUpdated(_Event, frozen=True):
     """Demand, fair shares and starvation were computed from the state as it was."""
 
@@ -410,6 +424,7 @@ Event = (
     | LabelsChanged
     | NodesLabelled
     | QueueCreated
+    | QueueEntitled
     | QueueRemoved
     | QueueDynamicChanged
     | QueuesConfigured
@@ -430,6 +445,7 @@ Event = (
     | OffersCounted
     | ContainerReserved
     | ReservationDropped
+    | ReservationMoved
     | SharesUpdated
     | StarvationServed
     | ContainerMarked

@@ -44,6 +44,7 @@ from fairshare.model.events import (
     PreemptedRoomChanged,
     RequestRefused,
     ReservationDropped,
+    ReservationMoved,
     SharesUpdated,
 )
 from fairshare.model.identifiers import ContainerId
@@ -114,6 +115,9 @@ class Beats:
                 # Its reservations are gone without an event of their own.
                 candidates.application_changed(event.application)
                 candidates.nodes_apart_changed()
+            case ReservationMoved():
+                for node in (event.node, event.target):
+                    candidates.node_changed(node, touched=True)
             case ContainerReserved():
                 candidates.node_changed(event.node, touched=False)
             case ContainerMarked():

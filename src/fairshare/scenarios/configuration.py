@@ -65,6 +65,7 @@ def _read_capacity(site: Site, files: dict[str, str]) -> LoadedSettings:
     return LoadedSettings(
         settings.types,
         msgspec.json.encode(settings),
+        update_interval_ms=monitor.legacy_interval_ms if monitor.legacy_queue_management else 0,
         preemption_interval_ms=monitor.interval_ms if monitor.monitor_on else 0,
     )
 

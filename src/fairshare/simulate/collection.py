@@ -6,8 +6,6 @@ Looks at the scheduler only between two instants, for the fair shares. Decides n
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-import msgspec
-
 from fairshare.model.applications import Application
 from fairshare.model.events import (
     ApplicationEnded,
@@ -22,7 +20,6 @@ from fairshare.model.events import (
 )
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_name, application_of
 from fairshare.model.resources import Resource, scale, subtract, total
-from fairshare.runtime.obstacles import obstacle_of
 from fairshare.schedulers.protocol import Scheduler
 from fairshare.simulate.report import (
     ApplicationReport,
@@ -32,7 +29,6 @@ from fairshare.simulate.report import (
     Report,
     Sample,
     Spread,
-    Unfinished,
     UserReport,
     spread,
 )
@@ -146,36 +142,7 @@ class Collection:
             applications=applications,
             timeline=tuple(self._sample(interval) for interval in self._usage.intervals),
             notes=notes,
-            unfinished=self._unfinished(),
         )
-
-    def _unfinished(self) -> tuple[Unfinished, ...]:
-        views = self._scheduler.queue_views()
-        types = self._state.types
-        found = []
-        for application in self._state.applications.values():
-            if application.over:
-                continue
-            obstacle = obstacle_of(self._state, views, application)
-            one = Unfinished(
-                id=application_name(self._state.epoch_ms, application.id),
-                name=application.submission.name,
-                queue=application.queue,
-                for_ever=obstacle is not None and obstacle.for_ever,
-            )
-            if obstacle is not None:
-                available = obstacle.available
-                one = msgspec.structs.replace(
-                    one,
-                    kind=obstacle.kind.value,
-                    wanted=types.mapping(obstacle.wanted),
-                    count=obstacle.count,
-                    available=None if available is None else types.mapping(available),
-                    limiting_queue=obstacle.queue,
-                    dominant=obstacle.dominant,
-                )
-            found.append(one)
-        return tuple(found)
 
     def _application(self, application: Application) -> ApplicationReport:
         tally = self._tallies[application.id]

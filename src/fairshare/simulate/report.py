@@ -91,19 +91,17 @@ class Containers(msgspec.Struct, frozen=True):
 
 
 class Unfinished(msgspec.Struct, frozen=True):
-    """An application that was not over at the end, and what it waited for; the kinds are those of
-    `runtime.obstacles`. `for_ever`: waiting on would not have helped. Amounts are by type."""
+    """An application that was not over at the end, and the weightiest reason for which it waited:
+    its cause, in words, and what would end the wait; empty if it waits for nothing. `for_ever`:
+    waiting on would not have helped."""
 
     id: str
     name: str
     queue: str
-    for_ever: bool
-    kind: str | None = None
-    wanted: dict[str, int] = {}
-    count: int = 0
-    available: dict[str, int] | None = None
-    limiting_queue: str | None = None
-    dominant: str | None = None
+    for_ever: bool = False
+    cause: str = ""
+    sentence: str = ""
+    remedy: str = ""
 
 
 class Report(msgspec.Struct, frozen=True):

@@ -1,17 +1,19 @@
 """Owns the question who calls, and whether he may do what is for administrators.
 
 What is allowed with an application is decided in the core, where it is recorded; here stands only
-what changes no state of the cluster. Nobody proves who he is: the server listens on loopback, and
-believes a name as Hadoop does without Kerberos; the groups it looks up itself.
+what changes no state of the cluster. Where no proof is asked for the server listens on loopback,
+and believes a name as Hadoop does without Kerberos; the groups it looks up itself.
 """
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from fairshare.errors import InputError
+from fairshare.live.access.identity import Identity
 from fairshare.live.server import LiveServer
 from fairshare.live.users.identity import own_user
 from fairshare.model.applications import Application
+from fairshare.web.authentication import KEY
 from fairshare.web.bodies import ActorBody
 from fairshare.web.requests import server_of
 
@@ -23,21 +25,79 @@ async def groups_of(server: LiveServer, user: str) -> tuple[str, ...]:
     return await run_in_threadpool(server.groups.of, user)
 
 
+def identity_of(request: Request) -> Identity | None:
+    """Who has proven his name; None where nobody has to."""
+    found = request.scope.get(KEY)
+    return found if isinstance(found, Identity) else None
+
+
+def caller_of(request: Request, named: str | None) -> str:
+    """Who calls, or for whom: only administrators may name somebody else once names are proven.
+
+    Raises InputError (`access-denied`).
+    """
+    identity = identity_of(request)
+    if identity is None:
+        return named or own_user()
+    if named and named != identity.user and not identity.administrator:
+        raise InputError(
+            "access-denied",
+            f"you are {identity.user}: only an administrator may act for {named}",
+        )
+    return named or identity.user
+
+
 async def actor_of(request: Request, body: ActorBody, application: Application) -> Actor:
-    """Who wants to change an application, with the groups if they can matter."""
+    """Who wants to change an application, with the groups if they can matter.
+
+    An administrator by his token is for the core the system itself.
+    """
     server = server_of(request)
-    user = body.user or own_user()
+    user = caller_of(request, body.user)
+    identity = identity_of(request)
+    if identity is not None and identity.administrator:
+        return "", ()
     if not server.controls_access or user == application.user:
         return user, ()
     return user, await groups_of(server, user)
 
 
+def believed_administrator(request: Request, named: str | None) -> str:
+    """The user in whose name an administrator's order is carried out; that he is one is asked
+    further down, unless his token says so: then it is the server's own user, who always is one.
+
+    Raises InputError (`access-denied`) where only tokens make administrators.
+    """
+    user = caller_of(request, named)
+    identity = identity_of(request)
+    if identity is None:
+        return user
+    if identity.administrator:
+        return own_user()
+    if not server_of(request).controls_access:
+        raise _no_administrator(identity)
+    return user
+
+
+def _no_administrator(identity: Identity) -> InputError:
+    return InputError(
+        "access-denied",
+        f"{identity.user} is no administrator: that is who has a token made with --admin",
+    )
+
+
 async def check_administrator(request: Request, body: ActorBody, queue: str = "") -> None:
     """Raise InputError (`access-denied`) for who does not administer a queue, or the cluster."""
     server = server_of(request)
+    user = caller_of(request, body.user)
+    identity = identity_of(request)
+    if identity is not None:
+        if identity.administrator:
+            return
+        if not server.controls_access:
+            raise _no_administrator(identity)
     if not server.controls_access:
         return
-    user = body.user or own_user()
     if not server.may_administer(queue, user, await groups_of(server, user)):
         what = f"queue {queue}" if queue else "the cluster"
         raise InputError(

@@ -7,6 +7,7 @@ from starlette.middleware import Middleware
 from starlette.routing import Mount, Route
 
 from fairshare.live.server import LiveServer
+from fairshare.live.settings import LiveSettings
 from fairshare.web import (
     applications,
     cluster,
@@ -18,12 +19,20 @@ from fairshare.web import (
     queues,
     reasons,
 )
+from fairshare.web.authentication import Door
 from fairshare.web.faults import HANDLERS
 from fairshare.web.guard import LOOPBACK_NAMES, Guard, host_name
 from fairshare.web.yarn.gateway import LiveGateway
 from fairshare.web.yarn.routes import yarn_routes
 
 BASE = "/api/v1"
+
+
+def own_schemes(settings: LiveSettings) -> tuple[str, ...]:
+    """How the server's own pages come to a browser; a proxy may add TLS."""
+    if settings.certificate:
+        return ("https",)
+    return ("http", "https") if settings.authentication.proxies else ("http",)
 
 
 def build_app(server: LiveServer) -> Starlette:
@@ -47,7 +56,15 @@ def build_app(server: LiveServer) -> Starlette:
             Mount(BASE, routes=routes),
             *yarn_routes(),
         ],
-        middleware=[Middleware(Guard, names=LOOPBACK_NAMES | {own_name})],
+        middleware=[
+            Middleware(
+                Guard,
+                names=LOOPBACK_NAMES | {own_name, *server.settings.names},
+                schemes=own_schemes(server.settings),
+                exposed=server.settings.authentication.required,
+            ),
+            Middleware(Door, server=server),
+        ],
         exception_handlers=HANDLERS,
     )
     app.state.server = server

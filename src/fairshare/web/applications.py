@@ -8,13 +8,12 @@ from starlette.routing import Route
 
 from fairshare.errors import InputError
 from fairshare.live.server import LiveServer
-from fairshare.live.users.identity import own_user
 from fairshare.live.views import kind_of, progress_of
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationRejected, ApplicationState, ApplicationSubmitted
 from fairshare.model.identifiers import application_name
 from fairshare.model.inputs import KillApplication, MoveApplication, SetPriority
-from fairshare.web.actors import actor_of, groups_of
+from fairshare.web.actors import actor_of, caller_of, groups_of
 from fairshare.web.answers import answer, named, refusal
 from fairshare.web.bodies import KillBody, MoveBody, PriorityBody, SubmissionBody
 from fairshare.web.requests import (
@@ -77,7 +76,7 @@ async def submit_application(request: Request) -> Response:
     """POST /applications: 201 with the id, or 409 if the scheduler refuses it."""
     body = await read_body(request, SubmissionBody)
     server = server_of(request)
-    user = body.user or own_user()
+    user = caller_of(request, body.user)
     groups = body.groups or await groups_of(server, user)
     submission = submission_of(body, server.service.state.types, user, groups)
     events = await server.service.ask(submission)
@@ -103,8 +102,6 @@ async def show_application(request: Request) -> Response:
     views = server.service.views
     types = server.service.state.types
     row = application_row(server, application)
-    obstacle = views.obstacle(application)
-    row["waits_for"] = None if obstacle is None else named(obstacle, types)
     row["groups"] = views.groups(application)
     row["containers"] = [named(c, types) for c in views.live_containers(application)]
     return answer(row)

@@ -10,8 +10,7 @@ from starlette.routing import Route
 from fairshare.config.capacity_mutation import read_json
 from fairshare.errors import ConfigurationError
 from fairshare.live import mutation
-from fairshare.live.users.identity import own_user
-from fairshare.web.actors import check_administrator
+from fairshare.web.actors import believed_administrator, check_administrator
 from fairshare.web.answers import answer
 from fairshare.web.bodies import ActorBody, ChangeBody
 from fairshare.web.requests import read_body, read_parameters, server_of
@@ -69,14 +68,16 @@ async def change_properties(request: Request) -> Response:
         properties = await mutation.validate(server, update)
         content = {"version": mutation.version(server), "properties": properties}
         return answer({**content, "ignored": update.ignored})
-    outcome = await mutation.update(server, update, body.user or own_user())
+    outcome = await mutation.update(server, update, believed_administrator(request, body.user))
     return answer(msgspec.to_builtins(outcome))
 
 
 async def format_properties(request: Request) -> Response:
     """POST /admin/configuration/format: all changes are forgotten, the file holds again."""
     body = await read_body(request, ActorBody)
-    outcome = await mutation.format_store(server_of(request), body.user or own_user())
+    outcome = await mutation.format_store(
+        server_of(request), believed_administrator(request, body.user)
+    )
     return answer(msgspec.to_builtins(outcome))
 
 

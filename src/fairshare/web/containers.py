@@ -16,7 +16,7 @@ from starlette.routing import Route
 from fairshare.engines.local.log_limit import dropped_range
 from fairshare.errors import InputError
 from fairshare.model.identifiers import ContainerId, application_of
-from fairshare.web.actors import check_administrator
+from fairshare.web.actors import caller_of, check_administrator
 from fairshare.web.answers import answer
 from fairshare.web.bodies import ActorBody
 from fairshare.web.requests import (
@@ -85,7 +85,7 @@ async def stop_container(request: Request) -> Response:
     container = read_container(request)
     server = server_of(request)
     application = server.service.state.applications[application_of(container)]
-    if body.user != application.user:
+    if caller_of(request, body.user) != application.user:
         await check_administrator(request, body, application.queue)
     if not is_launched(request, container):
         raise InputError(

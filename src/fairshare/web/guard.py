@@ -6,7 +6,8 @@ if it comes in by a name that it has pointed at 127.0.0.1 (DNS rebinding), that 
 So both are checked before anything else is looked at.
 """
 
-from collections.abc import Mapping
+import ipaddress
+from collections.abc import Callable, Mapping
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -25,11 +26,26 @@ SAFE_HEADERS = (
 
 
 class Guard:
-    """Middleware: refuses foreign names and foreign pages, and adds `SAFE_HEADERS`."""
+    """Middleware: refuses foreign names and foreign pages, and adds `SAFE_HEADERS`.
 
-    def __init__(self, app: ASGIApp, names: frozenset[str] = LOOPBACK_NAMES) -> None:
+    `schemes` are those by which its own pages come. A server that is `exposed` to the network is
+    also called by its addresses.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        names: frozenset[str] = LOOPBACK_NAMES,
+        trusted: Callable[[str, str], bool] = lambda origin, path: False,
+        *,
+        schemes: tuple[str, ...] = ("http",),
+        exposed: bool = False,
+    ) -> None:
         self.app = app
         self.names = names
+        self.schemes = schemes
+        self.exposed = exposed
+        self.trusted = trusted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -38,30 +54,52 @@ class Guard:
 
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), *SAFE_HEADERS]
+                given = [*message.get("headers", ())]
+                own = {name.lower() for name, _ in given}
+                given += [(name, value) for name, value in SAFE_HEADERS if name not in own]
+                message["headers"] = given
             await send(message)
 
-        reason = self.refused(Headers(scope=scope))
+        reason = self.refused(Headers(scope=scope), str(scope.get("path", "")))
         if reason is None:
             await self.app(scope, receive, send_safely)
             return
         await refusal(403, *reason)(scope, receive, send_safely)
 
-    def refused(self, headers: Mapping[str, str]) -> tuple[str, str] | None:
-        """The code and the words of a refusal; None for what may pass."""
+    def refused(self, headers: Mapping[str, str], path: str = "") -> tuple[str, str] | None:
+        """The code and the words of a refusal; None for what may pass.
+
+        `trusted` says which origins the configuration lets read a path.
+        """
         host = headers.get("host", "")
-        if host_name(host) not in self.names:
+        name = host_name(host)
+        if name not in self.names and not (self.exposed and is_address(name)):
             return (
                 "foreign-host",
                 f"this server does not answer to the name {host!r}; "
                 f"talk to it as one of {', '.join(sorted(self.names))}",
             )
         origin = headers.get("origin")
-        if origin is not None and origin != f"http://{host}":
+        if origin is not None and self.trusted(origin, path):
+            return None
+        if origin is not None and origin not in [f"{scheme}://{host}" for scheme in self.schemes]:
             return "foreign-origin", f"pages of {origin} may not talk to this server"
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             return "foreign-origin", "pages of another site may not talk to this server"
         return None
+
+
+def is_address(name: str) -> bool:
+    """Whether a name is an IP address, which nobody can point elsewhere.
+
+    >>> is_address("10.0.0.7"), is_address("[fe80::1]"), is_address("evil.example")
+    (True, True, False)
+    """
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True
 
 
 def host_name(host: str) -> str:

@@ -5,10 +5,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from fairshare.live.server import LiveServer
-from fairshare.live.users.identity import own_user
 from fairshare.model.inputs import AddLabels, LabelNodes, RemoveLabels
 from fairshare.schedulers.protocol import Partitioned
-from fairshare.web.actors import Actor, groups_of
+from fairshare.web.actors import Actor, believed_administrator, groups_of
 from fairshare.web.answers import answer
 from fairshare.web.bodies import ActorBody, AddLabelsBody, LabelNodesBody, RemoveLabelsBody
 from fairshare.web.requests import read_body, read_parameters, server_of
@@ -24,7 +23,7 @@ async def add_labels(request: Request) -> Response:
     """POST /admin/labels/add: those that are there already are passed over."""
     body = await read_body(request, AddLabelsBody)
     server = server_of(request)
-    await server.service.ask(AddLabels(body.labels, *await _actor(server, body)))
+    await server.service.ask(AddLabels(body.labels, *await _actor(request, body)))
     return _labels(server)
 
 
@@ -32,7 +31,7 @@ async def remove_labels(request: Request) -> Response:
     """POST /admin/labels/remove: 409 if some queue names one of them; then none is removed."""
     body = await read_body(request, RemoveLabelsBody)
     server = server_of(request)
-    await server.service.ask(RemoveLabels(body.labels, *await _actor(server, body)))
+    await server.service.ask(RemoveLabels(body.labels, *await _actor(request, body)))
     return _labels(server)
 
 
@@ -40,12 +39,13 @@ async def label_nodes(request: Request) -> Response:
     """POST /admin/labels/assign: an empty label puts a node into the default partition."""
     body = await read_body(request, LabelNodesBody)
     server = server_of(request)
-    await server.service.ask(LabelNodes(body.nodes, body.known, *await _actor(server, body)))
+    await server.service.ask(LabelNodes(body.nodes, body.known, *await _actor(request, body)))
     return _labels(server)
 
 
-async def _actor(server: LiveServer, body: ActorBody) -> Actor:
-    user = body.user or own_user()
+async def _actor(request: Request, body: ActorBody) -> Actor:
+    server = server_of(request)
+    user = believed_administrator(request, body.user)
     return user, await groups_of(server, user) if server.controls_access else ()
 
 

@@ -16,6 +16,7 @@ import uvicorn
 
 from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.live.server import LiveServer
+from fairshare.live.settings import LiveSettings
 from fairshare.web.app import build_app
 
 BACKLOG = 256
@@ -46,7 +47,7 @@ def bind(host: str, port: int, preferred_port: int | None = None) -> socket.sock
 
     Raises ConfigurationError for an address of the network, FairshareError if it is in use.
     """
-    address = loopback_address(host)
+    address = address_of(host)
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     if port == 0 and preferred_port is not None:
         with contextlib.suppress(OSError):
@@ -60,6 +61,29 @@ def bind(host: str, port: int, preferred_port: int | None = None) -> socket.sock
                 "another port with --port, or any free one with --port 0"
             ) from error
         raise FairshareError(f"cannot listen on {host}, port {port}: {error.strerror}") from error
+
+
+def address_of(host: str) -> str:
+    """The address that a host of the configuration means: `localhost` is 127.0.0.1.
+
+    Raises ConfigurationError for what is no address.
+    """
+    name = "127.0.0.1" if host == "localhost" else host.strip("[]")
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        raise ConfigurationError(
+            [f"host {host!r} is no IP address: write 127.0.0.1, or 0.0.0.0 for all of them"]
+        ) from None
+    return name
+
+
+def check_exposure(settings: LiveSettings) -> None:
+    """Raise ConfigurationError for an address of the network where nobody proves who he is."""
+    if settings.authentication.required:
+        address_of(settings.host)
+    else:
+        loopback_address(settings.host)
 
 
 def loopback_address(host: str) -> str:
@@ -76,8 +100,10 @@ def loopback_address(host: str) -> str:
         pass
     raise ConfigurationError(
         [
-            f"host {host!r}: the server has no authentication of users yet, so it listens on this "
-            "machine only: use 127.0.0.1 and, from elsewhere, a tunnel (ssh -L)"
+            f"host {host!r}: everybody who can reach this address could act as anybody, since "
+            "nobody has to prove who he is. Write `tokens = true` below [authentication] in "
+            "fairshare.toml and make a token for each user (fairshare admin token create USER), "
+            "name a proxy that knows its users, or listen on 127.0.0.1"
         ]
     )
 
@@ -98,10 +124,11 @@ def _listen(family: socket.AddressFamily, address: str, port: int) -> socket.soc
     return listener
 
 
-def url_of(listener: socket.socket) -> str:
-    """Where a socket listens: `http://127.0.0.1:8088`."""
+def url_of(listener: socket.socket, scheme: str = "http") -> str:
+    """Where a socket listens: `http://127.0.0.1:8088`; one that listens everywhere also here."""
     address, port = listener.getsockname()[:2]
-    return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
+    address = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)  # noqa: S104
+    return f"{scheme}://[{address}]:{port}" if ":" in address else f"{scheme}://{address}:{port}"
 
 
 def port_of(url: str | None) -> int | None:
@@ -122,7 +149,7 @@ async def serve(server: LiveServer, ready: Callable[[str], None]) -> None:
         # Drivers that were left running know the last address of this state.
         preferred = port_of(server.directory.url())
         with contextlib.closing(bind(settings.host, settings.port, preferred)) as listener:
-            await server.start(url_of(listener))
+            await server.start(url_of(listener, "https" if settings.certificate else "http"))
             with _stop_on_signals(server):
                 await _serve_until_stopped(server, listener, ready)
     finally:
@@ -149,6 +176,8 @@ async def _serve_until_stopped(
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=GRACE_S,
+            ssl_certfile=server.settings.certificate,
+            ssl_keyfile=server.settings.key,
         )
     )
     serving = asyncio.create_task(web.serve(sockets=[listener]))

@@ -188,7 +188,7 @@ def test_a_url_that_is_none_is_told(run):
     assert "write http://HOST:PORT" in result.stderr
 
 
-@pytest.mark.parametrize("verb", CALLS)
+@pytest.mark.parametrize("verb", sorted({*VERBS} - {"admin"}))  # its parts have sections
 def test_the_page_of_the_command_line_names_every_option(verb):
     page = (Path(__file__).parents[3] / "docs" / "cli.md").read_text()
     section = page.partition(f"\n## {verb}\n")[2].partition("\n## ")[0]
@@ -197,5 +197,5 @@ def test_the_page_of_the_command_line_names_every_option(verb):
     command = fairshare.get_command(None, verb)
     for parameter in command.params:
         for option in parameter.opts + parameter.secondary_opts:
-            if option.startswith("-"):
+            if option.startswith("-") and not getattr(parameter, "hidden", False):
                 assert f"`{option}" in section + head, option

@@ -2,6 +2,7 @@ import httpx
 import pytest
 
 from fairshare.client import logs
+from fairshare.client.errors import ServerUnreachable
 
 
 @pytest.fixture
@@ -41,6 +42,43 @@ def test_following_ends_with_the_container(client, script):
         part(b"", "true"),
     ]
     assert list(client.follow_log("c1", "stderr")) == [b"a", b"b"]
+
+
+def test_what_the_server_left_out_is_said_where_it_is_missing(client, script):
+    def part(data: bytes, complete: str, skipped: int = 0) -> httpx.Response:
+        headers = {"X-Fairshare-Complete": complete, "X-Fairshare-Skipped": str(skipped)}
+        return httpx.Response(200, content=data, headers=headers)
+
+    script.answers["/containers/c1/logs/stdout"] = [
+        part(b"first", "false"),
+        part(b"last", "true", 12_345),
+    ]
+    said = b"first\n[... 12,345 bytes were left out: the server limits logs ...]\nlast"
+    assert client.log("c1") == said
+    assert [given["offset"] for _, _, given in script.calls] == ["0", "5"]
+
+
+def test_following_outlives_a_restart_of_the_server(client, script):
+    def part(data: bytes, complete: str) -> httpx.Response:
+        return httpx.Response(200, content=data, headers={"X-Fairshare-Complete": complete})
+
+    script.answers["/containers/c1/logs/stdout"] = [
+        part(b"a", "false"),
+        httpx.ConnectError("refused"),
+        httpx.Response(503, json={"code": "stopping", "message": "soon"}),
+        part(b"b", "true"),
+    ]
+    assert b"".join(logs.follow(client.connection, "c1", "stdout", 0.01)) == b"ab"
+
+
+def test_following_gives_up_a_server_that_never_answered_or_stays_away(client, script):
+    script.answers["/containers/c1/logs/stdout"] = httpx.ConnectError("refused")
+    with pytest.raises(ServerUnreachable):
+        next(logs.follow(client.connection, "c1", "stdout", 0.01))
+    answers = [httpx.Response(200, content=b"a")] + [httpx.ConnectError("refused")] * 9
+    script.answers["/containers/c1/logs/stdout"] = answers
+    with pytest.raises(ServerUnreachable):
+        list(logs.follow(client.connection, "c1", "stdout", 0.02, patience_s=0.05))
 
 
 @pytest.mark.parametrize("size", [0, 1, 1000, 65_535, 65_536, 65_537, 200_000, 5_000_000])

@@ -107,6 +107,11 @@ def test_everything_global_is_read() -> None:
             "yarn.scheduler.minimum-allocation-mb": 512,
             "yarn.scheduler.maximum-allocation-vcores": 8,
             "yarn.resourcemanager.am.max-attempts": 3,
+            "yarn.workflow-id.tag-prefix": "wf:",
+            "yarn.node-labels.enabled": True,
+            "yarn.node-labels.configuration-type": "distributed",
+            "yarn.resourcemanager.node-labels.am.default-node-label-expression": "gpu",
+            "yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation": True,
         }
     )
     defaults = CapacitySettings()
@@ -458,6 +463,9 @@ def test_the_monitor_needs_its_switch_and_its_policy() -> None:
     assert f"has no effect: {MONITOR}enable is not true" in warning
 
 
+QUEUE_MANAGEMENT = "yarn.resourcemanager.monitor.capacity.queue-management.monitoring-interval"
+
+
 def test_all_keys_of_preemption_are_read() -> None:
     intra = PREEMPTION + "intra-queue-preemption."
     balance = PREEMPTION + "preemption-to-balance-queue-after-satisfied."
@@ -484,6 +492,7 @@ def test_all_keys_of_preemption_are_read() -> None:
             under + "enabled": True,
             under + "reserved-container-delay-ms": 9,
             under + "allow-move-reservation": True,
+            QUEUE_MANAGEMENT: 7,
         }
     ).monitor
     default = CapacitySettings().monitor

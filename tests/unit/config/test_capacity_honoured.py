@@ -17,17 +17,6 @@ QUEUES = {f"{P}root.queues": "a", f"{P}root.a.capacity": "100"}
 REPORTED = {
     "CapacitySettings.user_metrics": {f"{P}user-metrics.enable": "true"},
     "CapacitySettings.application_fail_fast": {f"{P}application.fail-fast": "true"},
-    "MonitorSettings.underutilized_move_reservation": {
-        f"{P}ordering-policy.priority-utilization.underutilized-preemption"
-        ".allow-move-reservation": "true"
-    },
-    "QueueSettings.legacy_fail_on_exceeding": {
-        f"{P}root.a.auto-create-child-queue.fail-on-exceeding-parent-capacity": "true"
-    },
-    "MonitorSettings.legacy_queue_management": {
-        "yarn.resourcemanager.scheduler.monitor.policies": "org.apache.hadoop.yarn.server"
-        ".resourcemanager.scheduler.capacity.QueueManagementDynamicEditPolicy"
-    },
     "CapacitySettings.heartbeat_interval_ms": None,  # the server's own configuration has it, too
 }
 """Settings that nothing asks for, and what must be reported when it is written."""

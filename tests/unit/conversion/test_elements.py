@@ -108,6 +108,8 @@ def test_the_calculator_can_be_chosen() -> None:
 def test_a_plan_queue_becomes_an_ordinary_one() -> None:
     conversion = converted("<queue name='a'><reservation/></queue>")
     assert finding(conversion, "reservation", "root.a").outcome == "lost"
+    assert written(conversion)["root.a.ordering-policy"] == "fair"
+    assert "root.a.auto-queue-creation-v2.enabled" not in written(conversion)
 
 
 def test_every_finding_names_the_line_of_its_element() -> None:

@@ -114,7 +114,7 @@ def test_a_queue_in_which_nothing_can_run_is_stopped(mode: Mode, most: str) -> N
     queues = f"<queue name='a'><maxResources>{most}</maxResources></queue><queue name='b'/>"
     conversion = converted(queues, mode)
     assert written(conversion)["root.a.state"] == "STOPPED"
-    assert finding(conversion, "maximum", "root.a").outcome == "kept"
+    assert finding(conversion, "maximum", "root.a").outcome == "changed"
 
 
 def test_a_maximum_that_the_cluster_does_not_reach_is_no_maximum() -> None:
@@ -128,3 +128,12 @@ def test_the_calculator_that_is_chosen_decides_what_a_maximum_counts() -> None:
     given = Options(cluster=CLUSTER, calculator="dominant")
     other = MIXED.replace("50% memory, 25% cpu", "25% memory, 50% cpu")
     assert written(converted(other, given=given))["root.a.maximum-capacity"] == "50"
+
+
+def test_no_amount_is_above_that_of_the_queue_above_which_would_be_refused() -> None:
+    queues = (
+        "<queue name='p'><maxResources>10240 mb, 10 vcores</maxResources>"
+        "<queue name='a'><maxResources>20480 mb, 5 vcores</maxResources></queue></queue>"
+    )
+    properties = written(converted(queues, "vectors"))
+    assert properties["root.p.a.maximum-capacity"] == "[memory=10240,vcores=5]"

@@ -137,3 +137,23 @@ def test_beside_percentages_and_amounts_no_queue_is_made_on_demand(mode: Mode) -
     told = finding(conversion, "creation")
     assert (told.outcome, "--mode weights" in told.why) == ("lost", True)
     assert mappings(policy("<rule name='user'/>"), mode)[0]["create"] is False
+
+
+def test_a_parent_without_queues_stays_a_parent() -> None:
+    conversion = converted(policy(SPECIFIED, "<rule name='reject'/>"))
+    assert written(conversion)["root.users.auto-queue-creation-v2.enabled"] == "true"
+    assert finding(conversion, "empty-parent", "root.users").outcome == "changed"
+    assert not conversion.settings.queues["root.users"].children
+
+
+def test_who_names_a_parent_is_refused_or_comes_to_the_next_rule_which_is_told() -> None:
+    refused = policy(SPECIFIED, "<rule name='reject'/>")
+    assert placed(refused, "ann", queue="root.users") == "refused"
+    assert [one.outcome for one in converted(refused).findings if one.rule == "placement"] == [
+        "kept",
+        "kept",
+    ]
+    passed_on = policy(SPECIFIED, "<rule name='default' queue='a'/>")
+    assert placed(passed_on, "ann", queue="root.users") == "root.a"
+    told = next(one for one in converted(passed_on).findings if one.rule == "placement")
+    assert (told.outcome, "names a parent queue" in told.why) == ("changed", True)

@@ -87,7 +87,8 @@ def test_the_engine_is_told_what_the_configuration_says_of_nodes(tmp_path, monke
         },
     )
     (directory / "fairshare.toml").write_text(
-        '[engine]\nnodes = 2\nmemory_mb = 512\nvcores = 1\n[engine.resources]\n"yarn.io/gpu" = 3\n'
+        "[engine]\nnodes = 2\nmemory_mb = 512\nvcores = 1\nlog_limit_mb = 9\n"
+        '[engine.resources]\n"yarn.io/gpu" = 3\n'
     )
     told = {}
     monkeypatch.setattr(server, "LocalEngine", lambda path, **options: told.update(options))
@@ -100,6 +101,7 @@ def test_the_engine_is_told_what_the_configuration_says_of_nodes(tmp_path, monke
         "memory_check": False,
         "strict_cpu": True,
         "grace_ms": 700,
+        "log_limit_mb": 9,
         "vcores_per_core": 1.0,
         "partition": "",
     }

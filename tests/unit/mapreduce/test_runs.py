@@ -23,11 +23,9 @@ def small_blocks(monkeypatch):
 
 
 def write(path, groups):
-    writer = RunWriter(path)
-    writer.write(sorted(groups), groups)
-    segment = writer.end_partition()
-    writer.close()
-    return segment
+    with RunWriter(path) as writer:
+        writer.write(sorted(groups), groups)
+        return writer.end_partition()
 
 
 def total(batches):

@@ -124,9 +124,7 @@ class Cluster:
 
     def pool(self, name: str) -> QueueView:
         return next(
-            view
-            for view in self.scheduler.queue_views(self.now_ms)
-            if view.name == f"root.{name}"
+            view for view in self.scheduler.queue_views(self.now_ms) if view.name == f"root.{name}"
         )
 
 

@@ -90,9 +90,7 @@ def test_a_production_pool_has_its_minimum_within_its_preemption_timeout(timeout
 
 
 def test_without_preemption_the_minimum_comes_as_tasks_end(generation: str) -> None:
-    given = settings(
-        generation, allocations=pools(PoolAllocation("production", min_share=(8, 0)))
-    )
+    given = settings(generation, allocations=pools(PoolAllocation("production", min_share=(8, 0))))
     arrivals = [
         *(arrival(0, f"adhoc-{number}", 100, 20 + number) for number in range(4)),
         arrival(100, "nightly", 8, 600, pool="production"),

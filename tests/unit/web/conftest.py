@@ -99,7 +99,7 @@ def engine(tmp_path: Path) -> RecordingEngine:
 
 
 @pytest.fixture
-async def page(tmp_path: Path, engine: RecordingEngine, anyio_backend: str):
+def server_settings(tmp_path: Path) -> LiveSettings:
     fair = FairSettings(
         minimum_allocation=(128, 1),
         increment_allocation=(128, 1),
@@ -107,7 +107,7 @@ async def page(tmp_path: Path, engine: RecordingEngine, anyio_backend: str):
             queues={name: QueueSettings(name) for name in ("root.a", "root.b")}, from_file=True
         ),
     )
-    settings = LiveSettings(
+    return LiveSettings(
         scheduler="fair",
         types=fair.types,
         scheduler_settings=msgspec.json.encode(fair),
@@ -121,7 +121,11 @@ async def page(tmp_path: Path, engine: RecordingEngine, anyio_backend: str):
         stop_containers=True,
         warnings=(),
     )
-    server = LiveServer(settings, lambda settings, path: engine)
+
+
+@pytest.fixture
+async def page(server_settings: LiveSettings, engine: RecordingEngine, anyio_backend: str):
+    server = LiveServer(server_settings, lambda settings, path: engine)
     await server.start("http://127.0.0.1:1")
     transport = httpx.ASGITransport(build_app(server), raise_app_exceptions=False)
     async with httpx.AsyncClient(

@@ -1,4 +1,4 @@
-"""The socket: on this machine only, with clear words when it cannot be had."""
+"""The socket: on nobody has to prove who he is, with clear words when it cannot be had."""
 
 import socket
 
@@ -55,7 +55,7 @@ def test_this_machine_has_several_addresses(host, address):
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.1.2.3", "example.org", ""])
 def test_all_other_addresses_are_refused(host):
-    with pytest.raises(ConfigurationError, match="this machine only"):
+    with pytest.raises(ConfigurationError, match="nobody has to prove who he is"):
         loopback_address(host)
 
 

@@ -10,6 +10,7 @@ the command it loses nobody, also no daemon and no new session. Must stay light.
 
 import contextlib
 import json
+import math
 import os
 import resource
 import select
@@ -100,7 +101,7 @@ class Supervisor:
         peak_bytes = holder.peak_bytes()
         self._over_memory = self._over_memory or holder.exceeded(())
         self._remove_groups()
-        self._logs.look(time.monotonic())
+        self._logs.look(math.inf)
         outcome, said = self._conclude(peak_bytes), self._logs.said()
         if said:
             words = f"{outcome.diagnostics}\n{said}" if outcome.diagnostics else said

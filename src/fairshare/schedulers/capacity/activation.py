@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from heapq import merge
 from typing import TYPE_CHECKING
 
-from fairshare.model.events import ApplicationAdmitted, QueueLimited
+from fairshare.model.events import ApplicationAdmitted, QueueLimited, UserNoted
 from fairshare.model.resources import Resource, add
 from fairshare.schedulers.capacity import limits
 from fairshare.schedulers.capacity.applications import CapacityApplication
@@ -44,6 +44,8 @@ def activate(state: "CapacityState", step: "Step", leaf: CapacityQueue) -> None:
         if label not in user_limits:
             user_limits[label] = limits.user_master_limit(state, leaf, label, application.user)
         record = leaf.users.get(application.user)
+        if record is None:  # who counts as one who waits only by a change of its priority
+            step.emit(UserNoted(leaf.name, application.user))
         used = state.none if record is None else record.master_used.get(label, state.none)
         fits = state.calculator.fits(add(used, master), user_limits[label])
         if not fits and not _first_anyway(state, leaf, label):

@@ -66,8 +66,17 @@ class ResourceCalculator(Protocol):
 
 
 def ceil_to(amount: int, step: int) -> int:
-    """`ceil_to(1500, 1024) == 2048`; a step of 0 rounds nothing."""
-    return -(-amount // step) * step if step else amount
+    """`ceil_to(1500, 1024) == 2048`; a step of 0 rounds nothing.
+
+    Towards 0 also below it, and further than it should: `ceil_to(-1024, 1024) == 0`, as in Java.
+    """
+    return ceil_quotient(amount, step) * step if step else amount
+
+
+def ceil_quotient(amount: int, by: int) -> int:
+    """`ceil_quotient(5, 2) == 3`; below 0 as Java has it, `ceil_quotient(-4, 2) == -1`."""
+    over = amount + by - 1
+    return over // by if over >= 0 else -(-over // by)
 
 
 def floor_to(amount: int, step: int) -> int:
@@ -88,7 +97,7 @@ def _ceil_float(amount: int, by: float) -> int:
 
 def _quotient(a: float, b: float) -> float:
     if b:
-        return single(a / b)
+        return single(single(a) / single(b))
     return math.inf if a > 0 else 0.0
 
 
@@ -156,7 +165,7 @@ class MemoryCalculator:
 
     def ceil_divide_whole(self, a: Resource, by: int) -> Resource:
         """Memory, and one vcore."""
-        return self._of(-(-a[0] // by))
+        return self._of(ceil_quotient(a[0], by))
 
     def normalise(
         self, ask: Resource, minimum: Resource, maximum: Resource, step: Resource
@@ -217,8 +226,8 @@ class DominantCalculator:
         return _quotient_of_shares(_largest(_shares(a, total)), _largest(_shares(b, total)))
 
     def ratio(self, a: Resource, b: Resource) -> float:
-        """The largest of the ratios."""
-        return max(_quotient(x, y) for x, y in zip(a, b, strict=True))
+        """The largest of the ratios, at least 0."""
+        return max(0.0, *(_quotient(x, y) for x, y in zip(a, b, strict=True)))
 
     def multiply_up(self, a: Resource, by: float, step: Resource) -> Resource:
         """Rounded up in single precision first."""
@@ -242,7 +251,7 @@ class DominantCalculator:
 
     def ceil_divide_whole(self, a: Resource, by: int) -> Resource:
         """In each type by itself."""
-        return tuple(-(-x // by) for x in a)
+        return tuple(ceil_quotient(x, by) for x in a)
 
     def normalise(
         self, ask: Resource, minimum: Resource, maximum: Resource, step: Resource
@@ -279,7 +288,7 @@ def _shares(a: Resource, total: Resource) -> list[float]:
 
 
 def _largest(shares: Iterable[float]) -> float:
-    return max((share for share in shares if not math.isinf(share)), default=0.0)
+    return max((share for share in shares if share > 0 and not math.isinf(share)), default=0.0)
 
 
 def _quotient_of_shares(a: float, b: float) -> float:

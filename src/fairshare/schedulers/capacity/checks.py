@@ -202,8 +202,8 @@ def _percentage_sum(
     allowed = parent.allow_zero_sum
     if live is not None and parent.name in live.queues:
         allowed = live.queues[parent.name].allow_zero_sum  # it is read when a queue is made (39.2)
-    if not parent.has_part(label):
-        return  # nobody looks at what children have where their parent has nothing
+    if parent.parent is not None and not parent.has_part(label):
+        return  # nobody looks at what children have where their parent has nothing; root has all
     own = 1.0 if parent.parent is None else _configured_percentage(parent, label)
     if parent.mode == WEIGHT:
         wrong = abs(summed) > TOLERANCE and abs(1 - summed) > TOLERANCE

@@ -14,6 +14,7 @@ from fairshare.model.events import (
     NodeTotalChanged,
     QueueCreated,
     QueueDynamicChanged,
+    QueueEntitled,
     QueueExpiring,
     QueueLimited,
     QueueRemoved,
@@ -71,6 +72,7 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
                 QueueLimited: self._queue_limited,
                 LimitsComputed: self._limits_computed,
                 QueueExpiring: self._queue_expiring,
+                QueueEntitled: self._queue_entitled,
                 SharesUpdated: self._nothing_changes,
             }
         )
@@ -250,6 +252,13 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
             for application in tuple(queue.active.values()):
                 orders.look_at(application)
         queue.limit = event.limit
+
+    def _queue_entitled(self, now_ms: int, event: QueueEntitled) -> None:
+        queue = self.queues[event.queue]
+        queue.entitled = frozenset(event.labels)
+        configuration.take_capacities(self, queue)
+        if queue.parent is not None:
+            self._recompute(self.made_below(queue.parent))
 
     def _queue_expiring(self, now_ms: int, event: QueueExpiring) -> None:
         self.queues[event.queue].expiring_ms = now_ms

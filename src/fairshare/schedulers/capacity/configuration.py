@@ -9,6 +9,7 @@ import msgspec
 
 from fairshare.model.queues import ROOT
 from fairshare.model.resources import MEMORY, VCORES, Resource, ResourceTypes
+from fairshare.schedulers.capacity import management
 from fairshare.schedulers.capacity.queues import (
     ABSOLUTE,
     PERCENTAGE,
@@ -78,15 +79,14 @@ def settings_of(
     own = settings.queues.get(name, QueueSettings())
     if not dynamic:
         return own
-    result = DYNAMIC_LEAF if leaf else QueueSettings()
     owner = name.rpartition(".")[0]
+    older = bool(settings.queues.get(owner, QueueSettings()).legacy_dynamic_leaves)
+    result = DYNAMIC_LEAF if leaf and not older else QueueSettings()
     for template in templates_for(settings, owner):
         result = overlay(result, template.common)
         result = overlay(result, template.leaf if leaf else template.parent)
-    if leaf and owner in settings.templates:
-        above = settings.queues.get(owner, QueueSettings())
-        if above.legacy_dynamic_leaves:
-            result = overlay(result, settings.templates[owner].legacy_leaf)
+    if leaf and older and owner in settings.templates:
+        result = overlay(result, settings.templates[owner].legacy_leaf)
     return overlay(result, own)
 
 
@@ -250,6 +250,8 @@ def take_capacities(state: "CapacityCluster", queue: CapacityQueue) -> None:
             share.master_share = part.maximum_master_share
         if not queue.has_part(label):
             capacity = maximum = Percentage(0.0)
+        elif management.is_made(queue) and label not in queue.entitled:
+            capacity = Percentage(0.0)
         elif queue.name == ROOT:
             capacity, maximum = Percentage(100.0), Percentage(100.0)
         _take_share(queue, share, capacity, maximum)

@@ -97,6 +97,7 @@ class CapacityQueue(Queue[CapacityApplication]):
         "default_lifetime_s",
         "default_priority",
         "dynamic_eligible",
+        "entitled",
         "expiring_ms",
         "fresh",
         "held",
@@ -164,6 +165,7 @@ class CapacityQueue(Queue[CapacityApplication]):
         self.accessible: frozenset[str] = frozenset(("*",))
         self.default_label = ""
         self.dynamic_eligible = False
+        self.entitled: frozenset[str] = frozenset()  # of leaves made in the older way (27.4)
         # Computed.
         self.maximum_applications = 0
         self.maximum_per_user = 0

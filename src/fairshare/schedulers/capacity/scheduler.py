@@ -6,6 +6,7 @@ import msgspec
 
 from fairshare.model.applications import Application
 from fairshare.model.events import (
+    ApplicationAdmitted,
     ApplicationMoved,
     AsksChanged,
     AttemptEnded,
@@ -30,6 +31,7 @@ from fairshare.schedulers.capacity import (
     labels,
     lifetimes,
     limits,
+    management,
     naming,
     priorities,
     tree,
@@ -127,13 +129,15 @@ class CapacityScheduler(labels.LabelDoors):
                 leaf.default_priority,
                 state.settings.maximum_application_priority,
             )
-        name = self._placed(given)
+        name, mapped = self._placed(given)
         found = naming.find(state, name)
         master = given.master
         if master is not None:
             self._check_sizes((master,), state.largest_container(step.now_ms, found), name)
         priority = self._check_rights(found, name, given)
         checks.check_system(state)
+        if not mapped:
+            tree.check_mapped(state, name, given)
         leaf = self._leaf(step, name, given)
         labels.check_submission(state, leaf, given)
         if found is None:
@@ -143,7 +147,8 @@ class CapacityScheduler(labels.LabelDoors):
         checks.check_leaf(step, leaf, given.user)
         return leaf.name, priorities.of_workflow(state, leaf, given, priority)
 
-    def _placed(self, given: SubmitApplication) -> str:
+    def _placed(self, given: SubmitApplication) -> tuple[str, bool]:
+        """The queue, and whether a mapping chose it."""
         state = self._state
         request = MappingRequest(given.user, given.groups, given.queue or "default", given.name)
         override = state.settings.mappings_override
@@ -151,12 +156,14 @@ class CapacityScheduler(labels.LabelDoors):
             name = place(state.settings.mappings, request, QueueIndex(state), override=override)
         except Misplaced as refusal:
             raise Refusal("rejected-by-placement", str(refusal)) from refusal
-        return name or given.queue or "default"
+        return name or given.queue or "default", name is not None
 
     def _check_rights(
         self, found: CapacityQueue | None, name: str, given: SubmitApplication
     ) -> int:
         settings = self._state.settings
+        if found is None:
+            tree.check_access(self._state, name, given)
         if found is None or not found.leaf:
             return 0
         priority = priorities.priority_of(settings, found, given.user, given.groups, given.priority)
@@ -248,6 +255,7 @@ class CapacityScheduler(labels.LabelDoors):
         step.emit(ApplicationMoved(mover.id, target.name, may_run))
         activation.activate(state, step, source)
         if may_run:
+            step.emit(ApplicationAdmitted(mover.id, woken=True))
             activation.activate_if_any_nodes(state, step, target)
         step.emit(AsksChanged(mover.id, ()))
 
@@ -336,7 +344,9 @@ class CapacityScheduler(labels.LabelDoors):
             Heartbeat(self._state, step, found).run()
 
     def update(self, step: Step) -> None:
-        """Nothing: capacities are computed when something changes."""
+        """One round of the older auto-creation; all else is computed when something changes."""
+        if self._state.settings.monitor.legacy_queue_management:
+            management.run(self._state, step)
 
     def preempt(self, step: Step) -> None:
         """One round of the preemption monitor, if it is configured."""
@@ -358,8 +368,12 @@ class CapacityScheduler(labels.LabelDoors):
         return None
 
     def update_interval_ms(self) -> int | None:
-        """Nothing must be updated."""
-        return None
+        """None unless a round of the older auto-creation would change something (27.4)."""
+        state = self._state
+        if not state.settings.monitor.legacy_queue_management:
+            return None
+        changes = any(True for _ in management.changes(state))
+        return state.settings.monitor.legacy_interval_ms if changes else None
 
     def clock_interval_ms(self) -> int | None:
         """No clock runs from an update."""

@@ -222,6 +222,7 @@ class MonitorSettings(msgspec.Struct, frozen=True):
     underutilized_move_reservation: bool = False
     auto_removal: bool = False  # the policy that deletes idle dynamic queues is among the policies
     legacy_queue_management: bool = False  # so is the one that gives legacy leaves their capacity
+    legacy_interval_ms: int = 1_500  # ...capacity.queue-management.monitoring-interval
 
 
 class CapacitySettings(msgspec.Struct, frozen=True):

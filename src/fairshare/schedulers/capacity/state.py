@@ -4,6 +4,8 @@ Capacities, limits and orders follow from the state and are kept with it, in the
 Nothing here decides anything.
 """
 
+import msgspec
+
 from fairshare.model.events import (
     ApplicationAdmitted,
     ApplicationEnded,
@@ -24,6 +26,7 @@ from fairshare.model.events import (
     MasterStarted,
     OffersCounted,
     PriorityChanged,
+    ReservationMoved,
     UserNoted,
 )
 from fairshare.model.identifiers import application_of
@@ -40,6 +43,7 @@ class CapacityState(CapacityCluster):
     def __init__(self, types: ResourceTypes) -> None:
         super().__init__(types)
         self.handlers[ContainerMarked] = self._container_marked
+        self.handlers[ReservationMoved] = self._reservation_moved
         self.handlers[ContainerSpared] = self._container_spared
         self.handlers[HeadroomTold] = self._headroom_told
         self.handlers[UserNoted] = self._user_noted
@@ -77,6 +81,8 @@ class CapacityState(CapacityCluster):
         assert leaf is not None
         if not application.asks.wanting:
             leaf.users.ask_no_more(application.user, application.id)
+        if application.id in leaf.unsorted:  # when the leaf is looked at, this will be seen too
+            accounting.measure(application)
         orders.place_application(application)
 
     def _consider(self, application: CapacityApplication) -> None:
@@ -158,6 +164,20 @@ class CapacityState(CapacityCluster):
             accounting.charge(self, leaf, application.user, label, released)
             accounting.measure(application)
             orders.place_application(application)
+
+    def _reservation_moved(self, now_ms: int, event: ReservationMoved) -> None:
+        """To a node of the same partition: nobody uses more or less for it."""
+        node, target = self.nodes[event.node], self.nodes[event.target]
+        reservation = node.reservation
+        assert reservation is not None
+        application = self.applications[reservation.application]
+        node.reservation = None
+        target.reservation = msgspec.structs.replace(reservation, node=event.target)
+        del application.reservations[event.node]
+        application.reservations[event.target] = target.reservation
+        number = application.reserved_numbers.pop(event.node)
+        application.reserved_numbers[event.target] = number
+        self.reserved_ms[event.target] = self.reserved_ms.pop(event.node)
 
     def _container_marked(self, now_ms: int, event: ContainerMarked) -> None:
         """Chosen for preemption; chosen again, and due at once: it may be killed for others."""
@@ -242,8 +262,11 @@ class CapacityState(CapacityCluster):
             self.user_runnable.pop(user, None)
 
     def _application_admitted(self, now_ms: int, event: ApplicationAdmitted) -> None:
-        """One stage on: from held back to waiting (`woken`), from waiting to active."""
+        """One stage on: into the list of those that wait (`woken`), from waiting to active."""
         application = self.applications[event.application]
+        if application.stage == Stage.NOWHERE:  # in the middle of a move
+            accounting.enter(application, Stage.WAITING)
+            return
         if event.woken or application.stage == Stage.HELD:
             accounting.wake(application)
             self._count_runnable(application, 1)
@@ -291,7 +314,8 @@ class CapacityState(CapacityCluster):
         accounting.move_pending(application, target)
         application.moved_from = source  # it counts as asking there until it asks in the target
         application.leaf = target
-        accounting.enter(application, Stage.WAITING if event.runnable else Stage.HELD)
+        if not event.runnable:
+            accounting.enter(application, Stage.HELD)
         accounting.count_application(source, -1, now_ms)
         accounting.count_application(target, 1, now_ms)
 

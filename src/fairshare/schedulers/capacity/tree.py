@@ -13,8 +13,12 @@ from fairshare.model.events import (
     QueueRemoved,
     QueuesConfigured,
 )
+from fairshare.model.inputs import SubmitApplication
 from fairshare.model.queues import ROOT, parent_name
+from fairshare.schedulers.capacity import management, naming
+from fairshare.schedulers.capacity.access import listed, may_submit
 from fairshare.schedulers.capacity.checks import refusals, sizes
+from fairshare.schedulers.capacity.configuration import settings_of
 from fairshare.schedulers.capacity.plan import named_queues
 from fairshare.schedulers.capacity.queues import WEIGHT, CapacityQueue
 from fairshare.schedulers.capacity.settings import CapacitySettings
@@ -99,8 +103,12 @@ def create(state: "CapacityState", step: "Step", name: str) -> CapacityQueue:
         raise _unknown(name)
     _check_depth(state, parent, name, len(missing))
     _check_children(state, parent, name, legacy=legacy)
+    if legacy:
+        management.check_room(state, parent, name)
     for path in reversed(missing):
         step.emit(QueueCreated(path, path == name, True))
+    if legacy:
+        management.begin(state, step, state.queues[name])
     return state.queues[name]
 
 
@@ -151,10 +159,52 @@ def _check_children(
         )
 
 
+def check_access(state: "CapacityState", name: str, given: SubmitApplication) -> None:
+    """Raise Refusal for who may not submit to a queue that is not there yet (7.6).
+
+    The lists of the queues above count, and what templates say of the queues to be made.
+    """
+    if not state.settings.acl_enabled or "." not in name:
+        return
+    missing = [name]
+    while (above := parent_name(missing[-1])) not in state.queues:
+        if not above:
+            return  # such a queue cannot be made
+        missing.append(above)
+    if may_submit(state.queues[above], given.user, given.groups):
+        return
+    for path in missing:
+        own = settings_of(state.settings, path, leaf=path == name, dynamic=True)
+        lists = (own.submit_acl, own.administer_acl)
+        if any(acl is not None and listed(acl, given.user, given.groups) for acl in lists):
+            return
+    raise Refusal(
+        "access-denied", f"User {given.user} does not have permission to submit to queue {name}"
+    )
+
+
+def check_mapped(state: "CapacityState", name: str, given: SubmitApplication) -> None:
+    """Raise Refusal for who names a leaf that the older auto-creation makes, or has made (27.4).
+
+    Such leaves are for those whom the queue mappings send there.
+    """
+    found = naming.find(state, name)
+    parent = found.parent if found is not None else state.queues.get(parent_name(name))
+    if management.makes_leaves(parent) and (found is None or found.dynamic):
+        raise Refusal(
+            "not-mapped",
+            f"Application submission by user : {given.user} to specified queue : {name} is"
+            " prohibited. Verify automatic queue mapping for user exists in"
+            " yarn.scheduler.capacity.queue-mappings",
+        )
+
+
 def may_expire(queue: CapacityQueue) -> bool:
     """Whether a queue was made on demand, is empty, and goes when it stays so."""
     if not queue.dynamic or queue.parent is None or queue.children:
         return False
+    if management.is_made(queue):
+        return False  # as in Hadoop, what is made in the older way stays
     if queue.number_of_applications or queue.applications:
         return False
     return queue.settings.remove_dynamic is not False

@@ -99,29 +99,43 @@ def _guarantee(pool: "Pool", state: "PoolsState", kind: int) -> None:
         return
     jobs = [job.slots[kind] for job in pool.all_jobs() if job.runnable]
     guarantee = state.settings.allocation(pool.pool).min_share[kind]
-    again = state.settings.generation == "0.19"
-    split(guarantee - sum(slots.min for slots in jobs), jobs, again=again)
+    split(
+        guarantee - sum(slots.min for slots in jobs),
+        jobs,
+        again=state.settings.generation == "0.19",
+        # Without weight a job is to have its minimum and nothing else; no release knows such jobs.
+        even=0.0 in state.settings.priority_factors,
+    )
 
 
-def split(guarantee: int, jobs: Sequence[Slots], *, again: bool = False) -> None:
+def split(
+    guarantee: int, jobs: Sequence[Slots], *, again: bool = False, even: bool = False
+) -> None:
     """Give whole slots to jobs by weight; what is left over to the heaviest, then most owed (6.5).
 
-    `again`: as long as something is left, as 0.19 does. Example: 5 for three equal jobs is 1 for
+    `again`: as long as something is left, as 0.19 does. `even`: jobs that have no weight at all
+    divide it evenly; without, they get nothing. Example: 5 for three equal jobs is 1 for
     each by rounding down, then 1 more for the two with the larger deficits.
     """
     left = guarantee
     while left > 0:
         wanting = [slots for slots in jobs if slots.wanted > slots.min]
-        whole = sum(slots.weight for slots in wanting)
+        parts = [slots.weight for slots in wanting]
+        if even and not any(parts):
+            parts = [1.0] * len(wanting)
+        whole = sum(parts)
         if whole <= 0.0:
             return
         before = left
-        for slots in wanting:
-            left -= _give(slots, floor(before * slots.weight / whole), left)
+        for slots, part in zip(wanting, parts, strict=True):
+            left -= _give(slots, floor(before * part / whole), left)
         if left < before:
             continue
-        for slots in sorted(wanting, key=lambda slots: (-slots.weight, -slots.deficit)):
-            left -= _give(slots, ceil(before * slots.weight / whole), left)
+        weighed = sorted(
+            zip(wanting, parts, strict=True), key=lambda one: (-one[1], -one[0].deficit)
+        )
+        for slots, part in weighed:
+            left -= _give(slots, ceil(before * part / whole), left)
         if not again:
             return
 

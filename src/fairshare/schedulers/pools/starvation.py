@@ -84,19 +84,22 @@ def clocks_matter(state: "PoolsState") -> bool:
 
 
 def patience_over_ms(state: "PoolsState") -> int | None:
-    """The first instant at which some pool that lacks something has waited too long; None: never.
-
-    Who lacked nothing at the last update has clocks that stand at it.
-    """
+    """When the first pool that lacks something will have waited too long; None: never."""
     settings = state.settings
     found: list[int] = []
+    if not clocks_matter(state):
+        return None
     for pool in pools_of(state):
-        for slots in pool.slots:
-            clocks = (
-                (slots.at_min_share_ms, settings.min_share_timeout_ms(pool.pool)),
-                (slots.at_half_share_ms, settings.allocations.fair_share_timeout_ms),
-            )
-            for since_ms, timeout_ms in clocks:
-                if timeout_ms < NEVER_MS and since_ms < state.updated_ms and slots.demand:
-                    found.append(since_ms + timeout_ms + 1)
+        timeout_ms = settings.min_share_timeout_ms(pool.pool)
+        for kind in (MAP, REDUCE):
+            slots = pool.slots[kind]
+            running = pool.used[state.places[kind]]
+            least = min_share(state, pool, kind)
+            if timeout_ms < NEVER_MS and below_min_share(running, least, slots.demand):
+                found.append(slots.at_min_share_ms + timeout_ms + 1)
+            share_timeout_ms = settings.allocations.fair_share_timeout_ms
+            if share_timeout_ms < NEVER_MS and below_half_share(
+                running, slots.fair_share, slots.demand
+            ):
+                found.append(slots.at_half_share_ms + share_timeout_ms + 1)
     return min(found, default=None)

@@ -204,9 +204,9 @@ async def show_app_activities(request: Request, caller: Caller) -> Answer:
         document = AppActivities(text, diagnostic, now_ms, _moment(now_ms))
         return Answer(document, "appActivities")
 
-    time_s = _max_time(request.query_params.get("maxTime", ""))
     if gateway.scheduler.name != "capacity":
         return told(NOT_CAPACITY)
+    time_s = _max_time(request.query_params.get("maxTime", ""))
     wrong = _wrong_parameters(request)
     if wrong:
         return told(wrong)

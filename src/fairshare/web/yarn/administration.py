@@ -71,7 +71,7 @@ async def show_configuration(request: Request, caller: Caller) -> Answer:
     """GET /scheduler-conf."""
     gateway = gateway_of(request)
     _check_administrator(gateway, caller)
-    if gateway.scheduler.name != "capacity":
+    if not gateway.configuration.mutable:
         raise PlainRefusal(
             400,
             "This API only supports to retrieve scheduler configuration from a mutable-conf"

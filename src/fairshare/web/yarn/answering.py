@@ -8,6 +8,7 @@ import gzip
 from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
+from msgspec import UNSET
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -15,18 +16,24 @@ from starlette.types import Receive, Scope, Send
 
 from fairshare.errors import InputError
 from fairshare.web.yarn.callers import Caller, Rejected, identify
+from fairshare.web.yarn.cross_origin import headers_for
 from fairshare.web.yarn.errors import PlainRefusal, Refused, wrong_form
+from fairshare.web.yarn.gateway import gateway_of
 from fairshare.web.yarn.rendering import mapped, natural, xml
 
 JSON = "application/json"
 XML = "application/xml"
 _WRITTEN = {JSON: "application/json;charset=utf-8", XML: "application/xml; charset=utf-8"}
-_HEADERS = {
+HEADERS = {
     "Cache-Control": "no-cache",
     "Pragma": "no-cache",
+    "X-Content-Type-Options": "nosniff",
+    "X-FRAME-OPTIONS": "SAMEORIGIN",
     "X-XSS-Protection": "1; mode=block",
+    "Vary": "Accept-Encoding",
 }
-_VARY = {"Vary": "Accept-Encoding"}
+"""On every answer below `/ws`, and on the pages beside it."""
+
 MIN_COMPRESSED = 256
 
 
@@ -44,6 +51,7 @@ class Answer(msgspec.Struct):
     headers: Mapping[str, str] = {}
     text: str | None = None
     encoded: bytes | None = None  # the JSON, where it has been written already
+    kind: str = ""  # another Content-Type than that of the form
 
 
 Handler = Callable[[Request, Caller], Awaitable[Answer]]
@@ -96,9 +104,8 @@ async def respond(request: Request, handlers: Mapping[str, Handler]) -> Response
     else:
         content = write(answer, form)
     assert not refused_form or answer.status >= 400 or answer.status == 204
-    return _finish(
-        request, content, answer.status, _WRITTEN[form], answer.headers, caller.cookie
-    )
+    kind = answer.kind or _WRITTEN[form]
+    return _finish(request, content, answer.status, kind, answer.headers, caller.cookie)
 
 
 async def _answer(request: Request, handlers: Mapping[str, Handler], caller: Caller) -> Answer:
@@ -126,7 +133,15 @@ async def _answer(request: Request, handlers: Mapping[str, Handler], caller: Cal
 def refusal_of(refused: Refused) -> Answer:
     """The answer that tells a refusal."""
     headers = {"Allow": refused.allow} if refused.allow else {}
-    return Answer(refused.document, "RemoteException", status=refused.status, headers=headers)
+    # What the server of 3.4.1 cannot dispatch has no message, and this charset.
+    undispatched = refused.status == 503 and refused.document.message is UNSET
+    return Answer(
+        refused.document,
+        "RemoteException",
+        status=refused.status,
+        headers=headers,
+        kind=f"{JSON};charset=null" if undispatched else "",
+    )
 
 
 def _input_error(error: InputError) -> Answer:
@@ -165,7 +180,8 @@ def _finish(
     headers: Mapping[str, str],
     cookie: str,
 ) -> Response:
-    found = {**_HEADERS, **_VARY, **headers}
+    found = {**HEADERS, **headers_for(request, gateway_of(request).settings.cross_origin)}
+    found |= headers
     if cookie:
         found["Set-Cookie"] = cookie
     if status == 204:

@@ -19,7 +19,7 @@ from fairshare.web.yarn.names import attempt_name as attempt_name
 from fairshare.web.yarn.partitions import ResourceUsages, application_usages
 from fairshare.web.yarn.rendering import Document, Entries
 from fairshare.web.yarn.resources import ResourceInfo, entries, resource_info
-from fairshare.web.yarn.states import final_status, public_state
+from fairshare.web.yarn.states import final_status, finished_ms, public_state
 from fairshare.web.yarn.timeouts import Timeouts, timeouts_of
 from fairshare.web.yarn.usage import usage_percentages
 
@@ -111,10 +111,7 @@ def application_info(
     details = application.submission.details
     word = public_state(application, biography)
     started, launched = application.submitted_ms, biography.launched_ms
-    finished = application.finished_ms or 0
-    if application.unregistered is not None and not finished:
-        last = biography.attempt
-        finished = last.finished_ms if last is not None else 0
+    finished = finished_ms(application, biography)
     now_ms = gateway.now_ms()
     node, logs = _master(gateway, application, biography)
     used, reserved, live = _allocated(application, biography, state.none)
@@ -122,6 +119,9 @@ def application_info(
     use_s = _seconds(biography.use_ms, application, now_ms)
     lost_s = tuple(amount // 1_000 for amount in biography.preempted_ms)
     touched = biography.attempt is not None and (live >= 0 or biography.launched_ms > 0)
+    seconds = entries(state.types, use_s)
+    if biography.attempt is not None and not any(a.master for a in biography.attempts):
+        seconds = Entries(seconds.pairs[:2])  # the further types come with the first container
     return AppInfo(
         id=application_name(state.epoch_ms, application.id),
         user=application.user,
@@ -154,7 +154,7 @@ def application_info(
         vcoreSeconds=use_s[1],
         queueUsagePercentage=queue_part,
         clusterUsagePercentage=cluster_part,
-        resourceSecondsMap=entries(state.types, use_s) if touched else Entries(),
+        resourceSecondsMap=seconds if touched else Entries(),
         preemptedResourceMB=biography.preempted[0],
         preemptedResourceVCores=biography.preempted[1],
         numNonAMContainerPreempted=biography.preempted_others,
@@ -175,7 +175,7 @@ def application_info(
         amNodeLabelExpression=(
             UNSET
             if "amnodelabelexpression" in without
-            else _master_label(gateway, application, biography)
+            else _master_label(application, biography)
         ),
         rmClusterId=gateway.settings.cluster_id if gateway.settings.cluster_id and full else UNSET,
         resourceInfo=(
@@ -189,16 +189,12 @@ def _or_unset(text: str | None) -> str | UnsetType:
     return UNSET if text is None else text
 
 
-def _master_label(
-    gateway: Gateway, application: Application, biography: Biography
-) -> str | UnsetType:
-    """Hadoop's Fair Scheduler forgets the label of a master that has come to a good end."""
+def _master_label(application: Application, biography: Biography) -> str | UnsetType:
+    """Absent where the queue was only made for it: then Hadoop could not look its label up."""
     if not application.managed and not application.submission.tasks:
         return UNSET
-    last = biography.attempt
-    if gateway.scheduler.name == "fair" and last is not None and last.master is not None:
-        if application.over and last.end in ("FINISHED", "KILLED"):
-            return UNSET
+    if biography.new_queue:
+        return UNSET
     return _or_unset(application.submission.details.master_label)
 
 

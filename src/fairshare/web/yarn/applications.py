@@ -21,7 +21,7 @@ from fairshare.web.yarn.filters import (
     words,
 )
 from fairshare.web.yarn.gateway import Gateway, gateway_of
-from fairshare.web.yarn.names import find_application
+from fairshare.web.yarn.names import find_application, known_applications
 from fairshare.web.yarn.rendering import Document
 from fairshare.web.yarn.states import PUBLIC_STATES, public_state
 from fairshare.web.yarn.submission import submit
@@ -54,7 +54,7 @@ async def list_applications(request: Request, caller: Caller) -> Answer:
     queue = _queue(gateway, wanted)
     found = []
     if queue is not None:
-        known = gateway.scheduler.state.applications.values()
+        known = known_applications(gateway)
         for application in select(wanted, known, gateway.biographies, queue):
             full = may_view(gateway, caller, application)
             if full or not gateway.settings.filter_by_user:
@@ -80,9 +80,7 @@ def _queue(gateway: Gateway, wanted: Filter) -> str | None:
     found = [name for name in state.queues if name.rpartition(".")[2] == queue]
     if len(found) == 1:
         return found[0]
-    raise bad_request(
-        f"Unknown queue: {queue}", "org.apache.hadoop.yarn.exceptions.YarnException"
-    )
+    raise bad_request(f"Unknown queue: {queue}")
 
 
 async def show_application(request: Request, caller: Caller) -> Answer:
@@ -105,7 +103,7 @@ async def show_statistics(request: Request, caller: Caller) -> Answer:
             " applicationType"
         )
     kind = next(iter(types)) if types else "*"
-    counts = _count(gateway, gateway.scheduler.state.applications.values(), kind)
+    counts = _count(gateway, known_applications(gateway), kind)
     items = [
         StatItem(state, kind, counts[state])
         for state in PUBLIC_STATES

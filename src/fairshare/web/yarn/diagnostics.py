@@ -3,6 +3,7 @@
 Scripts look into these texts for names and numbers, so they are written as Hadoop writes them.
 """
 
+import re
 from datetime import UTC, datetime
 
 from fairshare.live.biographies import Attempt, Biography
@@ -23,6 +24,27 @@ LAUNCHED = "AM container is launched, waiting for AM container to Register with 
 _MANY_RUN = "has reached the maximum limit of runnable applications"
 _DEFAULT = "<DEFAULT_PARTITION>"
 
+_REFUSALS = (
+    (
+        re.compile(r"Application submitted by user \S+ to non-leaf queue: (\S+)"),
+        "Application {name} submitted by user : {user} to non-leaf queue : {0}",
+    ),
+    (
+        re.compile(r"Application submitted to unknown queue: (\S+?)\.? "),
+        "Application {name} submitted by user {user} to unknown queue: {0}",
+    ),
+    (
+        re.compile(r"Queue (\S+) is STOPPED\. Cannot accept submission of applications"),
+        "org.apache.hadoop.security.AccessControlException: Queue {0} is STOPPED. Cannot accept"
+        " submission of application: {name}",
+    ),
+    (
+        re.compile(r"User \S+ cannot submit applications to queue (\S+)"),
+        "User {user} does not have permission to submit {name} to queue {0}",
+    ),
+)
+"""What the core says of a submission that has no name yet, and what Hadoop says of it."""
+
 
 def application_diagnostics(
     gateway: Gateway, application: Application, biography: Biography, now_ms: int
@@ -32,6 +54,8 @@ def application_diagnostics(
     if application.over:
         if application.state is ApplicationState.FAILED and not biography.unregistered:
             return _failed(gateway, application, last)
+        if application.state is ApplicationState.REJECTED:
+            return _refused(gateway, application)
         return application.diagnostics
     if application.unregistered is not None:
         return application.unregistered.diagnostics
@@ -46,12 +70,23 @@ def attempt_diagnostics(
         return _exit(gateway, application, attempt)
     if attempt.final_status:
         return attempt.diagnostics
-    if attempt.end or (application.registered and application.runnable):
+    if attempt.end or application.registered:
         return ""
     if attempt.master is not None:
         return LAUNCHED
     why = _waits_for(gateway, application)
     return f"[{_moment(now_ms)}] {why}" if why else ""
+
+
+def _refused(gateway: Gateway, application: Application) -> str:
+    """Why a submission was refused: Hadoop's words name the application."""
+    name = application_name(gateway.scheduler.state.epoch_ms, application.id)
+    words = application.diagnostics
+    for form, wanted in _REFUSALS:
+        match = form.match(words)
+        if match is not None:
+            return wanted.format(*match.groups(), name=name, user=application.user)
+    return words
 
 
 def _failed(gateway: Gateway, application: Application, last: Attempt | None) -> str:
@@ -135,7 +170,7 @@ def _waits_for_capacity(state: CapacityState, application: CapacityApplication) 
             f" {text(largest(user_limit, state.none))}; Queue AM Resource Usage ="
             f" {text(leaf.shares[label].master_used)}; "
         )
-    return "Application is not runnable: a limit of max-parallel-apps has been reached"
+    return ""  # what max-parallel-apps holds back is told nothing by Hadoop
 
 
 def _masters_limit(state: CapacityState, application: CapacityApplication) -> str:

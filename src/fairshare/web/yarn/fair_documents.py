@@ -2,8 +2,7 @@
 
 from msgspec import UNSET, UnsetType
 
-from fairshare.model.resources import Resource, smallest, subtract, total
-from fairshare.schedulers.fair.limits import master_limit
+from fairshare.model.resources import Resource, smallest, total
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.fair.sharing import settle_steady_shares
 from fairshare.schedulers.fair.state import FairState
@@ -82,13 +81,8 @@ class _Queues:
             key.anywhere.count for a in below for key in a.asks.wanting if key.anywhere is not None
         )
         none = state.none
-        masters, masters_most = none, none
-        if queue.leaf:
-            masters = queue.master_used
-            limit = master_limit(queue, subtract(state.total, state.used))
-            asked = any(a.managed for a in queue.applications.values())
-            if limit is not None and asked and queue.running:
-                masters_most = limit
+        masters = queue.master_used if queue.leaf else none
+        masters_most = self.gateway.master_limits.tested.get(queue.name, none)
         reserved = total((r.resource for a in below for r in a.reservations.values()), len(none))
         fresh = sum(a.runnable and not a.most_containers for a in below) if queue.leaf else 0
         minimum = queue.min_share

@@ -12,7 +12,13 @@ from starlette.requests import Request
 from fairshare.live.biographies import Biographies
 from fairshare.model.applications import Application
 from fairshare.web.yarn.errors import bad_request, wrong_argument
-from fairshare.web.yarn.states import FINAL_STATUSES, PUBLIC_STATES, final_status, public_state
+from fairshare.web.yarn.states import (
+    FINAL_STATUSES,
+    PUBLIC_STATES,
+    final_status,
+    finished_ms,
+    public_state,
+)
 
 MOST_MS = 2**63 - 1
 SELECTABLE = (
@@ -148,6 +154,9 @@ def select(
         biography = biographies.of(application.id)
         if not matches(wanted, application, queue):
             continue
+        first, last = wanted.finished_ms
+        if not first <= finished_ms(application, biography) <= last:
+            continue
         if wanted.states and public_state(application, biography) not in wanted.states:
             continue
         found += 1
@@ -157,11 +166,13 @@ def select(
 
 
 def matches(wanted: Filter, application: Application, queue: str) -> bool:
-    """Whether all but the states fit."""
+    """Whether all fits but what a biography is needed for."""
     if wanted.user and application.user != wanted.user:
         return False
-    if queue and application.queue != queue and not application.queue.startswith(queue + "."):
-        return False
+    if queue and application.queue != queue:
+        # Of the queues below, those that are in one now; who has left is where it was.
+        if not application.active or not application.queue.startswith(queue + "."):
+            return False
     if wanted.name is not None and application.submission.name != wanted.name:
         return False
     if wanted.types and application.submission.details.type.lower() not in wanted.types:
@@ -169,7 +180,4 @@ def matches(wanted: Filter, application: Application, queue: str) -> bool:
     if wanted.tags and wanted.tags.isdisjoint(application.submission.tags):
         return False
     first, last = wanted.started_ms
-    if not first <= application.submitted_ms <= last:
-        return False
-    first, last = wanted.finished_ms
-    return first <= (application.finished_ms or 0) <= last
+    return first <= application.submitted_ms <= last

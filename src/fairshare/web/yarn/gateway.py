@@ -12,10 +12,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from fairshare.config.capacity_mutation import Update
+from fairshare.config.capacity_names import PREFIX
+from fairshare.config.problems import Problems
 from fairshare.config.web import WebSettings
 from fairshare.live import mutation
 from fairshare.live.activities import Activities
 from fairshare.live.biographies import Biographies
+from fairshare.live.master_limits import MasterLimits
 from fairshare.live.node_book import NodeBook
 from fairshare.live.scheduler_health import SchedulerHealth
 from fairshare.live.server import LiveServer
@@ -59,6 +62,7 @@ class Gateway(Protocol):
     node_book: NodeBook
     health: SchedulerHealth
     activities: Activities
+    master_limits: MasterLimits
     configuration: MutableConfiguration
     login_user: str
     secret: bytes
@@ -153,6 +157,7 @@ class LiveGateway:
         self._server = server
         self.health = server.chronicle.health
         self.activities = server.chronicle.activities
+        self.master_limits = server.chronicle.master_limits
         self.configuration = LiveConfiguration(server)
         configuration = server.settings.configuration
         self.settings = WebSettings() if configuration is None else configuration.web
@@ -163,9 +168,13 @@ class LiveGateway:
 
     def properties(self) -> Mapping[str, str]:
         """Those of capacity-scheduler.xml; of other schedulers there are none to show."""
-        if self._server.scheduler_name != "capacity" or self._server.settings.configuration is None:
+        configuration = self._server.settings.configuration
+        if configuration is None or self._server.scheduler_name != "capacity":
             return {}
-        return self._server.configuration.properties()
+        if self._server.configuration.mutable:
+            return self._server.configuration.properties()
+        site, problems = configuration.site, Problems()
+        return {name: site.string(name, "", problems) for name in site.names(PREFIX)}
 
     @property
     def server(self) -> LiveServer:

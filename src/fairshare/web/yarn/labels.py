@@ -117,9 +117,11 @@ async def list_active_labels(request: Request, caller: Caller) -> Answer:
     gateway = gateway_of(request)
     state = _enabled(gateway)
     if state is None:
-        types = gateway.scheduler.state.types
-        nothing = PartitionInfo(resource_info(types, types.none))
-        found = [NodeLabelInfo(DEFAULT_PARTITION, True, nothing, 0)]
+        every = gateway.scheduler.state
+        counted = isinstance(every, CapacityState)  # the other schedulers count no partition
+        amount = resource_info(every.types, every.total if counted else every.none)
+        count = len(every.nodes) if counted else 0
+        found = [NodeLabelInfo(DEFAULT_PARTITION, True, PartitionInfo(amount), count)]
         return Answer(NodeLabelInfos(found), "nodeLabelsInfo", "mapped")
     counts = dict.fromkeys(["", *_labels(state)], 0)
     for node in state.nodes.values():
@@ -182,13 +184,13 @@ async def add_labels(request: Request, caller: Caller) -> Answer:
         for one in as_list(body.get("nodeLabelInfo"))
         if isinstance(one, dict)
     }
-    return await _change(gateway, caller, AddLabels(wanted) if wanted else None)
+    return await _change(gateway, caller, "add-node-labels", AddLabels(wanted) if wanted else None)
 
 
 async def remove_labels(request: Request, caller: Caller) -> Answer:
     """POST /remove-node-labels."""
     gateway = gateway_of(request)
-    return await _change(gateway, caller, RemoveLabels(tuple(words(request, "labels"))))
+    return await _change(gateway, caller, "remove-node-labels", RemoveLabels(tuple(words(request, "labels"))))
 
 
 async def replace_labels(request: Request, caller: Caller) -> Answer:
@@ -196,7 +198,7 @@ async def replace_labels(request: Request, caller: Caller) -> Answer:
     gateway = gateway_of(request)
     labels = words(request, "labels")
     node = gateway.node_name(request.path_params["node"])
-    return await _change(gateway, caller, _of_nodes({node: labels}))
+    return await _change(gateway, caller, "replace-labels", _of_nodes({node: labels}))
 
 
 async def replace_many(request: Request, caller: Caller) -> Answer:
@@ -208,7 +210,7 @@ async def replace_many(request: Request, caller: Caller) -> Answer:
         for one in as_list(body.get("nodeToLabels"))
         if isinstance(one, dict)
     }
-    return await _change(gateway, caller, _of_nodes(wanted))
+    return await _change(gateway, caller, "replace-node-to-labels", _of_nodes(wanted))
 
 
 def _of_nodes(wanted: dict[str, list[str]]) -> LabelNodes:
@@ -222,9 +224,11 @@ def _of_nodes(wanted: dict[str, list[str]]) -> LabelNodes:
     return LabelNodes({node: (labels or [""])[0] for node, labels in wanted.items()})
 
 
-async def _change(gateway: Gateway, caller: Caller, wish: Input | None) -> Answer:
+async def _change(
+    gateway: Gateway, caller: Caller, path: str, wish: Input | None
+) -> Answer:
     if not is_administrator(gateway, caller):
-        raise unauthorized(f"User {caller.user} does not administer the cluster")
+        raise unauthorized(f"User {caller.user} not authorized for post to .../{path} ")
     if _enabled(gateway) is None:
         raise bad_request(_DISABLED, _IO)
     if wish is not None:

@@ -5,6 +5,7 @@ Hadoop reads numbers with any count of digits, and says what is wrong in its own
 """
 
 import re
+from collections.abc import Iterator
 
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import ApplicationId, ContainerId, container_id
@@ -42,9 +43,21 @@ def find_application(gateway: Gateway, text: str) -> Application:
     epoch_ms, number = read_application_id(text)
     state = gateway.scheduler.state
     found = state.applications.get(number) if epoch_ms == state.epoch_ms else None
-    if found is None:
+    if found is None or is_unknown(gateway, number):
         raise not_found(f"app with id: {text} not found")
     return found
+
+
+def is_unknown(gateway: Gateway, number: ApplicationId) -> bool:
+    """With access control on, who may not submit is told so at once, and nothing is kept of it."""
+    return gateway.controls_access and gateway.biographies.of(number).refusal == "access-denied"
+
+
+def known_applications(gateway: Gateway) -> Iterator[Application]:
+    """All applications that YARN would know, in the order of their submission."""
+    for number, application in gateway.scheduler.state.applications.items():
+        if not is_unknown(gateway, number):
+            yield application
 
 
 def read_attempt_id(text: str) -> tuple[int, ApplicationId, int]:
@@ -57,6 +70,8 @@ def read_attempt_id(text: str) -> tuple[int, ApplicationId, int]:
 
 def read_container_id(text: str) -> tuple[int, ContainerId]:
     """Cluster and container; raises Refused (400)."""
+    if not text.startswith("container_"):
+        raise bad_request(f"Invalid ContainerId prefix: {text}", _ARGUMENT)
     match = _CONTAINER.fullmatch(text)
     if match is None:
         raise bad_request(f"Invalid ContainerId: {text}", _ARGUMENT)

@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from fairshare.model.identifiers import application_name, container_name
 from fairshare.web.containers import read_whole
+from fairshare.web.yarn.answering import HEADERS
 from fairshare.web.yarn.application_documents import shown_queue
 from fairshare.web.yarn.callers import Rejected, identify
 from fairshare.web.yarn.cluster import metrics_of
@@ -22,6 +23,8 @@ from fairshare.web.yarn.names import find_application, read_container_id
 from fairshare.web.yarn.states import final_status, public_state
 
 TITLE = "All Applications"
+HTML = "text/html;charset=utf-8"
+TEXT = "text/plain;charset=utf-8"
 MOST_ROWS = 1_000
 _PAGE = (
     "<!DOCTYPE html><html><head><meta charset='utf-8'><title>{title}</title></head>"
@@ -55,18 +58,21 @@ async def show_page(request: Request) -> Response:
     )
     table = f"<table><tr>{head}</tr>{''.join(rows)}</table>"
     body = f"<p>Logged in as: {escape(caller.user)}</p>{table}"
-    headers = {"Set-Cookie": caller.cookie} if caller.cookie else None
+    headers = {**HEADERS, "Content-Type": HTML}
+    if caller.cookie:
+        headers["Set-Cookie"] = caller.cookie
     return HTMLResponse(_PAGE.format(title=TITLE, body=body), headers=headers)
 
 
 async def show_life(request: Request) -> Response:
     """GET /isActive."""
-    return PlainTextResponse("I am Active!", headers={"Connection": "close"})
+    headers = {**HEADERS, "Connection": "close", "Content-Type": TEXT}
+    return PlainTextResponse("I am Active!", headers=headers)
 
 
 async def show_robots(request: Request) -> Response:
     """GET /robots.txt: nothing here is for them."""
-    return PlainTextResponse("User-agent: *\nDisallow: /\n", 302)
+    return PlainTextResponse("User-agent: *\nDisallow: /\n", 302, {**HEADERS, "Content-Type": TEXT})
 
 
 async def show_beans(request: Request) -> Response:
@@ -79,9 +85,13 @@ async def show_beans(request: Request) -> Response:
     else:
         name = attribute.partition("::")[0] or wanted
         content = {"beans": [bean for bean in _beans(request) if _matches(name, str(bean["name"]))]}
-    headers = {"Access-Control-Allow-Methods": "GET", "Access-Control-Allow-Origin": "*"}
-    text = json.dumps(content, indent=2)
-    return Response(text, 200, headers, media_type="application/json; charset=utf8")
+    headers = {
+        **HEADERS,
+        "Access-Control-Allow-Methods": "GET",
+        "Access-Control-Allow-Origin": "*",
+        "Content-Type": "application/json; charset=utf8",
+    }
+    return Response(json.dumps(content, indent=2), 200, headers)
 
 
 def _beans(request: Request) -> list[dict[str, object]]:

@@ -62,7 +62,7 @@ def application_usages(gateway: Gateway, application: Application) -> ResourceUs
         application.used,
         application.reserved,
         application.asks.pending,
-        (application.master_resource if application.managed else none, none, none),
+        (application.master_resource, none, none),
     )
     usages = [usage]
     if gateway.biographies.of(application.id).reserved:

@@ -37,14 +37,14 @@ class Entries:
 
     __slots__ = ("pairs",)
 
-    def __init__(self, pairs: tuple[tuple[str, Any], ...] = ()) -> None:
+    def __init__(self, pairs: tuple[tuple[Any, Any], ...] = ()) -> None:
         self.pairs = pairs
 
 
 class Pair(Document):
     """One pair of a map."""
 
-    key: str
+    key: Any
     value: Any
 
 
@@ -96,7 +96,7 @@ def _mapped(value: Any) -> Any:
     if isinstance(value, int | float):
         return str(value)
     if isinstance(value, Entries):
-        pairs = [{"key": key, "value": _mapped(item)} for key, item in value.pairs]
+        pairs = [{"key": _mapped(key), "value": _mapped(item)} for key, item in value.pairs]
         return {"entry": pairs[0] if len(pairs) == 1 else pairs} if pairs else None
     if isinstance(value, list | tuple):
         items = [_mapped(item) for item in value]

@@ -20,7 +20,7 @@ from fairshare.web.yarn import (
     submission,
 )
 
-from fairshare.web.yarn.answering import YarnRoute
+from fairshare.web.yarn.answering import HEADERS, YarnRoute
 
 BASE = "/ws/v1/cluster"
 
@@ -43,7 +43,7 @@ _TOPICS = (
 async def nothing_here(request: Request) -> Response:
     """404 for every path below `/ws` that there is not: a page, as YARN sends it."""
     page = "<!DOCTYPE html><html><head><title>Sorry, got error 404</title></head><body></body></html>"
-    return HTMLResponse(page, 404)
+    return HTMLResponse(page, 404, {**HEADERS, "Content-Type": pages.HTML})
 
 
 def yarn_routes() -> list[BaseRoute]:

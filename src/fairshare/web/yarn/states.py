@@ -33,7 +33,8 @@ def public_state(application: Application, biography: Biography) -> str:
         return "FINISHED"
     if application.attempt == 0:
         return "SUBMITTED"
-    return "RUNNING" if application.registered and application.runnable else "ACCEPTED"
+    waits = bool(application.submission.tasks) and not application.runnable
+    return "RUNNING" if application.registered and not waits else "ACCEPTED"
 
 
 def internal_state(application: Application, biography: Biography) -> str:
@@ -54,6 +55,14 @@ def final_status(application: Application, biography: Biography) -> str:
         return "UNDEFINED"
     status = _ENDS[application.state]
     return "SUCCEEDED" if status == "FINISHED" else status
+
+
+def finished_ms(application: Application, biography: Biography) -> int:
+    """When it ended, or its master said that it has; 0 while it lives."""
+    last = biography.attempt
+    if application.unregistered is not None and last is not None:
+        return last.finished_ms
+    return application.finished_ms or 0
 
 
 def attempt_state(application: Application, attempt: Attempt) -> str:

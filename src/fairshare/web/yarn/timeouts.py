@@ -37,11 +37,12 @@ def timeouts_of(application: Application, now_ms: int) -> Timeouts:
 
 
 def timeout_of(application: Application, now_ms: int) -> Timeout:
-    """Its lifetime. An application that is over has none any more."""
-    expires_ms = None if application.over else application.expires_ms
+    """Its lifetime. Of one that an application did not live to see, nothing remains."""
+    expires_ms = application.expires_ms
     if expires_ms is None:
         return Timeout(LIFETIME, UNLIMITED, -1)
-    return Timeout(LIFETIME, instant_text(expires_ms), max(0, (expires_ms - now_ms) // 1_000))
+    remaining_ms = 0 if application.over else max(0, expires_ms - now_ms)
+    return Timeout(LIFETIME, instant_text(expires_ms), remaining_ms // 1_000)
 
 
 def instant_text(instant_ms: int) -> str:

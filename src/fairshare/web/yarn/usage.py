@@ -5,12 +5,13 @@ does. All divisions are rounded to 32 bits, as Hadoop's are.
 """
 
 from fairshare.model.applications import Application
+from fairshare.schedulers.capacity.calculators import larger
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.rounding import single
 from fairshare.web.yarn.gateway import Gateway
-from fairshare.web.yarn.resources import percent, shortest
+from fairshare.web.yarn.resources import percent
 
 
 def usage_percentages(gateway: Gateway, application: Application) -> tuple[float, float]:
@@ -31,9 +32,9 @@ def usage_percentages(gateway: Gateway, application: Application) -> tuple[float
             (single(amount / most) for amount, most in zip(amounts, cluster, strict=False) if most),
             default=0.0,
         )
-        capacity = queue.share.absolute_capacity
-        part = single(ratio / capacity) if capacity else 0.0
-        return shortest(single(part * 100.0)), percent(ratio)
+        c, minimum = state.calculator, state.settings.minimum_allocation
+        guarantee = larger(c, cluster, queue.share.effective_minimum, minimum)
+        return percent(c.divide(cluster, used, guarantee)), percent(ratio)
     ratio = single(used[0] / cluster[0])
     if isinstance(queue, FairQueue):
         capacity = single(queue.fair_share[0] / cluster[0])

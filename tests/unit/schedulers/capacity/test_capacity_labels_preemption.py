@@ -156,3 +156,55 @@ def test_a_state_with_partitions_rebuilt_from_events_is_the_same():
     state.check()
     assert summary(state) == summary(game.state)
     assert state.partition_of == game.state.partition_of
+
+
+# Reservations of queues with a higher priority (23.1).
+
+URGENT = {
+    "root.ordering-policy": "priority-utilization",
+    "root.a.priority": "5",
+    "ordering-policy.priority-utilization.underutilized-preemption.enabled": "true",
+    "ordering-policy.priority-utilization.underutilized-preemption.reserved-container-delay-ms": (
+        "10000"
+    ),
+}
+MOVE = "ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation"
+
+
+def crowded(**properties) -> Playground:
+    """b's master fills 2048 of n1, of 4096, and may not go; b's two containers fill n2. a, which is
+    more urgent, has reserved n1 for a container of 4096: of the 12288 in all so much is free, on
+    n3, which never beats. Its half is not reached."""
+    return Playground(
+        [node("n1", 4096), node("n2", 4096), node("n3", 4096)],
+        submit("crowd", "b", asks(2, mb=2048), am=memory(2048)),
+        beat("n1"),
+        beat("n2", 2),
+        submit("urgent", "a", asks(1, mb=4096)),
+        beat("n1"),
+        {"advance": "11s"},
+        **{**PREEMPTION, **URGENT, **properties},
+    )
+
+
+def test_a_reservation_where_no_room_can_be_made_stays_unless_it_may_move():
+    game = crowded()
+    assert game.on("crowd") == {"n1": 1, "n2": 2}
+    assert game.seen["nodes"]["n1"]["reserved_for"] == "urgent"
+    game.do({"preempt": 1})
+    assert game.seen["nodes"]["n1"]["reserved_for"] == "urgent"
+
+
+def test_a_reservation_moves_to_a_node_where_room_can_be_made():
+    """On n2 both containers of b can go: the reservation is there afterwards. In the next rounds
+    they are marked, then killed, and n2 serves what it is reserved for."""
+    game = crowded(**{MOVE: "true"})
+    game.do({"preempt": 1})
+    nodes = game.seen["nodes"]
+    assert [nodes[name]["reserved_for"] for name in ("n1", "n2")] == [None, "urgent"]
+    assert game.seen["queues"]["root.a"]["reserved"]["memory-mb"] == 4096
+    game.do({"preempt": 1}, {"advance": "5s"}, {"preempt": 1})
+    assert game.on("crowd") == {"n1": 1}
+    assert game.do(beat("n2")).on("urgent") == {"n2": 1}
+    assert game.seen["queues"]["root.a"]["reserved"]["memory-mb"] == 0
+    assert game.seen["queues"]["root.a"]["used"]["memory-mb"] == 4096

@@ -47,7 +47,7 @@ class Monitor:
         settings = self.settings
         wait_ms = settings.wait_before_kill_ms
         if settings.underutilized:
-            take_for_priority(self.state, self.step.now_ms, self.selection, wait_ms)
+            take_for_priority(self.state, self.step, self.selection, wait_ms)
         if settings.select_reserved:
             self._assign(reserved=True, balance=False)
             leaves = [leaf for root in self.roots for leaf in root.leaves()]

@@ -3,7 +3,7 @@ made on their node, even from queues below their guarantee (spec/capacity.md 23.
 
 from typing import TYPE_CHECKING
 
-from fairshare.model.events import ContainerAllocated
+from fairshare.model.events import ContainerAllocated, ReservationMoved
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, add, subtract
 from fairshare.schedulers.capacity.preemption.selection import Selection
@@ -11,6 +11,7 @@ from fairshare.schedulers.capacity.queues import CapacityQueue
 
 if TYPE_CHECKING:
     from fairshare.schedulers.capacity.state import CapacityState
+    from fairshare.schedulers.protocol import Step
 
 
 def relative_priority(one: CapacityQueue, other: CapacityQueue) -> int:
@@ -27,9 +28,14 @@ def relative_priority(one: CapacityQueue, other: CapacityQueue) -> int:
 
 
 def take_for_priority(
-    state: "CapacityState", now_ms: int, selection: Selection, wait_ms: int
+    state: "CapacityState", step: "Step", selection: Selection, wait_ms: int
 ) -> None:
-    """Serve reservations that are old enough, the oldest first, of leaves that lack something."""
+    """Serve reservations that are old enough, the oldest first, of leaves that lack something.
+
+    What cannot be served on its node moves to one where it can, if that is configured.
+    """
+    now_ms = step.now_ms
+    touched: dict[str, None] = {}
     monitor = state.settings.monitor
     promised: dict[str, Resource] = {}
     for node, since_ms in sorted(state.reserved_ms.items(), key=lambda item: (item[1], item[0])):
@@ -46,12 +52,44 @@ def take_for_priority(
             continue
         found = _victims(state, selection, leaf, place, reservation.resource)
         if found is None:
+            if monitor.underutilized_move_reservation and not monitor.observe_only:
+                _move(state, step, selection, leaf, place, touched)
             continue
+        touched[node] = None
         for record in found:
             selection.containers[record.container] = wait_ms
             selection.budget = subtract(selection.budget, record.resource)
         before = promised.get(leaf.name, state.none)
         promised[leaf.name] = add(before, reservation.resource)
+
+
+def _move(
+    state: "CapacityState",
+    step: "Step",
+    selection: Selection,
+    leaf: CapacityQueue,
+    node: Node,
+    touched: dict[str, None],
+) -> None:
+    """Keep another node free instead, where room can be made: one of the ask's partition that is
+    not reserved, and only if the ask does not insist on places."""
+    reservation = node.reservation
+    assert reservation is not None
+    application = state.applications[reservation.application]
+    key = application.asks.keys[(reservation.priority, reservation.request)]
+    if key.anywhere is None or not key.anywhere.relax:
+        return
+    for target in state.nodes.values():
+        if target.reservation is not None or target.name in touched:
+            continue
+        if state.label_of(target) != key.label or key.label != state.label_of(node):
+            continue
+        if not state.calculator.fits(reservation.resource, target.total):
+            continue
+        if _victims(state, selection, leaf, target, reservation.resource) is not None:
+            step.emit(ReservationMoved(node.name, target.name))
+            touched[target.name] = None
+            return
 
 
 def _victims(

@@ -1,0 +1,74 @@
+"""Owns how pools and jobs of MapReduce look: the job tracker's view of slots."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from fairshare.cli.cells import NOTHING
+from fairshare.cli.tables import Column, table
+from fairshare.client import Queue
+from fairshare.client.answers import JobFigures, SlotFigures
+
+_OF_A_KIND = ("run", "want", "fair", "min", "max")
+COLUMNS = (
+    Column("Pool"),
+    Column("Jobs", right=True, whole=True),
+    *(
+        Column(f"{kind} {what}", right=True, extra=what == "max")
+        for kind in ("Maps", "Reduces")
+        for what in _OF_A_KIND
+    ),
+    Column("Mode", extra=True),
+)
+
+
+def pool_table(console: Console, queues: Sequence[Queue]) -> Table | None:
+    """One row for each pool; None when the scheduler has no pools."""
+    rows: list[list[str | Text]] = [
+        [
+            queue.name.removeprefix("root."),
+            str(queue.pool.jobs),
+            *_figures(queue.pool.maps),
+            *_figures(queue.pool.reduces),
+            queue.policy or NOTHING,
+        ]
+        for queue in queues
+        if queue.pool is not None and queue.parent
+    ]
+    return table(console, COLUMNS, rows) if rows else None
+
+
+def _figures(slots: SlotFigures) -> list[str]:
+    return [
+        str(slots.running),
+        str(slots.demand),
+        f"{slots.fair_share:.1f}",
+        str(slots.min_share),
+        NOTHING if slots.max_share is None else str(slots.max_share),
+    ]
+
+
+def job_lines(job: JobFigures) -> list[tuple[str, str | Text]]:
+    """Names and values: what the job tracker knows of a job."""
+    return [
+        ("Job priority", job.priority),
+        ("Maps", job_line(job.maps)),
+        ("Reduces", job_line(job.reduces)),
+    ]
+
+
+def job_line(slots: SlotFigures) -> str:
+    """`3 run, 5 to start, 2 done; fair share 4.0, minimum 1, weight 1.0, deficit 12s`.
+
+    A deficit is shown in whole seconds, and only of a job that wants tasks.
+    """
+    line = (
+        f"{slots.running} run, {slots.needed} to start, {slots.finished} done;"
+        f" fair share {slots.fair_share:.1f}, minimum {slots.min_share}, weight {slots.weight:.1f}"
+    )
+    if slots.deficit is None:
+        return line
+    owed = f"{int(slots.deficit / 1000)}s" if slots.needed else "--"
+    return f"{line}, deficit {owed}"

@@ -1,0 +1,51 @@
+"""Owns what is said of applications that a simulation has not brought to their end."""
+
+from fairshare.insight.why import Words
+from fairshare.model.applications import Application
+from fairshare.model.identifiers import application_name
+from fairshare.model.resources import fits
+from fairshare.schedulers.protocol import Scheduler
+from fairshare.schedulers.reasons import Cause, Reason, reasons
+from fairshare.simulate.report import Unfinished
+
+_FOR_EVER = frozenset(
+    (Cause.NO_NODES, Cause.TOO_LARGE, Cause.PLACE_UNKNOWN, Cause.BLACKLISTED, Cause.NOT_STARTED)
+)
+"""As long as cluster and configuration stay what they are."""
+
+
+def unfinished(scheduler: Scheduler) -> tuple[Unfinished, ...]:
+    """The applications that are not over, each with the weightiest reason for which it waits."""
+    state = scheduler.state
+    words = Words(state.types, state.epoch_ms)
+    found = []
+    for application in state.applications.values():
+        if application.over:
+            continue
+        why = reasons(application, scheduler.limits_of(application.id))
+        found.append(_of(application, state.epoch_ms, why, words))
+    return tuple(found)
+
+
+def _of(application: Application, epoch_ms: int, why: list[Reason], words: Words) -> Unfinished:
+    name = application_name(epoch_ms, application.id)
+    submission = application.submission
+    if not why:
+        return Unfinished(name, submission.name, application.queue)
+    explained = words.explain(why[0])
+    return Unfinished(
+        name,
+        submission.name,
+        application.queue,
+        any(_for_ever(reason) for reason in why),
+        why[0].cause.value,
+        explained.sentence,
+        explained.remedy,
+    )
+
+
+def _for_ever(reason: Reason) -> bool:
+    """Whether waiting does not help: one container alone is more than its queue may have, too."""
+    if reason.cause == Cause.QUEUE_MAXIMUM and reason.wanted and reason.limit:
+        return not fits(reason.wanted, reason.limit)
+    return reason.cause in _FOR_EVER

@@ -1,0 +1,1 @@
+"""Owns who may talk to a running server, and as whom."""

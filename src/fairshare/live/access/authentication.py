@@ -1,0 +1,68 @@
+"""Owns the question who a caller is, from the credentials that came with a call.
+
+Three kinds are believed: a user's token, the token that a driver was started with, and the header
+of a proxy that was named. Knows nothing of HTTP but a header's text.
+"""
+
+import ipaddress
+from collections.abc import Callable, Mapping
+
+from fairshare.config.shell import AuthenticationSettings
+from fairshare.live.access.identity import Identity
+from fairshare.live.access.tokens import PREFIX, UserTokens
+from fairshare.live.tokens import DriverTokens
+from fairshare.schedulers.protocol import State
+
+
+class Authentication:
+    """Of one server. `required` is whether anybody must prove who he is at all."""
+
+    def __init__(
+        self,
+        settings: AuthenticationSettings,
+        users: UserTokens,
+        drivers: DriverTokens,
+        state: Callable[[], State],
+        now_ms: Callable[[], int],
+    ) -> None:
+        self.required = settings.required
+        self._settings = settings
+        self._users = users
+        self._drivers = drivers
+        self._state = state
+        self._now_ms = now_ms
+        self._proxies = [ipaddress.ip_network(text) for text in settings.proxies]
+
+    def identify(self, headers: Mapping[str, str], address: str) -> Identity | None:
+        """Who calls from an address; None if that is not proven."""
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        token = token.strip()
+        if scheme.lower() == "bearer" and token:
+            if self._settings.tokens and token.startswith(PREFIX):
+                return self._users.identify(token, self._now_ms())
+            return self._driver(token)
+        if self._is_proxy(address):
+            user = headers.get(self._settings.proxy_header.lower(), "").strip()
+            if user:
+                return Identity(user, proof=f"proxy {address}")
+        return None
+
+    def _driver(self, token: str) -> Identity | None:
+        """Of a token that belongs to the present attempt of some application."""
+        if not token.isascii():
+            return None
+        for application in self._state().applications.values():
+            if application.over or application.submission.driver is None:
+                continue
+            if self._drivers.accepts(token, application.id, application.attempt):
+                return Identity(application.user, proof="driver", application=application.id)
+        return None
+
+    def _is_proxy(self, address: str) -> bool:
+        if not self._proxies:
+            return False
+        try:
+            found = ipaddress.ip_address(address)
+        except ValueError:
+            return False
+        return any(found in network for network in self._proxies)

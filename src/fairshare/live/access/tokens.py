@@ -1,0 +1,112 @@
+"""Owns the tokens of users: made, listed and revoked in the state directory, which is their owner's
+alone; of a token only a hash is kept.
+
+A token is `fst_NAME_SECRET`: the name finds it in the list, the secret has 256 bits of chance, so a
+plain SHA-256 of it is as good as a slow hash. The server looks at the file again when it changes.
+"""
+
+import hashlib
+import hmac
+import re
+import secrets
+from pathlib import Path
+
+import msgspec
+
+from fairshare.errors import FairshareError
+from fairshare.live.access.identity import Identity
+from fairshare.live.state_directory import write_file
+
+FILE = "tokens.json"
+PREFIX = "fst_"
+_FORM = re.compile(r"fst_([a-z0-9]{8})_([A-Za-z0-9_-]{43})")
+
+
+class UserToken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is kept of a token. `expires_ms` None: never."""
+
+    name: str
+    user: str
+    sha256: str
+    created_ms: int
+    expires_ms: int | None = None
+    administrator: bool = False
+    note: str = ""
+
+
+class UserTokens:
+    """The tokens of one state directory."""
+
+    def __init__(self, state_directory: Path) -> None:
+        self._path = state_directory / FILE
+        self._stamp: tuple[int, int, int] | None = None
+        self._known: dict[str, UserToken] = {}
+
+    def create(
+        self,
+        user: str,
+        now_ms: int,
+        *,
+        expires_ms: int | None = None,
+        administrator: bool = False,
+        note: str = "",
+    ) -> str:
+        """Make a token for a user; what is returned is nowhere else. Raises FairshareError."""
+        known = self._load()
+        name = secrets.token_hex(4)
+        while name in known:
+            name = secrets.token_hex(4)
+        text = f"{PREFIX}{name}_{secrets.token_urlsafe(32)}"
+        token = UserToken(name, user, _hash(text), now_ms, expires_ms, administrator, note)
+        self._write({**known, name: token})
+        return text
+
+    def listed(self) -> list[UserToken]:
+        """All of them, the oldest first."""
+        return sorted(self._load().values(), key=lambda token: (token.created_ms, token.name))
+
+    def revoke(self, name: str) -> None:
+        """Let a token open nothing from now on. Raises FairshareError if there is none."""
+        known = dict(self._load())
+        if known.pop(name, None) is None:
+            raise FairshareError(f"there is no token {name!r}: `fairshare admin token list`")
+        self._write(known)
+
+    def identify(self, text: str, now_ms: int) -> Identity | None:
+        """Whose token it is; None for one that is unknown, revoked or too old."""
+        form = _FORM.fullmatch(text)
+        if form is None:
+            return None
+        token = self._load().get(form.group(1))
+        # The comparison takes as long for an unknown name as for a wrong secret.
+        kept = token.sha256 if token is not None else "0" * 64
+        if not hmac.compare_digest(kept, _hash(text)) or token is None:
+            return None
+        if token.expires_ms is not None and now_ms >= token.expires_ms:
+            return None
+        return Identity(token.user, token.administrator, f"token {token.name}")
+
+    def _load(self) -> dict[str, UserToken]:
+        try:
+            found = self._path.stat()
+            stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
+            if stamp != self._stamp:
+                tokens = msgspec.json.decode(self._path.read_bytes(), type=list[UserToken])
+                self._known = {token.name: token for token in tokens}
+                self._stamp = stamp
+        except FileNotFoundError:
+            self._known, self._stamp = {}, None
+        except OSError as error:
+            raise FairshareError(f"cannot read {self._path}: {error.strerror}") from error
+        except msgspec.DecodeError as error:
+            raise FairshareError(
+                f"{self._path} is damaged ({error}): delete it and make new tokens"
+            ) from error
+        return self._known
+
+    def _write(self, tokens: dict[str, UserToken]) -> None:
+        write_file(self._path, msgspec.json.encode(list(tokens.values())) + b"\n")
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

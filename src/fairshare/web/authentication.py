@@ -1,0 +1,117 @@
+"""Owns the door: who is nobody gets no further than the pages' own files, where a proof is needed.
+
+What a caller may do with an application, or a queue, is asked where it is done (`actors.py`).
+"""
+
+import logging
+import re
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from fairshare.live.access.identity import Identity
+from fairshare.live.server import LiveServer
+from fairshare.model.identifiers import (
+    ApplicationId,
+    application_of,
+    parse_application,
+    parse_container,
+)
+from fairshare.web.answers import refusal
+
+KEY = "fairshare.identity"
+OPEN = ("/cluster", "/static/", "/healthz", "/readyz", "/favicon.ico")
+"""What anybody may have: pages without data, which ask for a token themselves."""
+
+_OWN = re.compile(r"/api/v1/(applications|containers)/([^/]+)(/.*)?")
+_SHARED = frozenset({"/api/v1/changes", "/api/v1/cluster"})
+
+_log = logging.getLogger("fairshare.access")
+
+
+class Door:
+    """Middleware: puts the caller's identity into the scope, or answers 401 or 403."""
+
+    def __init__(self, app: ASGIApp, server: LiveServer) -> None:
+        self.app = app
+        self.server = server
+        self.authentication = server.authentication
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope.get("path", "")
+        if scope["type"] != "http" or not self.authentication.required or is_open(path):
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        address = (scope.get("client") or ("",))[0]
+        identity = self.authentication.identify(headers, address)
+        if identity is None:
+            given = "authorization" in headers
+            _log.warning(
+                "401 %s %s from %s: %s",
+                *(scope["method"], path, address or "somebody"),
+                "an unknown, revoked or expired token" if given else "no credentials",
+            )
+            answer = refusal(
+                401,
+                "wrong-token" if given else "no-token",
+                "this token is unknown, revoked or too old: ask an administrator for a new one"
+                if given
+                else "say who you are: send 'Authorization: Bearer TOKEN' with a token that an "
+                "administrator has made for you (FAIRSHARE_TOKEN for the command line)",
+                {"WWW-Authenticate": "Bearer"},
+            )
+            await answer(scope, receive, send)
+            return
+        if identity.application is not None and not is_its_own(identity, path):
+            _log.warning("403 %s %s: a driver's token elsewhere", scope["method"], path)
+            answer = refusal(
+                403, "access-denied", "a driver's token opens its own application and nothing else"
+            )
+            await answer(scope, receive, send)
+            return
+        reason = await self._closed(identity, path)
+        if reason:
+            _log.warning("403 %s %s: %s", scope["method"], path, reason)
+            await refusal(403, "access-denied", reason)(scope, receive, send)
+            return
+        scope[KEY] = identity
+        await self.app(scope, receive, send)
+
+    async def _closed(self, identity: Identity, path: str) -> str:
+        """Why somebody may not look into an application; empty if he may, or there is none."""
+        form = _OWN.fullmatch(path)
+        number = None if form is None else _application_in(form.group(1), form.group(2))
+        application = None if number is None else self.server.service.state.applications.get(number)
+        if application is None or identity.user == application.user:
+            return ""
+        groups = await run_in_threadpool(self.server.groups.of, identity.user)
+        if self.server.may_open(identity, groups, application):
+            return ""
+        return (
+            f"you are {identity.user}, and this application is {application.user}'s: only its "
+            "owner may do this, and who administers its queue or the cluster"
+        )
+
+
+def is_open(path: str) -> bool:
+    """Whether a path needs no proof: the pages' own files, and whether the server lives."""
+    return path == "/" or path.startswith(OPEN)
+
+
+def is_its_own(identity: Identity, path: str) -> bool:
+    """Whether a path belongs to a driver's own application, or to nobody."""
+    if path in _SHARED:
+        return True
+    form = _OWN.fullmatch(path)
+    if form is None:
+        return False
+    return _application_in(form.group(1), form.group(2)) == identity.application
+
+
+def _application_in(kind: str, name: str) -> ApplicationId | None:
+    if kind == "applications":
+        return parse_application(name)
+    container = parse_container(name)
+    return None if container is None else application_of(container)

@@ -1,0 +1,48 @@
+"""Owns which pages of other sites may read YARN's answers, and the headers that tell a browser so.
+
+Off unless the configuration asks for it, as in Hadoop (spec/rest.md 1.6).
+"""
+
+import re
+from collections.abc import Mapping
+
+from starlette.requests import Request
+
+from fairshare.config.web import CrossOriginSettings
+
+
+def is_trusted(settings: CrossOriginSettings, origin: str) -> bool:
+    """Whether pages of an origin may read answers.
+
+    >>> is_trusted(CrossOriginSettings(True, ("http://*.example",)), "http://a.example")
+    True
+    """
+    if not settings.enabled:
+        return False
+    for allowed in settings.origins:
+        if allowed.startswith("regex:"):
+            if re.fullmatch(allowed.removeprefix("regex:"), origin):
+                return True
+        elif re.fullmatch(re.escape(allowed).replace(r"\*", ".*"), origin):
+            return True
+    return False
+
+
+def headers_for(request: Request, settings: CrossOriginSettings) -> Mapping[str, str]:
+    """The headers of an answer; none if the page may not have it, or sends what it may not."""
+    origin = request.headers.get("origin", "")
+    if not origin or not is_trusted(settings, origin):
+        return {}
+    if request.headers.get("access-control-request-method", "GET") not in settings.methods:
+        return {}
+    allowed = {name.lower() for name in settings.headers}
+    wanted = request.headers.get("access-control-request-headers", "")
+    if any(name.strip().lower() not in allowed for name in wanted.split(",") if name.strip()):
+        return {}
+    return {
+        "Access-Control-Allow-Origin": origin,
+        "Access-Control-Allow-Credentials": "true",
+        "Access-Control-Allow-Methods": ",".join(settings.methods),
+        "Access-Control-Allow-Headers": ",".join(settings.headers),
+        "Access-Control-Max-Age": settings.max_age_s,
+    }

@@ -1,0 +1,72 @@
+"""A server that can be reached from elsewhere lets nobody in who does not belong."""
+
+import os
+import subprocess
+import sys
+
+import httpx
+import pytest
+
+from .test_server import ALLOCATIONS, SMALL, YARN_SITE, Server
+
+
+@pytest.fixture
+def conf(tmp_path):
+    folder = tmp_path / "conf"
+    folder.mkdir()
+    (folder / "yarn-site.xml").write_text(YARN_SITE)
+    (folder / "fair-scheduler.xml").write_text(ALLOCATIONS)
+    return folder
+
+
+def fairshare(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "fairshare", *map(str, arguments)],
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_without_authentication_a_server_refuses_to_listen_to_the_network(conf, tmp_path):
+    done = fairshare(
+        *("serve", "--conf", conf, "--state", tmp_path / "state", "--listen", "0.0.0.0:0")
+    )
+    assert done.returncode == 2
+    assert "nobody has to prove who he is" in done.stderr
+    assert "fairshare admin token create USER" in done.stderr
+    assert not (tmp_path / "state").exists()
+
+
+def test_with_tokens_everybody_is_who_he_is_and_has_what_is_his(conf, tmp_path):
+    (conf / "fairshare.toml").write_text("[authentication]\ntokens = true\n")
+    state = tmp_path / "state"
+    tokens = {
+        user: fairshare("admin", "token", "create", user, "--state", state).stdout.strip()
+        for user in ("ann", "bob")
+    }
+    server = Server(conf, state, "--port", "0")
+    try:
+        with httpx.Client(base_url=server.url + "/api/v1", trust_env=False) as http:
+            assert http.get("/cluster").status_code == 401
+            wrong = {"Authorization": f"Bearer {tokens['ann'][:-1]}!"}
+            assert http.get("/cluster", headers=wrong).status_code == 401
+            ann, bob = ({"Authorization": f"Bearer {tokens[user]}"} for user in ("ann", "bob"))
+            task = {"command": "sleep 60", "resources": SMALL}
+            body = {"queue": "a", "tasks": [task]}
+            name = http.post("/applications", json=body, headers=ann).json()["id"]
+            assert http.get(f"/applications/{name}", headers=bob).status_code == 403
+            assert http.post(f"/applications/{name}/kill", json={}, headers=bob).status_code == 403
+        done = fairshare("kill", name, FAIRSHARE_URL=server.url, FAIRSHARE_TOKEN=tokens["bob"])
+        assert done.returncode == 1
+        assert "you are bob, and this application is ann's" in done.stderr
+        done = fairshare("kill", name, FAIRSHARE_URL=server.url, FAIRSHARE_TOKEN=tokens["ann"])
+        assert done.returncode == 0, done.stderr
+    finally:
+        server.end()
+    log = (state / "server.log").read_text()
+    assert "401 GET /api/v1/cluster" in log
+    assert "you are bob, and this application is ann's" in log
+    assert not [user for user in tokens if tokens[user] in log]

@@ -1,0 +1,263 @@
+"""Queues that are made on demand, in the older way (27.4) and in the newer one (27.1 to 27.3).
+
+Numbers are derived from spec/capacity.md by hand; sizes are MB, the smallest container is 1024.
+"""
+
+import pytest
+from tests.unit.schedulers.capacity.playground import (
+    CAPACITY,
+    Playground,
+    asks,
+    beat,
+    memory,
+    node,
+    submit,
+)
+
+POLICIES = "yarn.resourcemanager.scheduler.monitor.policies"
+MONITOR = "yarn.resourcemanager.scheduler.monitor.enable"
+SCHEDULER = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity."
+OLDER = {
+    MONITOR: "true",
+    POLICIES: SCHEDULER + "QueueManagementDynamicEditPolicy",
+    CAPACITY + "maximum-am-resource-percent": "1.0",
+    CAPACITY + "root.queues": "made,default",
+    CAPACITY + "root.default.capacity": "50",
+    CAPACITY + "root.made.capacity": "50",
+    CAPACITY + "root.made.auto-create-child-queue.enabled": "true",
+    CAPACITY + "root.made.leaf-queue-template.capacity": "50",
+    CAPACITY + "root.made.leaf-queue-template.maximum-capacity": "80",
+    CAPACITY + "root.made.leaf-queue-template.user-limit-factor": "3",
+    CAPACITY + "queue-mappings": "u:%user:root.made.%user",
+}
+"""Below made, which has half of the cluster, each user gets a leaf with half of that."""
+
+NEWER = {
+    CAPACITY + "root.queues": "teams,default",
+    CAPACITY + "root.teams.capacity": "3w",
+    CAPACITY + "root.default.capacity": "1w",
+    CAPACITY + "root.teams.auto-queue-creation-v2.enabled": "true",
+}
+
+
+def by(user: str, *wanted, queue: str = "default", **more):
+    return submit(user, queue, *wanted, user=user, **more)
+
+
+def capacity(game: Playground, queue: str) -> int:
+    found: int = game.seen["queues"][queue]["effective_min"]["memory-mb"]
+    return found
+
+
+def leaves(game: Playground, *users: str) -> list[int]:
+    return [capacity(game, f"root.made.{user}") for user in users]
+
+
+def older(*steps, **properties) -> Playground:
+    return Playground([node("n1", 20_480)], *steps, base=OLDER, **properties)
+
+
+def test_an_older_leaf_has_its_templates_capacity_while_the_parent_has_so_much_left():
+    """made has 0.5 * 20480 = 10240, each leaf half of it, 5120; at most 0.8 * 10240 = 8192. The
+    third leaf finds nothing left, and has no capacity; its maximum stands."""
+    game = older(by("ann", asks(1)), by("bob", asks(1)), by("eve", asks(1)))
+    assert leaves(game, "ann", "bob", "eve") == [5120, 5120, 0]
+    eve = game.seen["queues"]["root.made.eve"]
+    assert eve["effective_max"]["memory-mb"] == 16384
+    assert eve["user_limit_factor"] == 3.0
+
+
+def test_a_round_takes_capacity_from_idle_leaves_and_gives_it_to_those_that_wait():
+    """ann is done: in the next round eve, who waits, has ann's part."""
+    game = older(by("ann", asks(1)), by("bob", asks(1)), by("eve", asks(1)), {"kill": "ann"})
+    assert leaves(game, "ann", "bob", "eve") == [5120, 5120, 0]
+    game.do({"update": 1})
+    assert leaves(game, "ann", "bob", "eve") == [0, 5120, 5120]
+
+
+def test_who_has_waited_longest_is_given_capacity_first():
+    users = ("ann", "bob", "eve", "zoe")
+    game = older(*(by(user, asks(1)) for user in users), {"kill": "bob"}, {"update": 1})
+    assert leaves(game, *users) == [5120, 0, 5120, 0]
+
+
+def test_a_round_that_would_change_nothing_is_not_needed():
+    game = older(by("ann", asks(1)), by("bob", asks(1)), by("eve", asks(1)))
+    assert game.scheduler.update_interval_ms() is None
+    game.do({"kill": "ann"})
+    assert game.scheduler.update_interval_ms() == 1500
+
+
+def test_without_the_policy_a_leaf_keeps_what_it_was_made_with():
+    game = older(by("ann", asks(1)), {"kill": "ann"}, {"update": 1}, **{POLICIES: None})
+    assert leaves(game, "ann") == [5120]
+
+
+def test_an_older_leaf_without_capacity_still_gets_what_is_idle():
+    """eve's leaf has no guarantee; without one the user limit is the leaf's maximum."""
+    game = older(by("ann", asks(1)), by("bob", asks(1)), by("eve", asks(3)), beat("n1", 9))
+    assert game.on("eve") == {"n1": 3}
+
+
+@pytest.mark.parametrize("queue", ["root.made.ann", "root.made.new"])
+def test_an_older_leaf_is_only_for_whom_the_mappings_send_there(queue):
+    """To name it is refused, whether it is there already or not."""
+    game = older(by("ann", asks(1)))
+    found = game.refusal(submit("direct", queue, asks(1), user="ann"))
+    assert "is prohibited. Verify automatic queue mapping" in (found or "")
+    assert "root.made.new" not in game.seen["queues"]
+
+
+def test_so_many_older_leaves_are_made_and_no_more():
+    game = older(by("ann", asks(1)), **{"root.made.auto-create-child-queue.max-queues": "1"})
+    assert "1 are allowed" in (game.refusal(by("bob", asks(1))) or "")
+
+
+def test_a_leaf_that_exceeds_its_parent_is_refused_where_that_is_configured():
+    """Two leaves of 50 % fill made; the third would make 150 %."""
+    name = "root.made.auto-create-child-queue.fail-on-exceeding-parent-capacity"
+    game = older(by("ann", asks(1)), by("bob", asks(1)), **{name: "true"})
+    found = game.refusal(by("eve", asks(1)))
+    assert "have reached parent queue : root.made's guaranteed capacity" in (found or "")
+
+
+def test_an_older_leaf_stays_when_it_is_idle():
+    """The policy that removes idle queues is for those of the newer way."""
+    game = older(
+        by("ann", asks(1)),
+        {"kill": "ann"},
+        {"advance": "1000s"},
+        {"preempt": 1},
+        {"advance": "1000s"},
+        {"preempt": 1},
+        **{POLICIES: SCHEDULER + "AutoCreatedQueueDeletionPolicy"},
+    )
+    assert "root.made.ann" in game.seen["queues"]
+
+
+def test_an_older_leaf_has_its_templates_part_of_a_partition():
+    """Of x, all of which is made's, the template gives half: 5120 of 10240."""
+    game = Playground(
+        [node("n1", 20_480), node("x1", label="x")],
+        {"labels": {"add": {"x": "exclusive"}}},
+        by("ann", asks(2, "x"), am=memory(1024), am_label="x"),
+        beat("x1", 3),
+        base=OLDER,
+        **{
+            "yarn.node-labels.enabled": "true",
+            "root.accessible-node-labels.x.capacity": "100",
+            "root.made.accessible-node-labels": "x",
+            "root.made.accessible-node-labels.x.capacity": "100",
+            "root.made.leaf-queue-template.accessible-node-labels": "x",
+            "root.made.leaf-queue-template.accessible-node-labels.x.capacity": "50",
+        },
+    )
+    assert game.part("root.made.ann", "x")["effective_min"]["memory-mb"] == 5120
+    assert game.on("ann") == {"x1": 3}
+
+
+# The newer way.
+
+
+def newer(*steps, **properties) -> Playground:
+    return Playground([node("n1", 20_480)], *steps, base=NEWER, **properties)
+
+
+def test_a_newer_queue_has_a_weight_of_one_among_its_siblings():
+    """teams has 3/4 of 20480, 15360; red and blue share it: 7680 each."""
+    game = newer(submit("a", "root.teams.red", asks(1)), submit("b", "root.teams.blue", asks(1)))
+    assert [capacity(game, f"root.teams.{name}") for name in ("red", "blue")] == [7680, 7680]
+
+
+def test_newer_queues_go_two_levels_deep_unless_told_otherwise():
+    game = newer(submit("a", "root.teams.red.ann", asks(1)))
+    assert game.seen["queues"]["root.teams.red"]["type"] == "parent"
+    deep = submit("b", "root.teams.red.ann2.deeper", asks(1))
+    assert "and 2 are allowed" in (game.refusal(deep) or "")
+    name = "root.teams.auto-queue-creation-v2.maximum-queue-depth"
+    assert newer(**{name: "3"}).refusal(deep) is None
+
+
+def test_templates_say_what_newer_queues_have_the_nearest_first():
+    """red.ann: the template of root.teams.red wins over that of root.teams.*; red, a parent, has
+    the weight of the template for parents: 2 of 3, blue, a leaf, the weight of 1 of 3."""
+    game = newer(
+        submit("a", "root.teams.red.ann", asks(1)),
+        submit("b", "root.teams.blue", asks(1)),
+        submit("c", "root.teams.green.eve", asks(1)),
+        **{
+            "root.teams.auto-queue-creation-v2.parent-template.capacity": "2w",
+            "root.teams.auto-queue-creation-v2.leaf-template.user-limit-factor": "7",
+            "root.teams.*.auto-queue-creation-v2.leaf-template.user-limit-factor": "5",
+            "root.teams.red.auto-queue-creation-v2.leaf-template.user-limit-factor": "4",
+        },
+    )
+    queues = game.seen["queues"]
+    factors = {
+        name: queues[f"root.teams.{name}"]["user_limit_factor"]
+        for name in ("red.ann", "green.eve", "blue")
+    }
+    assert factors == {"red.ann": 4.0, "green.eve": 5.0, "blue": 7.0}
+    weights = [queues[f"root.teams.{name}"]["weight"] for name in ("red", "blue", "green")]
+    assert weights == [2.0, 1.0, 2.0]
+
+
+def test_newer_leaves_have_no_user_limit_factor_and_all_room_for_masters():
+    game = newer(submit("a", "root.teams.red", asks(1)))
+    red = game.seen["queues"]["root.teams.red"]
+    assert (red["user_limit_factor"], red["max_am_share"]) == (-1.0, 1.0)
+
+
+def test_idle_newer_queues_go_in_the_second_round_after_their_time():
+    """Idle for more than 300 s in two rounds: at 301 s it is noted, at 602 s it goes. Its parent,
+    red, has been without children since then, and follows in the same way."""
+    game = newer(
+        submit("a", "root.teams.red.ann", asks(1)),
+        {"kill": "a"},
+        **{MONITOR: "true", POLICIES: SCHEDULER + "AutoCreatedQueueDeletionPolicy"},
+    )
+    game.do({"advance": "301s"}, {"preempt": 1})
+    assert "root.teams.red.ann" in game.seen["queues"]
+    game.do({"advance": "301s"}, {"preempt": 1})
+    assert "root.teams.red.ann" not in game.seen["queues"]
+    for _ in range(3):
+        game.do({"advance": "301s"}, {"preempt": 1})
+    assert "root.teams.red" not in game.seen["queues"]
+    assert "root.teams" in game.seen["queues"]
+
+
+def test_a_newer_queue_in_use_stays():
+    game = newer(
+        submit("a", "root.teams.red", asks(1)),
+        **{MONITOR: "true", POLICIES: SCHEDULER + "AutoCreatedQueueDeletionPolicy"},
+    )
+    for _ in range(3):
+        game.do({"advance": "301s"}, {"preempt": 1})
+    assert "root.teams.red" in game.seen["queues"]
+
+
+def test_who_may_not_submit_makes_no_queue():
+    """Root lets nobody submit, teams lets ann: her queue is made, bob's is not."""
+    lists = {
+        "yarn.acl.enable": "true",
+        "root.acl_submit_applications": " ",
+        "root.acl_administer_queue": " ",
+        "root.teams.acl_submit_applications": "ann",
+    }
+    game = newer(**lists)
+    assert game.refusal(submit("a", "root.teams.ann", asks(1), user="ann")) is None
+    found = game.refusal(submit("b", "root.teams.bob", asks(1), user="bob"))
+    assert "does not have permission" in (found or "")
+    assert "root.teams.bob" not in game.seen["queues"]
+
+
+def test_a_template_may_let_users_submit_to_queues_to_come():
+    lists = {
+        "yarn.acl.enable": "true",
+        "root.acl_submit_applications": " ",
+        "root.acl_administer_queue": " ",
+        "root.teams.auto-queue-creation-v2.template.acl_submit_applications": "bob",
+    }
+    game = newer(**lists)
+    assert game.refusal(submit("b", "root.teams.new", asks(1), user="bob")) is None
+    assert game.refusal(submit("e", "root.teams.other", asks(1), user="eve")) is not None

@@ -1,0 +1,167 @@
+"""Where a proof is asked for: who is nobody stays outside, and who is somebody in what is his."""
+
+import httpx
+import msgspec
+import pytest
+
+from fairshare.config.shell import AuthenticationSettings
+from fairshare.live.access.tokens import FILE, UserTokens
+from fairshare.live.server import LiveServer
+from fairshare.web.app import build_app
+
+from .test_applications import TASK
+
+pytestmark = pytest.mark.anyio
+
+
+class Door:
+    """A server that asks for proofs, and clients with some."""
+
+    def __init__(self, server, engine):
+        self.server = server
+        self.engine = engine
+        self.tokens = UserTokens(server.directory.path)
+        self.app = build_app(server)
+
+    def client(self, token=None, address="127.0.0.1", **headers):
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        transport = httpx.ASGITransport(self.app, client=(address, 5), raise_app_exceptions=False)
+        base = self.server.url + "/api/v1"
+        return httpx.AsyncClient(transport=transport, base_url=base, headers=headers)
+
+    def as_user(self, name, **more):
+        return self.client(self.tokens.create(name, 0, **more))
+
+
+@pytest.fixture
+async def door(server_settings, engine, anyio_backend):
+    authentication = AuthenticationSettings(
+        tokens=True, proxies=("10.0.0.0/24",), proxy_header="X-User"
+    )
+    settings = msgspec.structs.replace(server_settings, authentication=authentication)
+    server = LiveServer(settings, lambda settings, path: engine)
+    await server.start("http://127.0.0.1:8088")
+    yield Door(server, engine)
+    await server.close()
+
+
+async def submitted(client, **body):
+    answer = await client.post("/applications", json={"queue": "a", "tasks": [TASK], **body})
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+async def test_without_credentials_there_is_nothing_to_see(door):
+    async with door.client() as nobody:
+        answer = await nobody.get("/cluster")
+    assert answer.status_code == 401
+    assert answer.json()["code"] == "no-token"
+    assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("token", ["fst_00000000_" + "x" * 43, "nonsense", "ümlaut".encode()])
+async def test_a_wrong_token_opens_nothing(door, token, caplog):
+    headers = {
+        "Authorization": b"Bearer " + (token if isinstance(token, bytes) else token.encode())
+    }
+    async with door.client() as nobody:
+        answer = await nobody.get("/cluster", headers=headers)
+    assert (answer.status_code, answer.json()["code"]) == (401, "wrong-token")
+    assert "401 GET /api/v1/cluster from 127.0.0.1" in caplog.text
+    assert "fst_00000000_x" not in caplog.text
+
+
+async def test_a_token_says_who_submits(door):
+    async with door.as_user("ann") as ann:
+        name = (await submitted(ann))["id"]
+        assert (await ann.get(f"/applications/{name}")).json()["user"] == "ann"
+
+
+async def test_nobody_submits_in_the_name_of_another_but_an_administrator(door):
+    async with door.as_user("ann") as ann:
+        answer = await ann.post("/applications", json={"user": "bob", "tasks": [TASK]})
+        assert (answer.status_code, answer.json()["code"]) == (403, "access-denied")
+    async with door.as_user("root", administrator=True) as root:
+        assert (await submitted(root, user="bob"))["id"]
+    assert [a.user for a in door.server.service.state.applications.values()] == ["bob"]
+
+
+async def test_what_is_anothers_is_closed_and_the_log_says_why(door, caplog):
+    async with door.as_user("ann") as ann, door.as_user("bob") as bob:
+        name = (await submitted(ann))["id"]
+        for path in ("", "/tasks", "/containers", "/reasons"):
+            answer = await bob.get(f"/applications/{name}{path}")
+            assert (answer.status_code, answer.json()["code"]) == (403, "access-denied")
+        for path in ("/kill", "/move", "/priority"):
+            assert (await bob.post(f"/applications/{name}{path}", json={})).status_code == 403
+        container = (await ann.get(f"/applications/{name}/containers")).json()["containers"][0][
+            "id"
+        ]
+        for path in ("logs/stdout", "result"):
+            assert (await bob.get(f"/containers/{container}/{path}")).status_code == 403
+        assert (await ann.get(f"/containers/{container}/logs/stdout")).status_code == 200
+    assert "you are bob, and this application is ann's" in caplog.text
+    assert not door.server.service.state.applications[1].over
+
+
+async def test_an_administrators_token_may_kill_anothers(door):
+    async with door.as_user("ann") as ann, door.as_user("root", administrator=True) as root:
+        name = (await submitted(ann))["id"]
+        assert (await root.post(f"/applications/{name}/kill", json={})).status_code == 200
+        assert (await root.post("/admin/refresh-queues", json={})).status_code != 403
+
+
+async def test_who_is_no_administrator_changes_nothing_of_the_cluster(door):
+    async with door.as_user("ann") as ann:
+        labels = {"labels": {"gpu": True}}
+        orders = {"/admin/refresh-queues": {}, "/shutdown": {}, "/admin/labels/add": labels}
+        for path, body in orders.items():
+            answer = await ann.post(path, json=body)
+            assert answer.status_code == 403, path
+    assert not door.server.stop_requested.is_set()
+
+
+async def test_a_revoked_token_and_an_expired_one_open_nothing(door):
+    text = door.tokens.create("ann", 0)
+    old = door.tokens.create("ann", 0, expires_ms=1)
+    async with door.client(old) as late:
+        assert (await late.get("/cluster")).status_code == 401
+    async with door.client(text) as ann:
+        assert (await ann.get("/cluster")).status_code == 200
+        door.tokens.revoke(text.split("_")[1])
+        assert (await ann.get("/cluster")).status_code == 401
+
+
+async def test_a_driver_opens_its_own_application_and_nothing_else(door):
+    driver = {"command": "drive"}
+    body = {"queue": "a", "driver": driver, "master": {"resources": TASK["resources"]}}
+    async with door.as_user("ann") as ann:
+        mine = (await ann.post("/applications", json=body)).json()["id"]
+        others = (await submitted(ann))["id"]
+    while not door.engine.orders:
+        await door.server.service.changed(-1, 1)
+    token = next(iter(door.engine.orders.values())).environment["FAIRSHARE_TOKEN"]
+    async with door.client(token) as driving:
+        assert (await driving.get(f"/applications/{mine}")).status_code == 200
+        assert (await driving.post(f"/applications/{mine}/register", json={})).status_code == 200
+        assert (await driving.get(f"/applications/{others}")).status_code == 403
+        assert (await driving.get("/applications")).status_code == 403
+        assert (await driving.post("/applications", json={"tasks": [TASK]})).status_code == 403
+
+
+async def test_a_proxy_is_believed_by_its_address_alone(door):
+    async with door.client(address="10.0.0.7", **{"X-User": "eve"}) as behind:
+        assert (await submitted(behind))["id"]
+    async with door.client(address="10.0.1.7", **{"X-User": "eve"}) as elsewhere:
+        assert (await elsewhere.get("/cluster")).status_code == 401
+    assert door.server.service.state.applications[1].user == "eve"
+
+
+def test_of_a_token_only_a_hash_is_kept(tmp_path):
+    tokens = UserTokens(tmp_path)
+    text = tokens.create("ann", 0, note="laptop")
+    kept = (tmp_path / FILE).read_text()
+    assert text.split("_", 2)[2] not in kept
+    assert [(t.user, t.note) for t in tokens.listed()] == [("ann", "laptop")]
+    assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
