@@ -33,6 +33,7 @@ from fairshare.client.answers import (
 from fairshare.client.connection import Connection, segment
 from fairshare.client.discovery import (
     TOKEN_VARIABLE,
+    USER_VARIABLE,
     checked_url,
     find_url,
     own_user,
@@ -68,11 +69,21 @@ class Client:
     ) -> None:
         found = checked_url(url, "the given URL") if url else find_url()
         token = token or os.environ.get(TOKEN_VARIABLE)
+        self._proven = token is not None
         elsewhere = (lambda: None) if url else published_url
         self.connection = Connection(found, token, transport, elsewhere)
         # While waiting: the least time between two questions, and how long a server may be away.
         self.pace_s = waiting.PACE_S
         self.patience_s = waiting.PATIENCE_S
+
+    def _user(self) -> str | None:
+        """Whose name is sent. Who has a token says with it who he is, and names only another."""
+        return os.environ.get(USER_VARIABLE) if self._proven else own_user()
+
+    def _actor(self) -> dict[str, str]:
+        """Who wants it, for a server that asks whether he may."""
+        user = self._user()
+        return {} if user is None else {"user": user}
 
     @property
     def url(self) -> str:
@@ -89,7 +100,7 @@ class Client:
 
     def refresh_queues(self) -> Refreshed:
         """Let the server read its configuration again. Raises Refused with all problems."""
-        return understood(self.connection.post("/admin/refresh-queues", _actor()), Refreshed)
+        return understood(self.connection.post("/admin/refresh-queues", self._actor()), Refreshed)
 
     def labels(self) -> list[Label]:
         """The cluster's partitions (node labels), and the nodes of each."""
@@ -108,7 +119,7 @@ class Client:
         return self._change_labels("assign", {"nodes": dict(nodes), "known": known})
 
     def _change_labels(self, verb: str, body: dict[str, Any]) -> list[Label]:
-        found = self.connection.post(f"/admin/labels/{verb}", {**body, **_actor()})
+        found = self.connection.post(f"/admin/labels/{verb}", {**body, **self._actor()})
         return understood(found, Labels).labels
 
     def properties(self) -> Properties:
@@ -119,12 +130,12 @@ class Client:
         """Change properties by a document as Hadoop's `scheduler-conf` takes it; with `check` only
         see what would come of it. Raises Refused with all that is wrong: nothing has changed then.
         """
-        body = {"update": update, "check": check, **_actor()}
+        body = {"update": update, "check": check, **self._actor()}
         return understood(self.connection.post("/admin/configuration", body), Properties)
 
     def format_configuration(self) -> Properties:
         """Forget all changes: the file holds again."""
-        answer = self.connection.post("/admin/configuration/format", _actor())
+        answer = self.connection.post("/admin/configuration/format", self._actor())
         return understood(answer, Properties)
 
     def queues(self) -> tuple[Queue, ...]:
@@ -174,29 +185,30 @@ class Client:
     def submit(self, submission: Submission) -> str:
         """Hand an application in; its id. Raises Refused when the cluster does not take it.
 
-        It belongs to `submission.user`, else to FAIRSHARE_USER, else to who runs this program.
+        It belongs to `submission.user`, else to FAIRSHARE_USER, else to who has the token, else to
+        who runs this program.
         """
         if submission.user is None:
-            submission = msgspec.structs.replace(submission, user=own_user())
+            submission = msgspec.structs.replace(submission, user=self._user())
         answer = understood(self.connection.post("/applications", submission), dict[str, Any])
         return understood(answer.get("id"), str)
 
     def kill(self, application: str | int, diagnostics: str | None = None) -> None:
         """End an application; `diagnostics` tells its user why."""
         body = {} if diagnostics is None else {"diagnostics": diagnostics}
-        self.connection.post(_path(application, "kill"), {**body, **_actor()})
+        self.connection.post(_path(application, "kill"), {**body, **self._actor()})
 
     def move(self, application: str | int, queue: str) -> None:
         """Put an application into another queue; its containers go on."""
-        self.connection.post(_path(application, "move"), {"queue": queue, **_actor()})
+        self.connection.post(_path(application, "move"), {"queue": queue, **self._actor()})
 
     def set_priority(self, application: str | int, priority: int) -> None:
         """Change an application's priority."""
-        self.connection.post(_path(application, "priority"), {"priority": priority, **_actor()})
+        self.connection.post(_path(application, "priority"), {"priority": priority, **self._actor()})
 
     def stop_container(self, container: str) -> None:
         """End one container as if it had failed: its task runs again."""
-        self.connection.post(f"/containers/{segment(container)}/stop", _actor())
+        self.connection.post(f"/containers/{segment(container)}/stop", self._actor())
 
     def shutdown(self, *, stop_containers: bool | None = None) -> None:
         """End the server. Containers that live on are found again by the next server of its state.
@@ -204,7 +216,7 @@ class Client:
         With None they live or end as the server was told when it was started.
         """
         body = {} if stop_containers is None else {"stop_containers": stop_containers}
-        self.connection.post("/shutdown", {**body, **_actor()})
+        self.connection.post("/shutdown", {**body, **self._actor()})
 
     def log(self, container: str, stream: str = "stdout") -> bytes:
         """All that a container has printed so far."""
@@ -316,12 +328,6 @@ class Client:
     def _results(self, application: str, count: int) -> list[Any]:
         containers = {task.index: task.container for task in self.tasks(application)}
         return [self.result(containers[index] or "") for index in range(count)]
-
-
-def _actor() -> dict[str, str]:
-    """Who wants it, for a server that asks whether he may."""
-    user = own_user()
-    return {} if user is None else {"user": user}
 
 
 def _path(application: str | int, call: str = "") -> str:

@@ -5,6 +5,7 @@ combiner can be run in memory again and again before anything is written.
 """
 
 import itertools
+import marshal
 import operator
 import pickle
 import sys
@@ -24,6 +25,9 @@ KEY_BYTES = 250
 """What a key costs beside itself: its place in the table, its list, later its encoded form."""
 
 Packed = list[tuple[int, bytes]]
+
+_PICKLED = 0x80
+"""The first byte of a pickle, and of nothing that is marshalled."""
 
 
 def partition_of(reduces: int, partitioner: Partitioner | None) -> Callable[[bytes], int]:
@@ -45,15 +49,20 @@ def partition_of(reduces: int, partitioner: Partitioner | None) -> Callable[[byt
 
 
 def packed(values: list[Any]) -> Packed:
-    """Pickles of some values, none of them larger than a block unless a single value is."""
-    data = _pickled(values)
+    """Some values as bytes, no entry larger than a block unless a single value is."""
+    data = _dumped(values)
     if len(data) <= BLOCK_BYTES or len(values) == 1:
         return [(len(values), data)]
     half = len(values) // 2
     return packed(values[:half]) + packed(values[half:])
 
 
-def _pickled(values: list[Any]) -> bytes:
+def _dumped(values: list[Any]) -> bytes:
+    """Plain data is marshalled, which takes a fraction of the time; all other values are pickled."""
+    try:
+        return marshal.dumps(values)
+    except ValueError:
+        pass
     try:
         return pickle.dumps(values, pickle.HIGHEST_PROTOCOL)
     except (pickle.PicklingError, AttributeError, TypeError):
@@ -61,6 +70,15 @@ def _pickled(values: list[Any]) -> bytes:
 
         data: bytes = cloudpickle.dumps(values)
         return data
+
+
+def unpacked(payload: Packed) -> Iterator[Any]:
+    """The values again."""
+    for _, data in payload:
+        if data[0] == _PICKLED:
+            yield from pickle.loads(data)  # noqa: S301 - written by another task of this job
+        else:
+            yield from marshal.loads(data)  # noqa: S302
 
 
 def grouped(batches: Iterable[Batch]) -> Iterator[tuple[Any, Iterator[Any]]]:
@@ -72,52 +90,73 @@ def grouped(batches: Iterable[Batch]) -> Iterator[tuple[Any, Iterator[Any]]]:
 
 def _values(same: Iterator[tuple[bytes, Packed]]) -> Iterator[Any]:
     for _, payload in same:
-        for _, data in payload:
-            yield from pickle.loads(data)  # noqa: S301 - written by another task of this job
+        yield from unpacked(payload)
 
 
 class Combiner:
-    """A combiner function with its counters."""
+    """A combiner function with its counters.
+
+    Where a key has one value there is nothing to combine, and it is not called: Hadoop promises
+    as little how often a combiner runs.
+    """
 
     def __init__(self, function: Reducer, limit_bytes: int, counters: Counters) -> None:
         self._function = function
         self._limit_bytes = limit_bytes
         self._counters = counters
 
-    def pairs(self, groups: Iterable[tuple[Any, Iterator[Any]]]) -> Iterator[Pair]:
-        """What it makes of some groups."""
-        return itertools.chain.from_iterable(itertools.starmap(self._function, groups))
-
-    def compacted(self, groups: dict[Any, list[Any]]) -> defaultdict[Any, list[Any]]:
-        """The same in memory; the groups are taken over."""
-        found: defaultdict[Any, list[Any]] = defaultdict(list)
-        before = sum(map(len, groups.values()))
-        for key, value in self.pairs((key, iter(values)) for key, values in groups.items()):
-            found[key].append(value)
+    def compact(self, groups: defaultdict[Any, list[Any]]) -> None:
+        """Combine the values of each key where they are."""
+        before = after = 0
+        others: list[Pair] = []
+        gone = []
+        for key, values in groups.items():
+            if len(values) == 1:
+                continue
+            before += len(values)
+            kept = []
+            for new, value in self._function(key, iter(values)):
+                after += 1
+                if new == key:
+                    kept.append(value)
+                else:
+                    others.append((new, value))
+            if kept:
+                groups[key] = kept
+            else:
+                gone.append(key)
+        for key in gone:
+            del groups[key]
+        for key, value in others:
+            groups[key].append(value)
         self._counters.add(COMBINE_INPUT_RECORDS, before)
-        self._counters.add(COMBINE_OUTPUT_RECORDS, sum(map(len, found.values())))
-        return found
+        self._counters.add(COMBINE_OUTPUT_RECORDS, after)
 
     def combine(self, batches: Iterable[Batch]) -> Iterator[Groups]:
         """What it makes of runs that are merged, in parts that fit into memory."""
-        parts: list[Groups] = []
-        buffer = PairBuffer(self._limit_bytes, parts.append)
-        pairs = self.pairs(grouped(self._counted(batches)))
-        while some := list(itertools.islice(pairs, BATCH_PAIRS)):
-            self._counters.add(COMBINE_OUTPUT_RECORDS, len(some))
-            buffer.add(some)
-            yield from parts
-            parts.clear()
-        buffer.flush()
-        yield from parts
-
-    def _counted(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        found: dict[bytes, Packed] = {}
+        weight = 0
         for keys, groups in batches:
-            self._counters.add(
-                COMBINE_INPUT_RECORDS,
-                sum(count for payload in groups.values() for count, _ in payload),
-            )
-            yield keys, groups
+            for key in keys:
+                payload = groups[key]
+                made = {key: payload}
+                if len(payload) > 1 or payload[0][0] > 1:
+                    made = self._combined(key, payload)
+                for new, entries in made.items():
+                    found[new] = found[new] + entries if new in found else entries
+                    weight += KEY_BYTES + sum(len(data) for _, data in entries)
+            if weight > self._limit_bytes:
+                yield found
+                found, weight = {}, 0
+        yield found
+
+    def _combined(self, key: bytes, payload: Packed) -> dict[bytes, Packed]:
+        found: defaultdict[Any, list[Any]] = defaultdict(list)
+        for new, value in self._function(decoded(key), unpacked(payload)):
+            found[new].append(value)
+        self._counters.add(COMBINE_INPUT_RECORDS, sum(count for count, _ in payload))
+        self._counters.add(COMBINE_OUTPUT_RECORDS, sum(map(len, found.values())))
+        return {encoded(new): packed(values) for new, values in found.items()}
 
 
 class PairBuffer:
@@ -165,7 +204,7 @@ class PairBuffer:
 
     def _relieve(self) -> None:
         if self._combiner is not None:
-            self._groups = self._combiner.compacted(self._groups)
+            self._combiner.compact(self._groups)
             self._held = sum(map(len, self._groups.values()))
             if self._cost() <= self._limit_bytes / 2:
                 return
@@ -174,7 +213,7 @@ class PairBuffer:
     def flush(self) -> None:
         """Give away what is there."""
         if self._combiner is not None and self._groups:
-            self._groups = self._combiner.compacted(self._groups)
+            self._combiner.compact(self._groups)
         if self._groups:
             self._give()
 
@@ -193,4 +232,4 @@ def _size(pair: Pair) -> int:
     value = pair[1]
     if type(value) is int and -6 < value < 257:
         return 16  # such ints are there anyway
-    return sys.getsizeof(pair[0]) // 4 + max(sys.getsizeof(value), len(_pickled([value]))) + 16
+    return sys.getsizeof(pair[0]) // 4 + max(sys.getsizeof(value), len(_dumped([value]))) + 16

@@ -2,7 +2,7 @@
 
 A record is a key (bytes) with a payload. For lines of text the key is the whole line and the
 payload the number of its repetitions, so that a thousand equal lines cost no more than one. For
-pairs of Python functions the payload is a list of entries (n, pickle of a list of n values).
+pairs of Python functions the payload is a list of entries (n, bytes of a list of n values).
 Payloads of one key are added up by `+`.
 
 A file holds one run for each partition, one behind the other. It is read by the interpreter that
