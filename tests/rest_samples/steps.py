@@ -8,7 +8,7 @@ from typing import Any
 
 from fairshare.errors import InputError
 from fairshare.model.applications import Application
-from fairshare.model.events import ApplicationRejected, ApplicationSubmitted, Event
+from fairshare.model.events import ApplicationRejected, ApplicationSubmitted, Event, Record
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_name
 from fairshare.model.inputs import (
     ContainerExited,
@@ -224,7 +224,9 @@ class Driver:
                 late.append(self._exits.pop(container))
             else:
                 await self._ask(self._exits.pop(container))
-        await self._ask(NodeBeat(node))
+        if not await self._ask(NodeBeat(node)):  # what came to nothing is in no record
+            record = Record(0, self._server.gateway.now_ms(), NodeBeat(node), ())
+            self._server.live.chronicle.observe(record)
         for exited in late:  # Hadoop begins the next attempt when the node's update is over
             await self._ask(exited)
         await self.settle()

@@ -204,7 +204,8 @@ class Client:
 
     def set_priority(self, application: str | int, priority: int) -> None:
         """Change an application's priority."""
-        self.connection.post(_path(application, "priority"), {"priority": priority, **self._actor()})
+        body = {"priority": priority, **self._actor()}
+        self.connection.post(_path(application, "priority"), body)
 
     def stop_container(self, container: str) -> None:
         """End one container as if it had failed: its task runs again."""

@@ -1,26 +1,61 @@
-"""Owns what the Fair Scheduler's limits for masters were when a master was last granted.
+"""Owns what the limits for masters were when they were last tested.
 
-Hadoop shows the limit that it tested last, and tests it when it grants a master. Derived from
-records alone; decides nothing.
+Hadoop shows the limits that it tested last: the Fair Scheduler tests when it grants a master, the
+Capacity Scheduler when an application comes, goes or moves, and when the cluster changes. Derived
+from records alone; decides nothing.
 """
 
-from fairshare.model.events import ContainerAllocated, Record
+import msgspec
+
+from fairshare.model.events import (
+    ApplicationMoved,
+    AttemptEnded,
+    AttemptStarted,
+    ConfigurationLoaded,
+    ContainerAllocated,
+    NodeAdded,
+    NodeRemoved,
+    NodeTotalChanged,
+    Record,
+)
 from fairshare.model.resources import Resource, add, subtract
+from fairshare.schedulers.capacity import limits
+from fairshare.schedulers.capacity.queues import CapacityQueue
+from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.fair.limits import master_limit
 from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.protocol import State
 
+_CLUSTER = (ConfigurationLoaded, NodeAdded, NodeRemoved, NodeTotalChanged)
+
+
+class MasterLimit(msgspec.Struct, frozen=True):
+    """What all masters of a leaf may have, those of one user, and those of each that is there."""
+
+    masters: Resource
+    user: Resource
+    users: dict[str, Resource]
+
 
 class MasterLimits:
-    """The limits by leaf; a leaf that has had no master is not there."""
+    """The limits by leaf; `tested` has those of the Fair Scheduler's leaves that had a master."""
 
     def __init__(self) -> None:
         self.tested: dict[str, Resource] = {}
+        self._leaves: dict[str, MasterLimit] = {}
+
+    def of_leaf(self, leaf: str) -> MasterLimit | None:
+        """Those of a leaf of the Capacity Scheduler, if they were tested."""
+        return self._leaves.get(leaf)
 
     def observe(self, record: Record, state: State) -> None:
         """Take notice of one record that has been applied."""
-        if not isinstance(state, FairState):
-            return
+        if isinstance(state, FairState):
+            self._fair(record, state)
+        elif isinstance(state, CapacityState):
+            self._capacity(record, state)
+
+    def _fair(self, record: Record, state: FairState) -> None:
         grants = [event for event in record.events if type(event) is ContainerAllocated]
         masters = [grant for grant in grants if grant.master]
         if not masters:
@@ -34,3 +69,28 @@ class MasterLimits:
             limit = None if leaf is None else master_limit(leaf, free)
             if leaf is not None and limit is not None:
                 self.tested[leaf.name] = limit
+
+    def _capacity(self, record: Record, state: CapacityState) -> None:
+        leaves: dict[str, None] = {}
+        for event in record.events:
+            if isinstance(event, _CLUSTER):
+                leaves |= dict.fromkeys(q.name for q in state.queues.values() if q.leaf)
+            elif isinstance(event, AttemptStarted | AttemptEnded | ApplicationMoved):
+                application = state.applications.get(event.application)
+                if application is not None:
+                    leaves[application.queue] = None
+        for name in leaves:
+            leaf = state.queues.get(name)
+            if leaf is not None and leaf.leaf:
+                self._leaves[name] = capacity_limit(state, leaf)
+            else:
+                self._leaves.pop(name, None)
+
+
+def capacity_limit(state: CapacityState, leaf: CapacityQueue) -> MasterLimit:
+    """The limits of a leaf in the default partition, as they are now."""
+    return MasterLimit(
+        limits.master_limit(state, leaf, ""),
+        limits.user_master_limit(state, leaf, "", None),
+        {name: limits.user_master_limit(state, leaf, "", name) for name in leaf.users.users},
+    )

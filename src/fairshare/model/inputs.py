@@ -120,7 +120,7 @@ class SubmissionDetails(msgspec.Struct, frozen=True, omit_defaults=True):
     view_acl: str | None = None
     modify_acl: str | None = None
     application_label: str | None = None
-    master_label: str | None = ""
+    master_label: str | None = None
 
 
 class SubmitApplication(msgspec.Struct, frozen=True, tag=True):

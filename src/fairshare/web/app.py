@@ -22,7 +22,9 @@ from fairshare.web import (
 from fairshare.web.authentication import Door
 from fairshare.web.faults import HANDLERS
 from fairshare.web.guard import LOOPBACK_NAMES, Guard, host_name
+from fairshare.web.yarn.cross_origin import is_trusted
 from fairshare.web.yarn.gateway import LiveGateway
+from fairshare.web.yarn.routes import BASE as YARN
 from fairshare.web.yarn.routes import yarn_routes
 
 BASE = "/api/v1"
@@ -50,6 +52,11 @@ def build_app(server: LiveServer) -> Starlette:
         driver,
     )
     routes = [route for topic in topics for route in topic.ROUTES]
+    gateway = LiveGateway(server, server.directory.secret())
+
+    def trusted(origin: str, path: str) -> bool:
+        return path.startswith(YARN) and is_trusted(gateway.settings.cross_origin, origin)
+
     app = Starlette(
         routes=[
             Route("/", cluster.point_the_way),
@@ -62,11 +69,12 @@ def build_app(server: LiveServer) -> Starlette:
                 names=LOOPBACK_NAMES | {own_name, *server.settings.names},
                 schemes=own_schemes(server.settings),
                 exposed=server.settings.authentication.required,
+                trusted=trusted,
             ),
             Middleware(Door, server=server),
         ],
         exception_handlers=HANDLERS,
     )
     app.state.server = server
-    app.state.gateway = LiveGateway(server, server.directory.secret())
+    app.state.gateway = gateway
     return app

@@ -162,6 +162,8 @@ async def show_access(request: Request, caller: Caller) -> Answer:
     if not name and scheduler.name == "capacity":
         found = [one for one in scheduler.state.queues if one.rpartition(".")[2] == queue]
         name = found[0] if len(found) == 1 else ""
+    if scheduler.name == "fifo":
+        name = "root"  # any name will do: there is one queue
     if not name or not (
         not gateway.controls_access or scheduler.may_administer(name, caller.user, caller.groups)
     ):

@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType
 from fairshare.live.biographies import Biography
 from fairshare.model.applications import Application
 from fairshare.model.asks import Ask
+from fairshare.model.events import ApplicationState
 from fairshare.model.identifiers import application_name, container_name
 from fairshare.model.resources import Resource, ResourceTypes, add, scale, total
 from fairshare.web.yarn.diagnostics import application_diagnostics
@@ -136,7 +137,7 @@ def application_info(
         clusterId=state.epoch_ms,
         applicationType=details.type,
         applicationTags=",".join(application.submission.tags),
-        priority=application.priority,
+        priority=_priority(gateway, application),
         startedTime=started if full else 0,
         launchTime=launched if full else 0,
         finishedTime=finished if full else 0,
@@ -185,6 +186,14 @@ def application_info(
     )
 
 
+def _priority(gateway: Gateway, application: Application) -> int:
+    """Of a refused application the Capacity Scheduler shows the priority that was wished for."""
+    refused = application.state is ApplicationState.REJECTED
+    if refused and gateway.scheduler.name == "capacity":
+        return application.submission.priority or 0
+    return application.priority
+
+
 def _or_unset(text: str | None) -> str | UnsetType:
     return UNSET if text is None else text
 
@@ -193,9 +202,10 @@ def _master_label(application: Application, biography: Biography) -> str | Unset
     """Absent where the queue was only made for it: then Hadoop could not look its label up."""
     if not application.managed and not application.submission.tasks:
         return UNSET
-    if biography.new_queue:
+    label = application.submission.details.master_label
+    if label is None and biography.new_queue:
         return UNSET
-    return _or_unset(application.submission.details.master_label)
+    return label or ""
 
 
 def shown_queue(gateway: Gateway, application: Application) -> str:

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from fairshare.model.applications import Application
 from fairshare.web.yarn.access import may_view
 from fairshare.web.yarn.answering import Answer, YarnRoute
-from fairshare.web.yarn.application_documents import AppInfo, application_info
+from fairshare.web.yarn.application_documents import AppInfo, application_info, shown_queue
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.errors import bad_request
 from fairshare.web.yarn.filters import (
@@ -56,6 +56,8 @@ async def list_applications(request: Request, caller: Caller) -> Answer:
     if queue is not None:
         known = known_applications(gateway)
         for application in select(wanted, known, gateway.biographies, queue):
+            if wanted.queue and not queue and shown_queue(gateway, application) != wanted.queue:
+                continue
             full = may_view(gateway, caller, application)
             if full or not gateway.settings.filter_by_user:
                 found.append(
@@ -73,6 +75,8 @@ def _queue(gateway: Gateway, wanted: Filter) -> str | None:
     if not queue:
         return ""
     state = gateway.scheduler.state
+    if gateway.scheduler.name == "fifo":
+        return ""  # it is looked at with what the application shows
     if gateway.scheduler.name != "capacity":
         return queue if queue == "root" or queue.startswith("root.") else None
     if queue in state.queues:

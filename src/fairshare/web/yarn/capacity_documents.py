@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from msgspec import UNSET, UnsetType
 
 from fairshare.config.capacity_names import PREFIX
+from fairshare.live.master_limits import MasterLimit, capacity_limit
 from fairshare.live.scheduler_health import Operation, Run
 from fairshare.model.identifiers import container_name
 from fairshare.model.resources import UNBOUNDED, Resource, subtract
@@ -166,9 +167,10 @@ class _Queues:
         info.users = UserInfos(users or UNSET)
         info.userLimitFactor = shortest(leaf.user_limit_factor)
         info.configuredMaxAMResourceLimit = shortest(leaf.share.master_share)
-        info.AMResourceLimit = self.resource(limits.master_limit(state, leaf, ""))
+        limit = self.limit(leaf)
+        info.AMResourceLimit = self.resource(limit.masters)
         info.usedAMResource = self.resource(leaf.share.master_used)
-        info.userAMResourceLimit = self.resource(limits.user_master_limit(state, leaf, "", None))
+        info.userAMResourceLimit = self.resource(limit.user if leaf.users.users else limit.masters)
         info.preemptionDisabled = not leaf.preemptable
         info.intraQueuePreemptionDisabled = not leaf.intra_preemptable
         info.defaultPriority = leaf.default_priority
@@ -197,7 +199,7 @@ class _Queues:
                         none,
                         (
                             user.master_used.get(label, none),
-                            limits.user_master_limit(state, leaf, label, user.name),
+                            none if label else self.limit(leaf).users.get(user.name, none),
                             none,
                         ),
                     )
@@ -223,7 +225,15 @@ class _Queues:
         }
 
     def shown_labels(self, queue: CapacityQueue) -> list[str]:
-        return [label for label in self.state.labels if label in queue.shares and queue.may_use(label)]
+        """The default partition, those that have a capacity here, and those that are in use."""
+        return [
+            label
+            for label in self.state.labels
+            if not label
+            or label in queue.settings.label_capacities
+            or any(queue.shares[label].used)
+            or any(queue.shares[label].pending)
+        ]
 
     def capacities(self, queue: CapacityQueue) -> Capacities:
         return Capacities([self.partition(queue, label) for label in self.shown_labels(queue)])
@@ -233,7 +243,11 @@ class _Queues:
         return PartitionCapacities(
             partitionName=label,
             queueCapacityVectorInfo=self.vector(queue, label),
-            maxAMLimitPercentage=percent(share.master_share) if queue.leaf else 0.0,
+            maxAMLimitPercentage=(
+                percent(share.master_share)
+                if queue.leaf and (not label or label in queue.settings.label_capacities)
+                else 0.0
+            ),
             configuredMinResource=self.configured(share.configured_minimum),
             configuredMaxResource=self.configured(share.configured_maximum),
             effectiveMinResource=self.resource(share.effective_minimum),
@@ -254,15 +268,22 @@ class _Queues:
             masters = None
             if queue.leaf:
                 none = self.state.none
-                own = none
-                if queue.users.users:
-                    own = limits.user_master_limit(self.state, queue, label, None)
-                masters = (share.master_used, limits.master_limit(self.state, queue, label), own)
+                limit = self.limit(queue)
+                own = limit.user if queue.users.users and not label else none
+                most = limit.masters
+                if label:
+                    most = limits.master_limit(self.state, queue, label)
+                masters = (share.master_used, most, own)
             used = subtract(share.used, share.reserved)
             found.append(
                 partition_usage(self.state, label, used, share.reserved, share.pending, masters)
             )
         return ResourceUsages(found)
+
+    def limit(self, leaf: CapacityQueue) -> MasterLimit:
+        """The limits for masters as they were when applications were last let in."""
+        found = self.gateway.master_limits.of_leaf(leaf.name)
+        return found or capacity_limit(self.state, leaf)
 
     def maximum_allocation(self, queue: CapacityQueue) -> ResourceInfo:
         most = queue.maximum_allocation
@@ -364,7 +385,7 @@ def _clamped(fraction: float) -> float:
 
 
 def _capacity(queue: CapacityQueue, label: str) -> Capacity | None:
-    if queue.name == "root":
+    if queue.name == "root" and not label:
         return Percentage(100.0)
     if label:
         return queue.settings.label_capacities.get(label, LabelCapacity()).capacity
