@@ -13,6 +13,7 @@ from fairshare.model.inputs import (
     ContainerExited,
     ContainerStarted,
     FinishApplication,
+    ForgetApplications,
     Input,
     KillApplication,
     LoadConfiguration,
@@ -31,6 +32,9 @@ from fairshare.model.inputs import (
 from fairshare.model.invariants import over_committed
 from fairshare.model.resources import ResourceTypes, fits
 from fairshare.model.work import ContainerRequest, TaskGroup
+from fairshare.runtime.snapshot import freeze, thaw
+from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage
+from fairshare.schedulers.capacity.settings import QueueSettings as CapacityQueueSettings
 from fairshare.schedulers.fair.settings import (
     AllocationSettings,
     Amount,
@@ -38,6 +42,7 @@ from fairshare.schedulers.fair.settings import (
     QueueSettings,
 )
 from fairshare.schedulers.fifo.settings import FifoSettings
+from fairshare.schedulers.reasons import reasons
 from fairshare.schedulers.registry import SCHEDULERS
 
 QUEUES = ("root.a", "root.b", "root.p.x", "root.p.y")
@@ -222,6 +227,22 @@ class Cluster(RuleBasedStateMachine):
         if self.loaded:
             self.feed(TidyQueues())
 
+    @rule(applications=st.lists(applications, max_size=4))
+    def forget(self, applications: list[int]) -> None:
+        if self.loaded:
+            known = self.manager.state.applications
+            over = {n for n in applications if n in known and known[n].over}
+            self.feed(ForgetApplications(tuple(applications)))
+            assert {n for n in applications if n in known} & over <= self.kept_for_promises()
+
+    def kept_for_promises(self) -> set[int]:
+        return {n for node in self.manager.state.nodes.values() for n in node.promised}
+
+    @rule()
+    def another_server_goes_on_from_a_snapshot(self) -> None:
+        snapshot = freeze(0, self.now_ms, {"manager": self.manager})
+        self.manager = thaw(snapshot)["manager"]
+
     @rule(nodes=st.permutations(NODES))
     def all_nodes_beat(self, nodes: list[str]) -> None:
         if self.loaded:
@@ -243,6 +264,9 @@ class Cluster(RuleBasedStateMachine):
             ended_by_itself = application.id not in self.told_to_finish
             if application.state == ApplicationState.FINISHED and ended_by_itself:
                 assert application.tasks.complete
+            limits = self.manager.scheduler.limits_of(application.id)
+            told = reasons(application, limits)
+            assert bool(told) >= bool(application.active and application.asks.wanting)
         if self.loaded:
             assert self.manager.scheduler.queue_views()[0].used == state.used
 
@@ -257,9 +281,52 @@ class FifoCluster(Cluster):
         return msgspec.json.encode(FifoSettings(minimum_allocation=(512, 1)))
 
 
+class CapacityCluster(Cluster):
+    """The same under the Capacity Scheduler."""
+
+    kind = "capacity"
+
+    def first_settings(self, data: st.DataObject) -> bytes:
+        """Two leaves and a parent of two, limits of all kinds; what may not change at run time is
+        the same in all."""
+
+        def leaf(part: float) -> CapacityQueueSettings:
+            return CapacityQueueSettings(
+                capacity=Percentage(part),
+                maximum_capacity=Percentage(data.draw(st.sampled_from([part, 100.0]))),
+                minimum_user_limit_percent=data.draw(st.sampled_from([10.0, 50.0, 100.0])),
+                user_limit_factor=data.draw(st.sampled_from([0.5, 1.0, 4.0])),
+                maximum_master_share=data.draw(st.sampled_from([0.1, 1.0])),
+                maximum_parallel_applications=data.draw(st.sampled_from([None, 1])),
+                ordering_policy=data.draw(st.sampled_from(["fifo", "fair"])),
+            )
+
+        queues = {
+            "root": CapacityQueueSettings(children=("a", "b", "p"), capacity=Percentage(100.0)),
+            "root.a": leaf(50.0),
+            "root.b": leaf(20.0),
+            "root.p": CapacityQueueSettings(children=("x", "y"), capacity=Percentage(30.0)),
+            "root.p.x": leaf(60.0),
+            "root.p.y": leaf(40.0),
+        }
+        return msgspec.json.encode(
+            CapacitySettings(
+                queues=queues,
+                minimum_allocation=(512, 1),
+                maximum_allocation=(8192, 8),
+                continue_looking=data.draw(st.booleans()),
+                dominant=data.draw(st.booleans()),
+            )
+        )
+
+
 TestFair = Cluster.TestCase
 TestFair.settings = settings(
     max_examples=60, stateful_step_count=60, deadline=None, print_blob=True
+)
+TestCapacity = CapacityCluster.TestCase
+TestCapacity.settings = settings(
+    max_examples=40, stateful_step_count=60, deadline=None, print_blob=True
 )
 TestFifo = FifoCluster.TestCase
 TestFifo.settings = settings(

@@ -65,6 +65,7 @@ class Configuration(msgspec.Struct, frozen=True):
     pools: PoolsSettings | None = None
     allocation_path: Path | None = None
     heartbeat_interval_ms: int = 1_000
+    container_expiry_ms: int = 600_000
     max_completed_applications: int = 1_000
     master_max_attempts: int = 2
     problems: tuple[Problem, ...] = ()
@@ -162,6 +163,7 @@ def collect_directory(
         site=site,
         shell=_absolute_paths(shell_settings, directory),
         heartbeat_interval_ms=manager.heartbeat_interval_ms,
+        container_expiry_ms=manager.container_expiry_ms,
         max_completed_applications=manager.max_completed_applications,
         master_max_attempts=manager.master_max_attempts,
         directory=directory,

@@ -22,6 +22,7 @@ class ManagerSettings(msgspec.Struct, frozen=True):
     acl_enabled: bool
     master_max_attempts: int
     max_completed_applications: int
+    container_expiry_ms: int
 
 
 def read_manager(site: Site, problems: Problems) -> ManagerSettings:
@@ -45,6 +46,12 @@ def read_manager(site: Site, problems: Problems) -> ManagerSettings:
         ),
         max_completed_applications=site.integer(
             "yarn.resourcemanager.max-completed-applications", 1_000, problems, minimum=0
+        ),
+        container_expiry_ms=site.integer(
+            "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms",
+            600_000,
+            problems,
+            minimum=1,
         ),
     )
 

@@ -228,7 +228,8 @@ class LiveConfiguration:
         stored = self._kept.properties if self._kept is not None else None
         found = await asyncio.to_thread(refresh, self._started, self._in_force, None, stored)
         await self._load(found.settings)
-        self._store = found.store
+        # What the store is, and who may change it, only a restart changes.
+        self._store = msgspec.structs.replace(self._store, base=found.store.base)
         self._succeeded(found.settings, stamp, began_ms, found.problems)
         if found.needs_restart:
             names = ", ".join(found.needs_restart)

@@ -156,6 +156,7 @@ class LiveServer:
             observers=(self._observe,),
             extra_environment=self._environment,
             beat_interval_ms=self.settings.heartbeat_interval_ms,
+            unused_expiry_ms=self.settings.container_expiry_ms,
         )
         position = runtime.recover(
             HistoricJournal(

@@ -54,6 +54,7 @@ class LiveSettings(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[Problem, ...]
     resources: dict[str, int] = {}
     log_limit_mb: int = 256
+    container_expiry_ms: int = 600_000
     node_manager: NodeManagerSettings = NodeManagerSettings()
     retention: RetentionSettings = RetentionSettings()
     authentication: AuthenticationSettings = AuthenticationSettings()
@@ -80,6 +81,7 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
         types=configuration.types,
         scheduler_settings=msgspec.json.encode(configuration.settings),
         heartbeat_interval_ms=configuration.heartbeat_interval_ms,
+        container_expiry_ms=configuration.container_expiry_ms,
         host=overrides.host or server.host,
         port=server.port if overrides.port is None else overrides.port,
         state_directory=_state_directory(configuration, overrides),

@@ -52,7 +52,9 @@ def partition_of(job: Job) -> Callable[[bytes], int]:
             return crc32(separator.join(parts)) % reduces
 
         return by_fields
-    head = _head(min(fields, job.key_fields)) if fields else key_of(job)
+    if job.field_separator != TAB or (fields or job.key_fields) == 1:
+        return lambda line: crc32(line.partition(b"\t")[0]) % reduces
+    head = _head(fields or job.key_fields)
     return lambda line: crc32(head(line)) % reduces
 
 
@@ -82,6 +84,28 @@ def normalised(counts: dict[bytes, int], job: Job) -> dict[bytes, int]:
     return found
 
 
+def tabbed(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """The same text with a tab at the end of lines without one, where a whole part has none.
+
+    That is what `normalised` would do later to each line by itself, and is much quicker.
+
+    >>> b"".join(tabbed([b"a\\tb", b"c\\nd\\ne", b"f\\n"]))
+    b'a\\tbc\\nd\\t\\nef\\t\\n'
+    """
+    has_tab = False  # the line that has begun
+    for part in parts:
+        if b"\t" in part:
+            begun = part.rfind(b"\n") + 1
+            has_tab = b"\t" in part[begun:] or (has_tab and not begun)
+            yield part
+        elif has_tab:
+            first, end, rest = part.partition(b"\n")
+            has_tab = not end
+            yield first + end + rest.replace(b"\n", b"\t\n")
+        else:
+            yield part.replace(b"\n", b"\t\n")
+
+
 class LineBuffer:
     """Lines in memory, up to about `limit_bytes`; `full` is given them when there are more."""
 
@@ -102,7 +126,7 @@ class LineBuffer:
 
     def collecting(self, parts: Iterable[bytes]) -> Iterator[None]:
         """The same, step by step: the caller may look whether `full` was called."""
-        for lines in line_lists(self._measured(parts)):
+        for lines in line_lists(tabbed(self._measured(parts))):
             self._counts.update(lines)
             self.records += len(lines)
             new = len(self._counts) - self._known

@@ -58,7 +58,7 @@ def packed(values: list[Any]) -> Packed:
 
 
 def _dumped(values: list[Any]) -> bytes:
-    """Plain data is marshalled, which takes a fraction of the time; all other values are pickled."""
+    """Plain data is marshalled, which takes a fraction of the time; all else is pickled."""
     try:
         return marshal.dumps(values)
     except ValueError:

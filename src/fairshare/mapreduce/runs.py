@@ -79,29 +79,41 @@ class RunWriter:
         self._weight = 0
         self.segments: list[Segment] = []
 
-    def write(self, keys: Iterable[bytes], groups: Groups) -> None:
+    def write(self, keys: list[bytes], groups: Groups) -> None:
         """More records of the partition; their keys are not below those before."""
-        for key in keys:
-            payload = groups[key]
-            if payload.__class__ is int:
-                self._put(key, payload, len(key))
-                continue
-            for part in payload:  # what came together by merging is divided again
-                self._put(key, [part], len(key) + len(part[1]))
-
-    def _put(self, key: bytes, payload: Payload, weight: int) -> None:
-        self._keys.append(key)
-        self._payloads.append(payload)
-        self._weight += weight
+        if not keys:
+            return
+        if groups[keys[0]].__class__ is int:
+            self._keys += keys
+            self._payloads += map(groups.__getitem__, keys)
+            self._weight += sum(map(len, keys))
+        else:
+            for key in keys:
+                for entry in groups[key]:  # what came together by merging is divided again
+                    self._keys.append(key)
+                    self._payloads.append([entry])
+                    self._weight += len(key) + len(entry[1])
         if self._weight >= BLOCK_BYTES or len(self._keys) >= BLOCK_RECORDS:
             self._flush()
 
     def _flush(self) -> None:
-        if self._keys:
-            data = marshal.dumps((self._keys, self._payloads))
-            self._file.write(_HEAD.pack(len(data)))
-            self._file.write(data)
+        keys, payloads = self._keys, self._payloads
+        if keys:
+            mean = self._weight // len(keys) + 1
+            step = max(1, min(BLOCK_RECORDS, BLOCK_BYTES // mean))
+            for start in range(0, len(keys), step):
+                self._emit(keys[start : start + step], payloads[start : start + step])
             self._keys, self._payloads, self._weight = [], [], 0
+
+    def _emit(self, keys: list[bytes], payloads: list[Payload]) -> None:
+        data = marshal.dumps((keys, payloads))
+        if len(data) > 4 * BLOCK_BYTES and len(keys) > 1:  # there are a few very large ones
+            middle = len(keys) // 2
+            self._emit(keys[:middle], payloads[:middle])
+            self._emit(keys[middle:], payloads[middle:])
+            return
+        self._file.write(_HEAD.pack(len(data)))
+        self._file.write(data)
 
     def end_partition(self) -> Segment:
         """The run of the partition that ends here; the next one begins."""

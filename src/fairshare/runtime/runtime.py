@@ -27,6 +27,7 @@ from fairshare.runtime.orders import ExtraEnvironment, OrderBook, StopOrder, not
 from fairshare.runtime.reconciliation import reconcile
 from fairshare.runtime.recovery import Position, recover
 from fairshare.runtime.tidying import Tidying
+from fairshare.runtime.unused import UnusedContainers
 
 Step = tuple[Input, tuple[Event, ...]]
 Observer = Callable[[Record], None]
@@ -46,7 +47,8 @@ class Runtime:
 
     `observers` see each record after its commit and before its orders; they must not raise.
     `extra_environment` adds to what a container is told. `beat_interval_ms` is Hadoop's heartbeat:
-    the pace of offers while somebody waits for a nearer node.
+    the pace of offers while somebody waits for a nearer node. `unused_expiry_ms` is how long a driver
+    may keep a container without launching anything in it; None: for ever.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class Runtime:
         observers: Sequence[Observer] = (),
         extra_environment: ExtraEnvironment = nothing_extra,
         beat_interval_ms: int = 1_000,
+        unused_expiry_ms: int | None = None,
     ) -> None:
         self.manager = manager
         self.journal = journal
@@ -67,6 +70,8 @@ class Runtime:
         self._orders = OrderBook(manager.state, extra_environment)
         self._interval_ms = beat_interval_ms
         self._beats = Beats(manager.state, beat_interval_ms)
+        self._unused_expiry_ms = unused_expiry_ms
+        self._unused = UnusedContainers(manager.state, unused_expiry_ms)
         self._tidying = Tidying(manager.scheduler)
         self._monitoring = Monitoring(manager.scheduler)
         self._lifetimes = Lifetimes(manager.state)
@@ -95,6 +100,7 @@ class Runtime:
         self._tidying = Tidying.after_recovery(self.manager.scheduler, self._now_ms)
         self._monitoring = Monitoring(self.manager.scheduler)
         self._lifetimes = Lifetimes(self.manager.state)
+        self._unused = UnusedContainers(self.manager.state, self._unused_expiry_ms)
         self._eventful = True
         return self.position
 
@@ -166,6 +172,7 @@ class Runtime:
             self._eventful = True
             self._tidying.note(self._now_ms, events)
             self._lifetimes.note(events)
+            self._unused.note(events)
 
     def _bring_clocks_up_to_date(self, inputs: Sequence[Input]) -> list[Step]:
         """Let the scheduler see once more, before a change, how things were until now.
@@ -190,6 +197,8 @@ class Runtime:
         scheduler = self.manager.scheduler
         for application in self._lifetimes.take(now_ms):
             self._provoke(LifetimeOver(application))
+        for end in self._unused.take(now_ms):
+            self._provoke(end)
         deadline_ms = scheduler.next_deadline_ms()
         killing = deadline_ms is not None and deadline_ms <= now_ms
         if self._monitoring.is_due(now_ms) or killing:
@@ -222,6 +231,7 @@ class Runtime:
             self._tidying.due_ms,
             self._monitoring.due_ms,
             self._lifetimes.next_ms(),
+            self._unused.next_ms(),
         )
         earliest_ms = min((time for time in times if time is not None), default=None)
         return None if earliest_ms is None else max(earliest_ms, soon_ms)
@@ -247,6 +257,7 @@ class Runtime:
         events = self._decide(given)
         if events:
             self._steps.append((given, events))
+            self._unused.note(events)
         return events
 
     def _finish(self) -> list[Step]:

@@ -236,3 +236,11 @@ async def test_who_administers_a_queue_may_change_it_under_that_policy(place):
     with pytest.raises(InputError, match="not admin of the cluster"):
         await mutation.update(server, everywhere, "bea")
     await server.close()
+
+
+async def test_another_store_in_the_files_needs_a_restart(place, server):
+    place.site("file")
+    found = await server.configuration.refresh()
+    assert found.needs_restart == ("yarn.scheduler.configuration.store.class",)
+    assert (await mutation.update(server, read_json(FIVE), "ann")).version == 2
+    assert server.configuration._store.kind == "persistent"

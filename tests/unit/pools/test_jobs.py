@@ -26,6 +26,8 @@ from fairshare.model.work import Command, ContainerRequest
 from fairshare.schedulers.pools.settings import FACTORS, PoolAllocation
 from fairshare.schedulers.pools.weights import BOOSTER
 
+NO_SLOW_START = {"mapred.reduce.slowstart.completed.maps": "0"}
+
 # First come, first served: the job tracker's own scheduler.
 
 
@@ -353,3 +355,42 @@ def test_a_job_without_maps_starts_its_reduces_unless_strict(strict: bool, neede
     cluster = Cluster(settings("0.20", strict=strict), (1, 1))
     number = cluster.submit("p", reduces(1))
     assert cluster.job(number).reduces.needed == needed
+
+
+# The pools file, while jobs run.
+
+
+def test_a_cluster_can_be_divided_between_groups_by_their_minimums(generation: str) -> None:
+    file = pools(PoolAllocation("a", min_share=(6, 2)), PoolAllocation("b", min_share=(4, 3)))
+    cluster = Cluster(settings(generation, allocations=file, wait_for_maps=False), (5, 2), (5, 3))
+    jobs = [cluster.submit(name, maps(99), reduces(99), properties=NO_SLOW_START) for name in "ab"]
+    for _ in range(8):
+        for node in ("n1", "n2"):
+            cluster.beat(node)
+    found = [(cluster.job(n).maps.running, cluster.job(n).reduces.running) for n in jobs]
+    assert found == [(6, 2), (4, 3)]
+
+
+def test_a_new_file_changes_shares_and_disturbs_no_running_task(generation: str) -> None:
+    cluster = Cluster(settings(generation), (4, 0))
+    one, two = (cluster.submit(name, maps(9)) for name in "ab")
+    for _ in range(4):
+        cluster.beat()
+    running = [cluster.maps_of(number).running for number in (one, two)]
+    file = pools(PoolAllocation("b", min_share=(3, 0)))
+    cluster.load(msgspec.structs.replace(cluster.settings, allocations=file))
+    assert [cluster.maps_of(number).running for number in (one, two)] == running
+    cluster.update(after_ms=500)
+    shares = [cluster.maps_of(number).fair_share for number in (one, two)]
+    assert shares == pytest.approx([1, 3], abs=0.01)
+    assert [cluster.maps_of(number).running for number in (one, two)] == running
+
+
+def test_deficits_are_updated_twice_a_second_while_there_are_jobs() -> None:
+    cluster = Cluster(settings("0.19"), (4, 0))
+    assert cluster.scheduler.update_interval_ms() is None
+    cluster.submit("p", maps(1))
+    assert cluster.scheduler.update_interval_ms() == 500
+    faster = msgspec.structs.replace(cluster.settings, update_interval_ms=250)
+    cluster.load(faster)
+    assert cluster.scheduler.update_interval_ms() == 250

@@ -77,11 +77,11 @@ class Bench:
     def join(self, *names: str, memory_mb: int = 4096, vcores: int = 4, now_ms: int = 0) -> None:
         self.runtime.feed(now_ms, [NodeJoined(name, (memory_mb, vcores)) for name in names])
 
-    def restart(self) -> None:
+    def restart(self, **options) -> None:
         """A new manager and a new runtime that know nothing but the journal."""
         self.manager = ResourceManager(SCHEDULERS["fair"](ResourceTypes()))
         self.state = self.manager.state
-        self.runtime = Runtime(self.manager, self.journal, self.engine)
+        self.runtime = Runtime(self.manager, self.journal, self.engine, **options)
         self.runtime.recover()
 
     @property

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from fairshare.model.queues import ROOT
 from fairshare.model.resources import Resource, fits, total
 from fairshare.placement.mapping.checking import faults as mapping_faults
+from fairshare.schedulers.capacity import partitions
 from fairshare.schedulers.capacity.configuration import mode_of
 from fairshare.schedulers.capacity.index import QueueIndex
 from fairshare.schedulers.capacity.plan import named_queues, planned_tree
@@ -142,7 +143,7 @@ def _siblings(
     if not children or not planned.settings.legacy_queue_mode:
         return
     where = f"children of queue {parent.name}"
-    for label in planned.labels:
+    for label in ("", *partitions.configured(planned.settings)):
         kinds = _kinds(children, label)
         if len(kinds) > 1:
             yield Fault(

@@ -56,7 +56,7 @@ async def list_applications(request: Request, caller: Caller) -> Answer:
     if queue is not None:
         known = known_applications(gateway)
         for application in select(wanted, known, gateway.biographies, queue):
-            if wanted.queue and not queue and shown_queue(gateway, application) != wanted.queue:
+            if wanted.queue and not queue and not _in_only_queue(gateway, application, wanted):
                 continue
             full = may_view(gateway, caller, application)
             if full or not gateway.settings.filter_by_user:
@@ -85,6 +85,13 @@ def _queue(gateway: Gateway, wanted: Filter) -> str | None:
     if len(found) == 1:
         return found[0]
     raise bad_request(f"Unknown queue: {queue}")
+
+
+def _in_only_queue(gateway: Gateway, application: Application, wanted: Filter) -> bool:
+    """The FIFO scheduler has one queue, `default`, and shows the name that was asked for."""
+    if wanted.queue == "default" and application.active:
+        return True
+    return shown_queue(gateway, application) == wanted.queue
 
 
 async def show_application(request: Request, caller: Caller) -> Answer:

@@ -13,6 +13,8 @@ import msgspec
 from starlette.requests import Request
 
 from fairshare.config.web import WebSettings
+from fairshare.live.access.identity import Identity
+from fairshare.web.authentication import KEY
 from fairshare.web.yarn.errors import RemoteException
 from fairshare.web.yarn.gateway import Gateway, gateway_of
 from fairshare.web.yarn.rendering import natural
@@ -46,6 +48,9 @@ async def identify(request: Request) -> Caller:
     """Who calls; raises Rejected for who may not act for another, or must give a name."""
     gateway = gateway_of(request)
     settings = gateway.settings
+    proved: Identity | None = request.scope.get(KEY)
+    if proved is not None:  # where a proof is needed, a name alone says nothing
+        return Caller(proved.user, await gateway.groups_of(proved.user))
     named = request.query_params.get("user.name", "") if settings.named_users else ""
     cookie = ""
     user = ""

@@ -159,7 +159,7 @@ class _Queues:
         state = self.state
         info.numActiveApplications = sum(a.stage == Stage.ACTIVE for a in below)
         info.numPendingApplications = sum(a.stage == Stage.WAITING for a in below)
-        info.numContainers = leaf.containers
+        info.numContainers = sum(len(a.containers) + len(a.reservations) for a in below)
         info.maxApplications = leaf.maximum_applications
         info.maxApplicationsPerUser = leaf.maximum_per_user
         info.userLimit = shortest(leaf.user_limit_percent)

@@ -14,18 +14,16 @@ from starlette.routing import Route
 from fairshare.model.identifiers import application_name, container_name
 from fairshare.web.containers import read_whole
 from fairshare.web.yarn.answering import HEADERS
-from fairshare.web.yarn.application_documents import shown_queue
 from fairshare.web.yarn.callers import Rejected, identify
 from fairshare.web.yarn.cluster import metrics_of
 from fairshare.web.yarn.errors import Refused
 from fairshare.web.yarn.gateway import LiveGateway, gateway_of
 from fairshare.web.yarn.names import find_application, read_container_id
-from fairshare.web.yarn.states import final_status, public_state
 
 TITLE = "All Applications"
 HTML = "text/html;charset=utf-8"
 TEXT = "text/plain;charset=utf-8"
-MOST_ROWS = 1_000
+LIST = "/ws/v1/cluster/apps"
 _PAGE = (
     "<!DOCTYPE html><html><head><meta charset='utf-8'><title>{title}</title></head>"
     "<body><h1>{title}</h1>{body}</body></html>"
@@ -33,31 +31,12 @@ _PAGE = (
 
 
 async def show_page(request: Request) -> Response:
-    """GET /cluster: a table of the applications, the newest first."""
+    """GET /cluster: what clients look for to see that a ResourceManager is active."""
     try:
         caller = await identify(request)
     except Rejected as rejected:
         return Response(rejected.content, rejected.status, dict(rejected.headers))
-    gateway = gateway_of(request)
-    known = gateway.scheduler.state.applications
-    rows = []
-    for number in list(reversed(known))[:MOST_ROWS]:
-        application = known[number]
-        biography = gateway.biographies.of(number)
-        cells = (
-            application_name(gateway.scheduler.state.epoch_ms, number),
-            application.user,
-            application.submission.name,
-            shown_queue(gateway, application),
-            public_state(application, biography),
-            final_status(application, biography),
-        )
-        rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
-    head = "".join(
-        f"<th>{name}</th>" for name in ("ID", "User", "Name", "Queue", "State", "FinalStatus")
-    )
-    table = f"<table><tr>{head}</tr>{''.join(rows)}</table>"
-    body = f"<p>Logged in as: {escape(caller.user)}</p>{table}"
+    body = f"<p>They are listed by <a href='{LIST}'>{LIST}</a>. You are {escape(caller.user)}.</p>"
     headers = {**HEADERS, "Content-Type": HTML}
     if caller.cookie:
         headers["Set-Cookie"] = caller.cookie

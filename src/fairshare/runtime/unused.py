@@ -1,0 +1,66 @@
+"""Owns when containers are taken back in which a driver has launched nothing. Takes none itself.
+
+A driver is given containers and says what each shall run. One that it forgets would be kept from
+everybody else for as long as the application lives.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+
+from fairshare.model.applications import Application
+from fairshare.model.events import ContainerAllocated, Event, ExitCode
+from fairshare.model.identifiers import ContainerId, application_of
+from fairshare.model.inputs import ContainerExited
+from fairshare.schedulers.protocol import State
+
+
+class UnusedContainers:
+    """Made for a state as it is, and kept in step with it by `note`, which must see all grants.
+
+    `expiry_ms` is how long a container may stay unused, None: for ever. Containers of outside
+    masters, which run elsewhere, are nobody's to launch and never expire.
+    """
+
+    def __init__(self, state: State, expiry_ms: int | None) -> None:
+        self._state = state
+        self._expiry_ms = expiry_ms
+        self._granted: deque[tuple[int, ContainerId]] = deque()  # the oldest first
+        if expiry_ms is not None:
+            records = [
+                record
+                for application in state.applications.values()
+                if application.submission.driver is not None
+                for record in application.containers.values()
+            ]
+            for record in sorted(records, key=lambda one: (one.allocated_ms, one.container)):
+                self._granted.append((record.allocated_ms, record.container))
+
+    def note(self, events: Sequence[Event]) -> None:
+        """Take note of containers that were granted to drivers."""
+        if self._expiry_ms is None:
+            return
+        for event in events:
+            if type(event) is ContainerAllocated:
+                application = self._state.applications[event.application]
+                if application.submission.driver is not None:
+                    self._granted.append((event.allocated_ms, event.container))
+
+    def next_ms(self) -> int | None:
+        """When the next container must be taken back; None if none has to."""
+        granted = self._granted
+        while granted and not self._unused(granted[0][1]):
+            granted.popleft()
+        return granted[0][0] + (self._expiry_ms or 0) if granted else None
+
+    def take(self, now_ms: int) -> list[ContainerExited]:
+        """The ends of those whose time is over."""
+        ends: list[ContainerExited] = []
+        while (next_ms := self.next_ms()) is not None and next_ms <= now_ms:
+            _, container = self._granted.popleft()
+            words = f"Container expired: nothing was launched in it for {self._expiry_ms} ms."
+            ends.append(ContainerExited(container, ExitCode.ABORTED, words))
+        return ends
+
+    def _unused(self, container: ContainerId) -> bool:
+        application: Application = self._state.applications[application_of(container)]
+        return container in application.containers and container not in application.launched

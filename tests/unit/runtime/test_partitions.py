@@ -1,0 +1,139 @@
+"""The runtime and partitions: which nodes are asked, and when, though nobody has to wait for a
+heartbeat."""
+
+import msgspec
+import pytest
+
+from fairshare.engines.protocol import LaunchOrder, NodeOffer
+from fairshare.journal.memory import MemoryJournal
+from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.inputs import (
+    AddLabels,
+    KillApplication,
+    LabelNodes,
+    LoadConfiguration,
+    NodeJoined,
+    SubmitApplication,
+)
+from fairshare.model.resources import ResourceTypes
+from fairshare.model.work import TaskGroup
+from fairshare.runtime.runtime import Runtime
+from fairshare.schedulers.capacity.settings import (
+    CapacitySettings,
+    LabelCapacity,
+    MappingAction,
+    MappingRule,
+    Matcher,
+    MonitorSettings,
+    Percentage,
+    QueueSettings,
+    Template,
+)
+from fairshare.schedulers.registry import SCHEDULERS
+
+ALL = Percentage(100.0)
+ON_X = {"x": LabelCapacity(ALL, ALL)}
+
+
+class Engine:
+    """Remembers where it was told to launch something."""
+
+    def __init__(self) -> None:
+        self.nodes_used: list[str] = []
+
+    def nodes(self) -> tuple[NodeOffer, ...]:
+        return ()
+
+    def start(self, report) -> None: ...
+
+    def launch(self, order: LaunchOrder) -> None:
+        self.nodes_used.append(order.node)
+
+    def stop(self, container: int) -> None: ...
+
+    def running(self) -> frozenset[int]:
+        return frozenset()
+
+    def close(self, *, stop_containers: bool) -> None: ...
+
+
+def settings(**more) -> CapacitySettings:
+    queues = {
+        "root": QueueSettings(children=("a",), capacity=ALL, label_capacities=ON_X),
+        "root.a": QueueSettings(capacity=ALL, label_capacities=ON_X),
+    }
+    return CapacitySettings(**{"queues": queues, "labels_enabled": True, **more})
+
+
+@pytest.fixture
+def engine() -> Engine:
+    return Engine()
+
+
+def started(engine: Engine, wanted: CapacitySettings, *inputs) -> Runtime:
+    runtime = Runtime(
+        ResourceManager(SCHEDULERS["capacity"](ResourceTypes())), MemoryJournal(), engine
+    )
+    runtime.feed(0, [LoadConfiguration(msgspec.json.encode(wanted), 1)])
+    runtime.feed(0, inputs)
+    return runtime
+
+
+def work(count: int, label: str | None = None, user: str = "u", queue: str = "root.a"):
+    task = TaskGroup("t", count, (1024, 1), label=label)
+    return SubmitApplication(user, queue, tasks=(task,))
+
+
+def pass_time(runtime: Runtime, seconds: int) -> None:
+    for second in range(1, seconds + 1):
+        runtime.turn(second * 1_000, [])
+
+
+def test_nodes_of_different_partitions_are_not_alike(engine):
+    """n1 and x1 are of one size; that n1 is of no use proves nothing for x1."""
+    nodes = [NodeJoined("n1", (4096, 4)), NodeJoined("x1", (4096, 4), attributes={"partition": "x"})]
+    runtime = started(engine, settings(), AddLabels({"x": True}), *nodes)
+    runtime.turn(1, [work(2, "x")])
+    assert engine.nodes_used == ["x1", "x1"]
+
+
+def test_a_node_that_enters_a_partition_is_asked_at_once(engine):
+    runtime = started(engine, settings(), AddLabels({"x": True}), NodeJoined("n1", (4096, 4)))
+    runtime.turn(1, [work(1, "x")])
+    assert engine.nodes_used == []
+    runtime.turn(2, [LabelNodes({"n1": "x"})])
+    assert engine.nodes_used == ["n1"]
+
+
+def test_who_may_borrow_does_so_though_nothing_happens(engine):
+    """x1 is shared and the only node with room: an ask for the default partition needs as many
+    chances as there are nodes, two, and gets them as time goes by."""
+    nodes = [NodeJoined("n1", (1024, 1)), NodeJoined("x1", (4096, 4), attributes={"partition": "x"})]
+    runtime = started(engine, settings(), AddLabels({"x": False}), *nodes)
+    runtime.turn(1, [work(3, "")])
+    pass_time(runtime, 10)
+    assert sorted(engine.nodes_used) == ["n1", "x1", "x1"]
+
+
+def test_the_older_auto_creation_has_its_rounds(engine):
+    """made has all, each leaf the template's 100 %: bob's leaf has nothing while ann's is in use,
+    and everything in the round after ann is done."""
+    queues = {
+        "root": QueueSettings(children=("made",), capacity=ALL),
+        "root.made": QueueSettings(capacity=ALL, legacy_dynamic_leaves=True),
+    }
+    wanted = settings(
+        queues=queues,
+        templates={"root.made": Template(legacy_leaf=QueueSettings(capacity=ALL))},
+        mappings=(MappingRule(Matcher.ALL, "*", MappingAction.PLACE, "root.made.%user"),),
+        monitor=MonitorSettings(monitor_on=True, legacy_queue_management=True),
+    )
+    runtime = started(engine, wanted, NodeJoined("n1", (4096, 4)))
+    runtime.turn(1, [work(1, user="ann", queue="default"), work(1, user="bob", queue="default")])
+    queues = runtime.manager.scheduler.state.queues
+    parts = [queues[f"root.made.{name}"].share.effective_minimum[0] for name in ("ann", "bob")]
+    assert parts == [4096, 0]
+    runtime.turn(2, [KillApplication(1)])
+    pass_time(runtime, 3)
+    parts = [queues[f"root.made.{name}"].share.effective_minimum[0] for name in ("ann", "bob")]
+    assert parts == [0, 4096]
