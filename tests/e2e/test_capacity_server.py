@@ -15,6 +15,7 @@ import pytest
 
 from fairshare.client import Client, Submission, TaskGroup
 from fairshare.client.errors import FairshareError
+from fairshare.engines.local.state import StateDirectory
 
 PATIENCE_S = 60.0
 PACKAGE = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity"
@@ -216,3 +217,35 @@ def test_what_a_container_prints_is_limited_to_its_beginning_and_its_end(client)
     assert log.endswith(b"1999999\n2000000\n")
     assert b"bytes were left out: the server limits logs ...]" in log
     assert b"".join(client.follow_log(container.id)) == log
+
+
+def test_a_killed_server_leaves_no_empty_control_groups(client, tmp_path):
+    name = StateDirectory(tmp_path / "state").group_name
+
+    def groups() -> list[Path]:
+        return [place for place in GROUPS if (place / name).exists()]
+
+    if not groups():
+        pytest.skip("no control groups here")
+    application = client.submit(Submission(queue="a", tasks=(group("sleep 2", 2),)))
+    until(client, lambda: len(client.application(application).live_containers) == 2)
+    (number,) = (
+        int(entry.name) for entry in Path("/proc").glob("[0-9]*") if serves(entry, tmp_path)
+    )
+    os.kill(number, signal.SIGKILL)
+    deadline_s = time.monotonic() + PATIENCE_S
+    while groups():
+        assert time.monotonic() < deadline_s, groups()
+        time.sleep(0.05)  # nobody is left who could tell
+
+
+GROUPS = [Path("/sys/fs/cgroup"), *Path("/sys/fs/cgroup").glob("*/")]
+
+
+def serves(entry: Path, directory: Path) -> bool:
+    """Whether a process is the server of this test."""
+    try:
+        line = (entry / "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return b"serve" in line and os.fsencode(directory / "state") in line

@@ -11,6 +11,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -40,18 +41,17 @@ WORDS = "tr -s ' ' '\\n'"
 COUNT = "uniq -c"
 
 
-@pytest.fixture(scope="module")
-def url(tmp_path_factory) -> Iterator[str]:
-    """A server of its own for the tests of this file."""
-    home = tmp_path_factory.mktemp("server")
+@contextmanager
+def serving(home: Path, site: str, *options: str) -> Iterator[str]:
+    """The URL of a new server, which ends with the context."""
     conf = home / "conf"
     conf.mkdir()
-    (conf / "yarn-site.xml").write_text(YARN_SITE)
+    (conf / "yarn-site.xml").write_text(site)
     (conf / "fair-scheduler.xml").write_text('<allocations><queue name="a"/></allocations>')
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf), "--port", "0"),
-            *("--state", str(home / "state"), "--memory-mb", "2048", "--vcores", "8"),
+            *("--state", str(home / "state"), "--memory-mb", "2048", "--vcores", "8", *options),
         ],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -63,6 +63,13 @@ def url(tmp_path_factory) -> Iterator[str]:
     yield line.removeprefix("listening on ").strip()
     process.terminate()
     process.communicate(timeout=PATIENCE_S)
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory) -> Iterator[str]:
+    """A server of its own for the tests of this file."""
+    with serving(tmp_path_factory.mktemp("server"), YARN_SITE) as url:
+        yield url
 
 
 @pytest.fixture
@@ -295,6 +302,23 @@ def test_a_driver_that_is_lost_begins_again_where_the_tasks_are(client, job, tmp
     began = Counter((tmp_path / "began").read_text().split())
     assert [began[index] for index in "123"] == [1, 1, 1]  # what was committed was not done again
     assert result.counters.get("Map input records") == 1000
+
+
+@pytest.mark.parametrize("fields", [{}, {"slow_start": 0.5}], ids=["tasks", "driver"])
+def test_under_the_pool_scheduler_each_task_takes_a_slot_of_its_kind(tmp_path, job, fields):
+    (tmp_path / "in").write_text("b\na\n" * 10)
+    home = tmp_path / "pools"
+    home.mkdir()
+    with serving(home, YARN_SITE, "--scheduler", "pools") as url, Client(url) as client:
+        made = job(mapper="cat", reducer=COUNT, split_bytes=10, priority="HIGH", **fields)
+        made.queue, made.pool = None, "ads"
+        result = made.run(client, timeout_s=PATIENCE_S)
+        application = client.application(result.application)
+        containers = client.containers(result.application)
+    assert (application.queue, application.priority) == ("root.ads", 4)
+    slots = {(one.group, *sorted({*one.resources} - {"memory-mb", "vcores"})) for one in containers}
+    print(slots)
+    assert lines_of(result.output)
 
 
 def command_line(url: str, tmp_path: Path, *options: str) -> list[str]:

@@ -123,9 +123,9 @@ class Comparison:
                 yield f"{place}: {found!r} is not a text, as {expected[:100]!r} is"
             elif not self._matches(expected, found) and not self._is_of_parsers(key, expected):
                 yield f"{place}: {found[:400]!r}, not {expected[:400]!r}"
-        elif type(expected) is not type(found):
-            yield f"{place}: {found!r}, not {expected!r}"
-        elif key not in LOOSE and not _equal(expected, found):
+        elif type(expected) is not type(found) or (
+            key not in LOOSE and not _equal(expected, found)
+        ):
             yield f"{place}: {found!r}, not {expected!r}"
 
     @staticmethod

@@ -47,9 +47,7 @@ async def _ask(
     for step in sample.before:
         await driver.run(step)
     request = sample.request
-    headers = {
-        name: comparison.filled(value) for name, value in request.get("headers", {}).items()
-    }
+    headers = {name: comparison.filled(value) for name, value in request.get("headers", {}).items()}
     body = request.get("body")
     server.http.cookies.clear()
     built = server.http.build_request(

@@ -38,7 +38,7 @@ class SampleState:
     def __init__(self, directory: Path, name: str) -> None:
         self.name = name
         text = (directory / "scenario.yaml").read_text()
-        self.scenario: dict[str, Any] = yaml.load(text, _Loader)  # noqa: S506 - a safe loader
+        self.scenario: dict[str, Any] = yaml.load(text, _Loader)
         self.samples = [
             Sample(path, f"{name}/{path.stem}") for path in sorted(directory.glob("*.json"))
         ]

@@ -6,7 +6,10 @@ is known to the server with the node's next heartbeat.
 
 from typing import Any
 
+from tests.rest_samples.server import SampleServer
+
 from fairshare.errors import InputError
+from fairshare.live.node_book import Utilization
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationRejected, ApplicationSubmitted, Event, Record
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_name
@@ -28,8 +31,6 @@ from fairshare.model.inputs import (
 )
 from fairshare.model.resources import Resource
 from fairshare.model.work import Command, ContainerRequest
-from fairshare.live.node_book import Utilization
-from tests.rest_samples.server import SampleServer
 
 MASTER_PORT = 5000
 
@@ -84,9 +85,7 @@ class Driver:
             return
         if not application.registered:
             node = application.containers[application.master].node
-            await self._ask(
-                MasterRegistered(number, node, MASTER_PORT, self._urls.get(number, ""))
-            )
+            await self._ask(MasterRegistered(number, node, MASTER_PORT, self._urls.get(number, "")))
         if application.unregistered is None:
             for container in tuple(application.containers):
                 if container != application.master and container not in application.launched:
@@ -153,9 +152,7 @@ class Driver:
                     self._silent.add(event.application)
 
     async def _step_ask(self, step: dict[str, Any]) -> None:
-        await self._ask(
-            RequestContainers(self._of(step["app"]).id, self._requests(step["asks"]))
-        )
+        await self._ask(RequestContainers(self._of(step["app"]).id, self._requests(step["asks"])))
 
     async def _step_progress(self, step: dict[str, Any]) -> None:
         self._server.gateway.biographies.report_progress(self._of(step["app"]).id, step["value"])

@@ -54,16 +54,18 @@ STORED: Final = "scheduler-conf"
 """Stands for the file in the places of problems with properties that no file holds."""
 
 
-def read_store(base: Site, written: tuple[Entry, ...], problems: Problems) -> ConfigurationStore:
+def read_store(
+    site: Site, base: Site, written: tuple[Entry, ...], problems: Problems
+) -> ConfigurationStore:
     """The store that the properties ask for; `base` are those of yarn-site.xml and its like."""
-    chosen = base.string(STORE, "file", problems)
+    chosen = site.string(STORE, "file", problems)
     kind: Literal["file", "memory", "persistent"] = "file"
     if chosen == "memory":
         kind = "memory"
     elif chosen in _ELSEWHERE:
         kind = "persistent"
         problems.warning(
-            base.place(STORE),
+            site.place(STORE),
             "unsupported",
             f"{STORE}: changes of the configuration are kept in the state directory, and not in"
             f" {_ELSEWHERE[chosen]}",
@@ -71,24 +73,27 @@ def read_store(base: Site, written: tuple[Entry, ...], problems: Problems) -> Co
         )
     elif chosen != "file":
         problems.error(
-            base.place(STORE),
+            site.place(STORE),
             "property-value",
             f"{STORE}: Invalid configuration store class: {chosen} (there are {', '.join(_KINDS)})",
             "does not start",
         )
-    policy = base.string(ACL_POLICY, next(iter(_POLICIES)), problems)
+    policy = site.string(ACL_POLICY, next(iter(_POLICIES)), problems)
     if policy not in _POLICIES:
         problems.error(
-            base.place(ACL_POLICY),
+            site.place(ACL_POLICY),
             "property-value",
             f"{ACL_POLICY}: there is no policy {policy!r} (there are {', '.join(_POLICIES)})",
             "does not start without the class",
         )
-    for unread in base.unread(PREFIX):
+    where = "changes are kept in the state directory"
+    if kind == "file":
+        where = f"{STORE} is file, and nothing changes it"
+    for unread in site.unread(PREFIX):
         problems.warning(
             unread.place,
             "unsupported",
-            f"{unread.name} has no effect: changes are kept in the state directory",
+            f"{unread.name} has no effect: {where}",
             "honours it if its store is chosen",
         )
     return ConfigurationStore(kind, _POLICIES.get(policy, False), written, base)

@@ -20,7 +20,7 @@ from fairshare.config.capacity_file import (
     written_properties,
 )
 from fairshare.config.capacity_monitor import read_auto_refresh
-from fairshare.config.capacity_store import ConfigurationStore, read_store
+from fairshare.config.capacity_store import STORED, ConfigurationStore, read_store
 from fairshare.config.fair import ALLOCATION_FILE, DEFAULT_ALLOCATION_FILE, collect_fair
 from fairshare.config.fifo import collect_fifo
 from fairshare.config.manager import read_manager
@@ -137,11 +137,12 @@ def collect_directory(
     )
     store = ConfigurationStore()
     if chosen == "capacity":
-        store = read_store(site, written_properties(directory, stored), problems)
+        base = site
         if stored is None:
             site = read_capacity_site(directory, documents, problems, os.environ)
         else:
-            site = store.with_properties(stored)
+            site = base.with_values(stored, STORED)
+        store = read_store(site, base, written_properties(directory, stored), problems)
     toml = directory / shell.FILE
     toml_document = _read(toml, problems)
     shell_settings = shell.read_shell(toml_document, str(toml), problems, _web_port(site, problems))

@@ -11,8 +11,8 @@ import msgspec
 from fairshare.config.manager import ManagerSettings, read_manager
 from fairshare.config.pools_file import collect_pools_file
 from fairshare.config.pools_plugins import adjuster_names, manager_names
-from fairshare.config.pools_switches import PoolSwitches
-from fairshare.config.problems import Problem, Problems
+from fairshare.config.pools_switches import SECTION, SHELL_FILE, PoolSwitches
+from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.site import Site
 from fairshare.errors import ConfigurationError
 from fairshare.model.resources import UNBOUNDED, ResourceTypes
@@ -246,6 +246,18 @@ def _report_without_effect(site: Site, settings: PoolsSettings, problems: Proble
                     ' generation = "1.2" below [pools] in fairshare.toml',
                     "does not know it in that release",
                 )
+    for switch, effective in (
+        ("fifo", settings.deficits or not settings.fifo),
+        ("scale_min_shares", not settings.deficits or not settings.scale_min_shares),
+        ("wait_for_maps", settings.generation == "0.20" or settings.wait_for_maps),
+    ):
+        if not effective:
+            problems.warning(
+                Place(SHELL_FILE),
+                "generation",
+                f"{switch} below [{SECTION}] has no effect in the generation"
+                f" {settings.generation}",
+            )
     for unknown in site.unread(PREFIX):
         problems.warning(
             unknown.place,

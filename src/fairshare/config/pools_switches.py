@@ -11,6 +11,7 @@ import msgspec
 from fairshare.schedulers.pools.settings import FACTORS, PRIORITIES, Generation
 
 SECTION: Final = "pools"
+SHELL_FILE: Final = "fairshare.toml"
 
 
 class PoolSwitches(msgspec.Struct, frozen=True):

@@ -13,8 +13,10 @@ from fairshare.model.events import (
     AttemptStarted,
     ConfigurationLoaded,
     ContainerAllocated,
+    LabelsChanged,
     NodeAdded,
     NodeRemoved,
+    NodesLabelled,
     NodeTotalChanged,
     Record,
 )
@@ -26,7 +28,14 @@ from fairshare.schedulers.fair.limits import master_limit
 from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.protocol import State
 
-_CLUSTER = (ConfigurationLoaded, NodeAdded, NodeRemoved, NodeTotalChanged)
+_CLUSTER = (
+    ConfigurationLoaded,
+    LabelsChanged,
+    NodeAdded,
+    NodeRemoved,
+    NodesLabelled,
+    NodeTotalChanged,
+)
 
 
 class MasterLimit(msgspec.Struct, frozen=True):

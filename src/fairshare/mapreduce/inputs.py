@@ -6,7 +6,7 @@ whose names begin with `_` or `.` are passed over in directories and patterns, a
 
 The size of a split is max(least, min(goal, size)), where the goal is the size of all input divided
 by the number of maps that was asked for. A file's last split may be a tenth larger than that, so
-that none is tiny. With a size of 64 MB, 140 MB become 64 + 76 (Hadoop's FileInputFormat).
+that none is tiny. With a size of 64 MB, 134 MB become 64 + 70 (Hadoop's FileInputFormat).
 """
 
 import glob
@@ -93,8 +93,8 @@ def splits_of(
 
     An empty file has one split, which is empty too. A compressed file is never divided.
 
-    >>> [split.length for split in splits_of([("a", 140), ("b", 10)], split_bytes=64)]
-    [76, 64, 10]
+    >>> [split.length for split in splits_of([("a", 134), ("b", 10)], split_bytes=64)]
+    [70, 64, 10]
     """
     files = list(files)
     goal = sum(size for _, size in files) // max(1, maps)

@@ -11,6 +11,7 @@ them, and what is not there need not be sorted, written or read.
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 from fairshare.mapreduce.job import TAB, Job
 from fairshare.mapreduce.records import line_lists
@@ -30,7 +31,7 @@ def key_of(job: Job) -> Key:
     >>> key_of(Job(name="", maps=1, reduces=1, mapper="", key_fields=2))(b"a\\tb\\tc")
     b'a\\tb'
     """
-    return _head(job.key_fields if job.field_separator == TAB else 1)
+    return _head(sent_form(job).fields)
 
 
 def _head(fields: int) -> Key:
@@ -58,13 +59,30 @@ def partition_of(job: Job) -> Callable[[bytes], int]:
     return lambda line: crc32(head(line)) % reduces
 
 
-def normalised(counts: dict[bytes, int], job: Job) -> dict[bytes, int]:
-    """The lines with exactly one form for each key and value; takes the mapping over.
+class Form(NamedTuple):
+    """What the key of a line is: so many fields."""
 
-    >>> normalised({b"a": 2, b"a\\t": 1, b"b\\tc": 1}, Job(name="", maps=1, reduces=1, mapper=""))
+    separator: bytes = b"\t"
+    fields: int = 1
+
+
+def printed_form(job: Job) -> Form:
+    """The form of what a mapper prints."""
+    return Form(job.field_separator.encode(), job.key_fields)
+
+
+def sent_form(job: Job) -> Form:
+    """The form of what is sent: of what a combiner and a reducer read, and a combiner prints."""
+    return printed_form(job) if job.field_separator == TAB else Form()
+
+
+def normalised(counts: dict[bytes, int], form: Form) -> dict[bytes, int]:
+    """The lines with exactly one tab between key and value; takes the mapping over.
+
+    >>> normalised({b"a": 2, b"a\\t": 1, b"b\\tc": 1}, Form())
     {b'a\\t': 3, b'b\\tc': 1}
     """
-    separator, fields = job.field_separator.encode(), job.key_fields
+    separator, fields = form
     if separator == b"\t" and fields == 1:
         bare = [line for line in counts if b"\t" not in line]
         bare.reverse()
@@ -107,10 +125,16 @@ def tabbed(parts: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class LineBuffer:
-    """Lines in memory, up to about `limit_bytes`; `full` is given them when there are more."""
+    """Lines in memory, up to about `limit_bytes`; with more of them, `full` is given all.
 
-    def __init__(self, limit_bytes: int, full: Callable[[dict[bytes, int]], None]) -> None:
+    They came in one form, and are given as they are sent.
+    """
+
+    def __init__(
+        self, limit_bytes: int, form: Form, full: Callable[[dict[bytes, int]], None]
+    ) -> None:
         self._limit_bytes = limit_bytes
+        self._form = form
         self._full = full
         self._counts: Counter[bytes] = Counter()
         self._known = 0  # lines whose exact size is in `_exact_bytes`
@@ -126,7 +150,8 @@ class LineBuffer:
 
     def collecting(self, parts: Iterable[bytes]) -> Iterator[None]:
         """The same, step by step: the caller may look whether `full` was called."""
-        for lines in line_lists(tabbed(self._measured(parts))):
+        text = self._measured(parts)
+        for lines in line_lists(tabbed(text) if self._form == Form() else text):
             self._counts.update(lines)
             self.records += len(lines)
             new = len(self._counts) - self._known
@@ -152,7 +177,7 @@ class LineBuffer:
     def flush(self) -> None:
         """Give away what is there."""
         if self._counts:
-            self._full(self._counts)
+            self._full(normalised(self._counts, self._form))
         self._counts = Counter()
         self._known = self._exact_bytes = self._came_bytes = 0
 

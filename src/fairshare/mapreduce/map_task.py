@@ -91,12 +91,11 @@ class MapTask:
         combine = self._combine_lines if job.combiner else None
         spills = self._spills(lines.partition_of(job), combine)
 
-        def spill(counts: dict[bytes, int]) -> None:
-            groups: Groups = lines.normalised(counts, job)
+        def spill(groups: Groups) -> None:
             for part in combine([(sorted(groups), groups)]) if combine else [groups]:
                 spills.put(part)
 
-        buffer = lines.LineBuffer(job.sort_memory_bytes, spill)
+        buffer = lines.LineBuffer(job.sort_memory_bytes, lines.printed_form(job), spill)
         with self._command("mapper", job.mapper, self._input()) as command:
             buffer.collect(command.output())
             command.end()
@@ -106,19 +105,18 @@ class MapTask:
 
     def _combine_lines(self, batches: Iterable[Batch]) -> Iterator[Groups]:
         """Run the combiner's command over lines in order; its lines come in parts."""
-        parts: list[dict[bytes, int]] = []
-        buffer = lines.LineBuffer(self._job.sort_memory_bytes, parts.append)
+        parts: list[Groups] = []
+        form = lines.sent_form(self._job)
+        buffer = lines.LineBuffer(self._job.sort_memory_bytes, form, parts.append)
         text = _counting(lines.written(batches), self._counters, names.COMBINE_INPUT_RECORDS)
         with self._command("combiner", self._job.combiner or "", text) as command:
             for _ in buffer.collecting(command.output()):
-                for counts in parts:
-                    yield lines.normalised(counts, self._job)
+                yield from parts
                 parts.clear()
             command.end()
         buffer.flush()
         self._counters.add(names.COMBINE_OUTPUT_RECORDS, buffer.records)
-        for counts in parts:
-            yield lines.normalised(counts, self._job)
+        yield from parts
 
     # Functions.
 

@@ -89,10 +89,12 @@ class RunWriter:
             self._weight += sum(map(len, keys))
         else:
             for key in keys:
-                for entry in groups[key]:  # what came together by merging is divided again
+                payload = groups[key]
+                # What came together by merging is divided again.
+                for part in [payload] if len(payload) == 1 else [[entry] for entry in payload]:
                     self._keys.append(key)
-                    self._payloads.append([entry])
-                    self._weight += len(key) + len(entry[1])
+                    self._payloads.append(part)
+                    self._weight += len(key) + len(part[0][1])
         if self._weight >= BLOCK_BYTES or len(self._keys) >= BLOCK_RECORDS:
             self._flush()
 

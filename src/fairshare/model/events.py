@@ -9,6 +9,8 @@ import enum
 
 import msgspec
 
+from fairshare.model import cluster_events
+from fairshare.model.cluster_events import RecordedEvent
 from fairshare.model.identifiers import ApplicationId, ContainerId
 from fairshare.model.inputs import Input, SubmitApplication
 from fairshare.model.resources import Resource
@@ -43,11 +45,7 @@ class ExitCode(enum.IntEnum):
     KILLED_EXCEEDING_MEMORY = -104
 
 
-class _Event(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=True):
-    pass
-
-
-class ContainerAllocated(_Event, frozen=True):
+class ContainerAllocated(RecordedEvent, frozen=True):
     """A container was granted. The event is also the container's record while it lives."""
 
     container: ContainerId
@@ -62,7 +60,7 @@ class ContainerAllocated(_Event, frozen=True):
     allocated_ms: int
 
 
-class ContainerCompleted(_Event, frozen=True):
+class ContainerCompleted(RecordedEvent, frozen=True):
     """A container is over, by itself or by decision (`exit_code` negative)."""
 
     container: ContainerId
@@ -72,97 +70,7 @@ class ContainerCompleted(_Event, frozen=True):
     cpu_ms: int = 0
 
 
-class ConfigurationLoaded(_Event, frozen=True):
-    """The scheduler has new settings (`LoadConfiguration`)."""
-
-    settings: bytes
-    epoch_ms: int
-
-
-class NodeAdded(_Event, frozen=True):
-    """A node offers its resources."""
-
-    node: str
-    total: Resource
-    rack: str
-    attributes: dict[str, str]
-
-
-class NodeRemoved(_Event, frozen=True):
-    """A node is gone; its containers completed before."""
-
-    node: str
-
-
-class NodeTotalChanged(_Event, frozen=True):
-    """A node offers another amount."""
-
-    node: str
-    total: Resource
-
-
-class LabelsChanged(_Event, frozen=True):
-    """The partitions that administrators have made: by name, whether each is exclusive."""
-
-    labels: dict[str, bool]
-
-
-class NodesLabelled(_Event, frozen=True):
-    """Administrators have put nodes into partitions; empty: into the default one."""
-
-    nodes: dict[str, str]
-
-
-class QueueCreated(_Event, frozen=True):
-    """A queue exists. `dynamic`: no file names it."""
-
-    queue: str
-    leaf: bool
-    dynamic: bool
-
-
-class QueueEntitled(_Event, frozen=True):
-    """A queue that was made on demand has its template's capacity on these partitions alone."""
-
-    queue: str
-    labels: tuple[str, ...]
-
-
-class QueueRemoved(_Event, frozen=True):
-    """A queue without children and applications is gone."""
-
-    queue: str
-
-
-class QueueDynamicChanged(_Event, frozen=True):
-    """A reload names a queue, or no longer names it."""
-
-    queue: str
-    dynamic: bool
-
-
-class QueuesConfigured(_Event, frozen=True):
-    """All queues took their settings from the configuration in force.
-
-    `policies` are those whose policy the configuration may change: where a parent's and a child's
-    cannot go together, the queues keep what they have.
-    """
-
-    policies: tuple[str, ...]
-
-
-class QueueConversionPending(_Event, frozen=True):
-    """A queue shall become a leaf, or a parent, as soon as what is in the way is empty.
-
-    `pending` False: it has become one, or nobody wants it any longer.
-    """
-
-    queue: str
-    leaf: bool
-    pending: bool
-
-
-class ApplicationSubmitted(_Event, frozen=True):
+class ApplicationSubmitted(RecordedEvent, frozen=True):
     """An application was accepted into a queue."""
 
     application: ApplicationId
@@ -172,7 +80,7 @@ class ApplicationSubmitted(_Event, frozen=True):
     groups: tuple[str, ...] = ()
 
 
-class ApplicationRejected(_Event, frozen=True):
+class ApplicationRejected(RecordedEvent, frozen=True):
     """An application was refused; it stays known, and is over."""
 
     application: ApplicationId
@@ -181,7 +89,7 @@ class ApplicationRejected(_Event, frozen=True):
     reason: str
 
 
-class AttemptStarted(_Event, frozen=True):
+class AttemptStarted(RecordedEvent, frozen=True):
     """An application's next attempt is in its queue: may it run, or must it wait for a limit?"""
 
     application: ApplicationId
@@ -189,7 +97,7 @@ class AttemptStarted(_Event, frozen=True):
     runnable: bool
 
 
-class ApplicationAdmitted(_Event, frozen=True):
+class ApplicationAdmitted(RecordedEvent, frozen=True):
     """An application that waited for a limit may run.
 
     `woken`: a limit on applications does not hold it back any longer; it may wait for others.
@@ -199,26 +107,26 @@ class ApplicationAdmitted(_Event, frozen=True):
     woken: bool = False
 
 
-class AttemptEnded(_Event, frozen=True):
+class AttemptEnded(RecordedEvent, frozen=True):
     """An attempt left its queue; its containers completed before. `failed`: by its own fault."""
 
     application: ApplicationId
     failed: bool = False
 
 
-class ApplicationNumberTaken(_Event, frozen=True):
+class ApplicationNumberTaken(RecordedEvent, frozen=True):
     """The number of an application was given away before its submission."""
 
     application: ApplicationId
 
 
-class MasterStarted(_Event, frozen=True):
+class MasterStarted(RecordedEvent, frozen=True):
     """The application's master runs and asks."""
 
     application: ApplicationId
 
 
-class MasterUnregistered(_Event, frozen=True):
+class MasterUnregistered(RecordedEvent, frozen=True):
     """A master said how its application ended; it is over when the master's container is."""
 
     application: ApplicationId
@@ -226,7 +134,7 @@ class MasterUnregistered(_Event, frozen=True):
     diagnostics: str
 
 
-class ApplicationEnded(_Event, frozen=True):
+class ApplicationEnded(RecordedEvent, frozen=True):
     """An application is over."""
 
     application: ApplicationId
@@ -234,7 +142,7 @@ class ApplicationEnded(_Event, frozen=True):
     diagnostics: str
 
 
-class ApplicationMoved(_Event, frozen=True):
+class ApplicationMoved(RecordedEvent, frozen=True):
     """An application is in another queue."""
 
     application: ApplicationId
@@ -242,21 +150,21 @@ class ApplicationMoved(_Event, frozen=True):
     runnable: bool
 
 
-class PriorityChanged(_Event, frozen=True):
+class PriorityChanged(RecordedEvent, frozen=True):
     """An application's priority is another one."""
 
     application: ApplicationId
     priority: int
 
 
-class AsksChanged(_Event, frozen=True):
+class AsksChanged(RecordedEvent, frozen=True):
     """Entries of an application's table of asks were replaced."""
 
     application: ApplicationId
     requests: tuple[ResourceRequest, ...]
 
 
-class BlacklistChanged(_Event, frozen=True):
+class BlacklistChanged(RecordedEvent, frozen=True):
     """An application refuses places, or no longer refuses them."""
 
     application: ApplicationId
@@ -264,7 +172,7 @@ class BlacklistChanged(_Event, frozen=True):
     remove: tuple[str, ...]
 
 
-class OffersCounted(_Event, frozen=True):
+class OffersCounted(RecordedEvent, frozen=True):
     """Delay scheduling: how long an ask has been passed over, and what it accepts meanwhile."""
 
     application: ApplicationId
@@ -276,7 +184,7 @@ class OffersCounted(_Event, frozen=True):
     default_misses: int | None = None  # as far as asks for the default partition are counted apart
 
 
-class ContainerReserved(_Event, frozen=True):
+class ContainerReserved(RecordedEvent, frozen=True):
     """A node is kept free for an application's ask that does not fit yet."""
 
     application: ApplicationId
@@ -286,31 +194,27 @@ class ContainerReserved(_Event, frozen=True):
     request: int
 
 
-class ReservationDropped(_Event, frozen=True):
+class ReservationDropped(RecordedEvent, frozen=True):
     """A node is no longer kept free."""
 
     node: str
 
 
-class ReservationMoved(_Event, frozen=True):
+class ReservationMoved(RecordedEvent, frozen=True):
     """Another node is kept free instead of this one, for the same ask, as long as before."""
 
     node: str
     target: str
 
 
-class SharesUpdated(_Event, frozen=True):
-    """Demand, fair shares and starvation were computed from the state as it was."""
-
-
-class StarvationServed(_Event, frozen=True):
+class StarvationServed(RecordedEvent, frozen=True):
     """Preemption has looked for containers for an application; not again before `next_check_ms`."""
 
     application: ApplicationId
     next_check_ms: int
 
 
-class ContainerMarked(_Event, frozen=True):
+class ContainerMarked(RecordedEvent, frozen=True):
     """A container will be preempted at `kill_at_ms`, in favour of an application."""
 
     container: ContainerId
@@ -318,13 +222,13 @@ class ContainerMarked(_Event, frozen=True):
     kill_at_ms: int
 
 
-class ContainerSpared(_Event, frozen=True):
+class ContainerSpared(RecordedEvent, frozen=True):
     """A container that might have been killed for others is safe again: nobody needs its room."""
 
     container: ContainerId
 
 
-class PreemptedRoomChanged(_Event, frozen=True):
+class PreemptedRoomChanged(RecordedEvent, frozen=True):
     """How much of a node's room is kept for an application that others were preempted for."""
 
     node: str
@@ -332,14 +236,14 @@ class PreemptedRoomChanged(_Event, frozen=True):
     resource: Resource
 
 
-class TasksAdded(_Event, frozen=True):
+class TasksAdded(RecordedEvent, frozen=True):
     """Groups of tasks were handed to the manager."""
 
     application: ApplicationId
     tasks: tuple[TaskGroup, ...]
 
 
-class ContainerLaunched(_Event, frozen=True):
+class ContainerLaunched(RecordedEvent, frozen=True):
     """A container was told what to run: a task of a group, the driver, or a master's command."""
 
     container: ContainerId
@@ -349,70 +253,73 @@ class ContainerLaunched(_Event, frozen=True):
     time_limit_ms: int | None = None
 
 
-class ContainerRunning(_Event, frozen=True):
+class ContainerRunning(RecordedEvent, frozen=True):
     """An engine reports that a container runs."""
 
     container: ContainerId
 
 
-class QueueLimited(_Event, frozen=True):
-    """A heartbeat told a leaf how much it can reach at most as long as the others keep theirs."""
-
-    queue: str
-    limit: Resource
-
-
-class LimitsComputed(_Event, frozen=True):
+class LimitsComputed(RecordedEvent, frozen=True):
     """What the queues below one may reach was computed anew, though they have the same settings."""
 
     queue: str
 
 
-class HeadroomTold(_Event, frozen=True):
+class HeadroomTold(RecordedEvent, frozen=True):
     """A scheduler considered an application, which knows from now on what it could still get."""
 
     application: ApplicationId
 
 
-class ApplicationsOrdered(_Event, frozen=True):
+class ApplicationsOrdered(RecordedEvent, frozen=True):
     """A scheduler looked at a leaf, and its applications stand where what they use puts them."""
 
     queue: str
 
 
-class UserNoted(_Event, frozen=True):
+class UserNoted(RecordedEvent, frozen=True):
     """A leaf knows a user though it refused the user's application."""
 
     queue: str
     user: str
 
 
-class LifetimeSet(_Event, frozen=True):
+class LifetimeSet(RecordedEvent, frozen=True):
     """An application ends at `expires_ms` if it is not over by then."""
 
     application: ApplicationId
     expires_ms: int
 
 
-class ApplicationsForgotten(_Event, frozen=True):
+class ApplicationsForgotten(RecordedEvent, frozen=True):
     """Nothing is known any more of applications that were over."""
 
     applications: tuple[ApplicationId, ...]
 
 
-class QueueExpiring(_Event, frozen=True):
-    """A queue that was made on demand has been idle for long, and goes if it still is next time."""
-
-    queue: str
-
-
-class RequestRefused(_Event, frozen=True):
+class RequestRefused(RecordedEvent, frozen=True):
     """A call was refused; nothing else changed."""
 
     application: ApplicationId
     code: str
     reason: str
 
+
+ConfigurationLoaded = cluster_events.ConfigurationLoaded
+LabelsChanged = cluster_events.LabelsChanged
+NodeAdded = cluster_events.NodeAdded
+NodeRemoved = cluster_events.NodeRemoved
+NodesLabelled = cluster_events.NodesLabelled
+NodeTotalChanged = cluster_events.NodeTotalChanged
+QueueConversionPending = cluster_events.QueueConversionPending
+QueueCreated = cluster_events.QueueCreated
+QueueDynamicChanged = cluster_events.QueueDynamicChanged
+QueueEntitled = cluster_events.QueueEntitled
+QueueExpiring = cluster_events.QueueExpiring
+QueueLimited = cluster_events.QueueLimited
+QueueRemoved = cluster_events.QueueRemoved
+QueuesConfigured = cluster_events.QueuesConfigured
+SharesUpdated = cluster_events.SharesUpdated
 
 Event = (
     ContainerAllocated

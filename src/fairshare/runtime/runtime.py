@@ -47,8 +47,8 @@ class Runtime:
 
     `observers` see each record after its commit and before its orders; they must not raise.
     `extra_environment` adds to what a container is told. `beat_interval_ms` is Hadoop's heartbeat:
-    the pace of offers while somebody waits for a nearer node. `unused_expiry_ms` is how long a driver
-    may keep a container without launching anything in it; None: for ever.
+    the pace of offers while somebody waits for a nearer node. `unused_expiry_ms` is how long a
+    driver may keep a container without launching anything in it; None: for ever.
     """
 
     def __init__(

@@ -100,6 +100,19 @@ def test_what_only_1_2_knows_is_told_in_the_older_ones_and_changes_nothing() -> 
 
 
 @pytest.mark.parametrize(
+    "switches",
+    [
+        PoolSwitches(generation="1.2", fifo=True),
+        PoolSwitches(generation="0.19", scale_min_shares=True),
+        PoolSwitches(generation="1.2", wait_for_maps=False),
+    ],
+)
+def test_a_switch_of_another_generation_is_told(switches: PoolSwitches) -> None:
+    (problem,) = told({}, switches)
+    assert "has no effect in the generation" in problem
+
+
+@pytest.mark.parametrize(
     ("values", "words"),
     [
         ({P + "weightadjuster": "com.example.Mine"}, "there is no 'com.example.Mine'"),

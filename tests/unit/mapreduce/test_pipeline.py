@@ -1,6 +1,7 @@
 """Map, sort and reduce together: the result is that of a plain reading, however little memory."""
 
 from collections import Counter
+from typing import NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -98,7 +99,41 @@ def test_functions_count_as_a_plain_counter_does(
     found = [line.rpartition(b"\t") for part in parts(layout) for line in lines_of(part)]
     assert {key: int(value) for key, _, value in found} == wanted
     counters = Counters.read(layout.counters)
-    assert (counters.get("Combine input records") > 0) == (combined and bool(lines_of(text)))
+    assert combined or counters.get("Combine input records") == 0
+
+
+def test_a_combiner_of_python_runs_in_memory_and_may_give_other_keys(run, parts):
+    def add(key, values):
+        total = sum(values)
+        if key != "dropped":
+            yield key.lower(), total
+
+    text = b"A a dropped\n" * 2000
+    functions = {"mapper": lambda line: [(word, 1) for word in line.split()], "combiner": add}
+    functions["reducer"] = lambda key, values: [(key, sum(values))]
+    layout = run(text, reduces=1, mapper="m", functions=functions, sort_memory_bytes=100)
+    found = dict(line.split(b"\t") for line in lines_of(parts(layout)[0]))
+    assert found == {b"a": b"4000"}
+    counters = Counters.read(layout.counters)
+    assert counters.get("Combine input records") >= 6000
+    assert counters.get("Reduce input records") <= 4
+
+
+class Word(NamedTuple):
+    """A value that cannot be marshalled."""
+
+    text: str
+
+
+def test_values_of_any_kind_come_back_as_they_were(run, parts):
+    values = [1.5, None, (1, "a"), {"k": [b"x"]}, {3}, Word("w"), True, 10**40]
+
+    def told(key, found):
+        yield key, sorted(map(repr, found))
+
+    functions = {"mapper": lambda line: [("k", value) for value in values], "reducer": told}
+    layout = run(b"a\n", reduces=1, mapper="m", functions=functions)
+    assert parts(layout) == [f"k\t{sorted(map(repr, values))}\n".encode()]
 
 
 def test_a_combiner_changes_how_much_is_sent_and_not_the_result(run, parts):
@@ -136,6 +171,14 @@ def test_key_fields_choose_the_reduce_and_the_separator_becomes_a_tab(run, parts
     ] in [[line for line in part if line.startswith(b"11")] for part in filled]
     assert sorted(line for part in filled for line in part)[-1] == b"9\t"
     assert Counters.read(layout.counters).get("Reduce input groups") == 4
+
+
+def test_a_combiner_sees_and_prints_what_is_sent(run, parts):
+    fields = {"field_separator": ".", "key_fields": 2, "reduces": 1, "reducer": "cat"}
+    text = b"a.b.c.d\na.b.c.d\nx\n"
+    combined = run(text, combiner="tee seen", sort_memory_bytes=1, split_bytes=100, **fields)
+    assert parts(combined) == parts(run(text, **fields)) == [b"a.b\tc.d\n" * 2 + b"x\t\n"]
+    assert (combined.output.parent / "seen").read_bytes().startswith(b"a.b\tc.d\n")
 
 
 def test_a_partitioner_of_python_chooses_and_its_mistakes_are_told(run, parts):

@@ -91,7 +91,10 @@ def pass_time(runtime: Runtime, seconds: int) -> None:
 
 def test_nodes_of_different_partitions_are_not_alike(engine):
     """n1 and x1 are of one size; that n1 is of no use proves nothing for x1."""
-    nodes = [NodeJoined("n1", (4096, 4)), NodeJoined("x1", (4096, 4), attributes={"partition": "x"})]
+    nodes = [
+        NodeJoined("n1", (4096, 4)),
+        NodeJoined("x1", (4096, 4), attributes={"partition": "x"}),
+    ]
     runtime = started(engine, settings(), AddLabels({"x": True}), *nodes)
     runtime.turn(1, [work(2, "x")])
     assert engine.nodes_used == ["x1", "x1"]
@@ -108,7 +111,10 @@ def test_a_node_that_enters_a_partition_is_asked_at_once(engine):
 def test_who_may_borrow_does_so_though_nothing_happens(engine):
     """x1 is shared and the only node with room: an ask for the default partition needs as many
     chances as there are nodes, two, and gets them as time goes by."""
-    nodes = [NodeJoined("n1", (1024, 1)), NodeJoined("x1", (4096, 4), attributes={"partition": "x"})]
+    nodes = [
+        NodeJoined("n1", (1024, 1)),
+        NodeJoined("x1", (4096, 4), attributes={"partition": "x"}),
+    ]
     runtime = started(engine, settings(), AddLabels({"x": False}), *nodes)
     runtime.turn(1, [work(3, "")])
     pass_time(runtime, 10)
@@ -137,3 +143,15 @@ def test_the_older_auto_creation_has_its_rounds(engine):
     pass_time(runtime, 3)
     parts = [queues[f"root.made.{name}"].share.effective_minimum[0] for name in ("ann", "bob")]
     assert parts == [0, 4096]
+
+
+def test_a_node_that_leaves_its_like_for_a_partition_is_asked_by_itself(engine):
+    """n1 and n2 were alike; since n2 is of x, that n1 is of no use says nothing of n2."""
+    nodes = [NodeJoined("n1", (4096, 4)), NodeJoined("n2", (4096, 4))]
+    runtime = started(engine, settings(), AddLabels({"x": True}), *nodes)
+    runtime.turn(1, [work(1, "")])
+    runtime.turn(2, [KillApplication(1)])
+    engine.nodes_used.clear()
+    runtime.turn(3, [LabelNodes({"n2": "x"})])
+    runtime.turn(4, [work(1, "x")])
+    assert engine.nodes_used == ["n2"]

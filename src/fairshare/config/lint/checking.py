@@ -16,8 +16,11 @@ from fairshare.config.fair import collect_fair
 from fairshare.config.fifo import collect_fifo
 from fairshare.config.lint.capacity.registry import RULES as CAPACITY_RULES
 from fairshare.config.lint.capacity.subject import CapacitySubject
+from fairshare.config.lint.pools.registry import RULES as POOLS_RULES
+from fairshare.config.lint.pools.subject import PoolsSubject
 from fairshare.config.lint.registry import add_findings, apply_rules
 from fairshare.config.lint.subject import Subject, find_elements
+from fairshare.config.pools import collect_pools
 from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.scheduler_choice import CLASS, TASK_SCHEDULER, choose_scheduler
 from fairshare.config.site import Site
@@ -27,6 +30,7 @@ from fairshare.errors import FairshareError
 from fairshare.model.resources import MEMORY, VCORES, Resource, ResourceTypes
 from fairshare.schedulers.capacity.settings import CapacitySettings
 from fairshare.schedulers.fair.settings import FairSettings
+from fairshare.schedulers.pools.settings import PoolsSettings
 
 
 class UnknownResourceType(FairshareError):
@@ -53,6 +57,11 @@ def _lint_directory(path: Path, cluster: Mapping[str, int] | None, problems: Pro
         total = cluster_of(cluster, configuration.types) or _nodes_of(configuration)
         name = str(path / CAPACITY_FILE)
         _apply_capacity(configuration.capacity, configuration.site, name, total, True, problems)
+    if configuration is not None and configuration.pools is not None:
+        total = cluster_of(cluster, configuration.types) or _nodes_of(configuration)
+        file = configuration.allocation_path
+        document = None if file is None else _read(file, Problems())
+        _apply_pools(configuration.pools, configuration.site, document, str(file), total, problems)
     if configuration is None or configuration.fair is None:
         return
     file = configuration.allocation_path
@@ -88,6 +97,10 @@ def _lint_file(path: Path, cluster: Mapping[str, int] | None, problems: Problems
         _apply(settings, site, None, "", total, True, problems)
     elif chosen == "fifo":
         collect_fifo(site, problems)
+    elif chosen == "pools":
+        pools = collect_pools(site, None, "", problems)
+        total = cluster_of(cluster, pools.types)
+        _apply_pools(pools, site, None, "", total, problems)
     elif chosen == "capacity" and site.names(CAPACITY + "root."):
         _lint_capacity_file(path, site, cluster, problems)
     elif chosen == "capacity":
@@ -117,6 +130,19 @@ def _apply_capacity(
 ) -> None:
     subject = CapacitySubject(settings, site, file, cluster, has_site)
     for name, rule in CAPACITY_RULES.items():
+        add_findings(name, rule(subject), problems)
+
+
+def _apply_pools(
+    settings: PoolsSettings,
+    site: Site,
+    document: bytes | None,
+    file: str,
+    cluster: Resource | None,
+    problems: Problems,
+) -> None:
+    subject = PoolsSubject(settings, site, document, file, cluster)
+    for name, rule in POOLS_RULES.items():
         add_findings(name, rule(subject), problems)
 
 

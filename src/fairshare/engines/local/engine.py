@@ -4,10 +4,12 @@
 thread, and by `start` itself for what ended while nobody watched.
 """
 
+import contextlib
 import fcntl
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -41,6 +43,8 @@ DEFAULT_GRACE_MS = 250
 """From SIGTERM to SIGKILL, as Hadoop's sleep-delay-before-sigkill.ms."""
 
 _PATIENCE_S = 30.0
+_LOCK_ATTEMPTS = 25
+_LOCK_PAUSE_S = 0.02
 
 
 class LocalEngine:
@@ -126,7 +130,8 @@ class LocalEngine:
         if self._watcher is not None:
             raise EngineError("this engine was started before")
         self._take_directory()
-        nursery = Nursery(self._state, os.environ, machine.raise_file_limit())
+        limit = machine.raise_file_limit()
+        nursery = Nursery(self._state, os.environ, limit, self._limits.bases)
         preparation = Preparation(self._limits, os.environ, self._grace_ms, self._log_limit_mb)
         reports = Reports(report)
         watcher = Watcher(self._state, preparation, nursery, reports, self._limits.bases)
@@ -250,7 +255,7 @@ class LocalEngine:
                 f"cannot use the state directory {self._state.path}: {error.strerror}"
             ) from error
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(lock)
         except BlockingIOError:
             holder = os.read(lock, 32).decode() or "unknown"
             os.close(lock)
@@ -266,6 +271,17 @@ class LocalEngine:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+def _lock(descriptor: int) -> None:
+    """Raises BlockingIOError if a server holds it. Who tidies up after one that was killed only
+    looks, for a moment."""
+    for _ in range(_LOCK_ATTEMPTS):
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        time.sleep(_LOCK_PAUSE_S)
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _hierarchies(enforcement: Enforcement, name: str, mounts: Mounts) -> Hierarchies:

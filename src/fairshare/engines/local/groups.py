@@ -5,11 +5,18 @@ stay light: supervisors use it.
 """
 
 import contextlib
+import fcntl
 import os
 import time
 from pathlib import Path
 
 from fairshare.engines.local.launch import GroupPlan
+
+STATE_VARIABLE = "FAIRSHARE_STATE_DIRECTORY"
+GROUPS_VARIABLE = "FAIRSHARE_GROUPS"
+"""What a zygote is told in its environment, and containers are not."""
+
+ENGINE_LOCK = "engine.lock"
 
 
 def write(path: str, text: str) -> None:
@@ -19,6 +26,28 @@ def write(path: str, text: str) -> None:
         os.write(descriptor, text.encode())
     finally:
         os.close(descriptor)
+
+
+def remove_abandoned() -> None:
+    """Remove the empty groups that hold those of containers, where no server lives to do it.
+
+    The zygote was told them, and which lock a living server holds. A server that begins meanwhile
+    waits a moment for the lock.
+    """
+    paths = os.environ.get(GROUPS_VARIABLE, "")
+    state = os.environ.get(STATE_VARIABLE, "")
+    if not paths or not state:
+        return
+    try:
+        lock = os.open(f"{state}/{ENGINE_LOCK}", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return
+    with contextlib.suppress(OSError):
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        for path in paths.split(os.pathsep):
+            with contextlib.suppress(OSError):
+                Path(path).rmdir()
+    os.close(lock)
 
 
 def read_number(path: str, key: str = "") -> int | None:

@@ -12,12 +12,13 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import fairshare
 from fairshare.engines.local.environment import inherited
+from fairshare.engines.local.groups import GROUPS_VARIABLE, STATE_VARIABLE
 from fairshare.engines.local.outcome import tail
 from fairshare.engines.local.state import StateDirectory
 from fairshare.engines.local.zygote import MESSAGE_BYTES
@@ -45,7 +46,8 @@ class Answer(NamedTuple):
 class Nursery:
     """One zygote at a time.
 
-    `file_limit` (RLIMIT_NOFILE) is what containers get. `unanswered` holds the directories ordered
+    `file_limit` (RLIMIT_NOFILE) is what containers get; `group_paths` are the groups that theirs
+    are made in. `unanswered` holds the directories ordered
     and not yet answered.
     """
 
@@ -54,11 +56,13 @@ class Nursery:
         state: StateDirectory,
         server_environment: Mapping[str, str],
         file_limit: tuple[int, int],
+        group_paths: Iterable[str] = (),
     ) -> None:
         self._state = state
         self._file_limit = file_limit
         self._environment = inherited(server_environment)
-        self._environment["FAIRSHARE_STATE_DIRECTORY"] = str(state.path)
+        self._environment[STATE_VARIABLE] = str(state.path)
+        self._environment[GROUPS_VARIABLE] = os.pathsep.join(sorted(group_paths))
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: socket.socket | None = None
         self._backlog: deque[str] = deque()

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fairshare.engines.local.directories import ContainerDirectory
+from fairshare.engines.local.groups import ENGINE_LOCK
 
 
 class StateDirectory:
@@ -22,7 +23,7 @@ class StateDirectory:
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
         self.containers = self.path / "containers"
-        self.engine_lock = self.path / "engine.lock"
+        self.engine_lock = self.path / ENGINE_LOCK
         self.zygote_lock = self.path / "zygote.lock"
         self.zygote_log = self.path / "zygote.log"
 

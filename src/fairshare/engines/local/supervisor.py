@@ -284,4 +284,5 @@ def supervise(directory: ContainerDirectory, channel: socket.socket, lock: int) 
                 return
             time.sleep(_WRITE_PAUSE_S)
         else:
-            return
+            break
+    groups.remove_abandoned()

@@ -20,6 +20,7 @@ import signal
 import socket
 from pathlib import Path
 
+from fairshare.engines.local import groups
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.execution import name_process
 from fairshare.engines.local.processes import boot_id
@@ -46,6 +47,7 @@ def main(channel_descriptor: int, lock: int) -> None:
         channel.send(b"R")
         while path := channel.recv(MESSAGE_BYTES):
             _fork(path, channel, lock)
+    groups.remove_abandoned()
 
 
 def _reap(*_: object) -> None:

@@ -244,7 +244,8 @@ class Heartbeat:
             return False
         room.need = state.none
         record = leaf.users.get(user)
-        if record is None:
+        missed = leaf.users.missed(user)
+        if record is None or (missed is not None and c.fits(application.reserved, missed)):
             return False
         limit = limits.user_limit(state, leaf, user, self.label, ignore=self.ignore)
         used = record.used.get(self.label, state.none)
@@ -268,9 +269,13 @@ class Heartbeat:
     def _consider(self, application: CapacityApplication) -> None:
         """It is an application's turn: from now on it has a headroom."""
         leaf = application.leaf
-        if leaf is None or leaf.users.get(application.user) is None:
-            return
-        if leaf.users.outdated or not application.looked_at:
+        assert leaf is not None
+        users = leaf.users
+        if users.get(application.user) is None:
+            news = users.missed(application.user) is None
+        else:
+            news = users.outdated or not application.looked_at
+        if news:
             self.step.emit(HeadroomTold(application.id))
 
     def misses(self, application: CapacityApplication, key: AskKey) -> int:

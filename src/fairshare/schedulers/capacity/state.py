@@ -88,9 +88,13 @@ class CapacityState(CapacityCluster):
     def _consider(self, application: CapacityApplication) -> None:
         """A heartbeat looks at an application: its user's limit is computed (10)."""
         leaf = application.leaf
-        if leaf is not None and leaf.users.get(application.user) is not None:
-            limits.compute_again(self, leaf)
-            leaf.unsorted.clear()
+        if leaf is None:
+            return
+        leaf.unsorted.clear()
+        if leaf.users.get(application.user) is None:
+            leaf.users.miss(application.user, application.reserved)
+            return
+        limits.compute_again(self, leaf)
         if not application.looked_at:
             orders.look_at(application)
 

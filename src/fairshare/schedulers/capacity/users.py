@@ -67,7 +67,9 @@ class Users:
     another one. `only_pending` is how many users had nothing but waiting applications when the
     limits were last computed, at version `counted` (it counts for the masters' limit alone);
     `only_waiting` is how many have now. `masters` counts the masters that are told a headroom
-    here: they let the limits be computed after each input.
+    here: they let the limits be computed after each input. `strangers` are users that were looked
+    for when they had no record: with the version then and the reservation of the application whose
+    turn it was. As in Hadoop they may have nothing while the version stays.
     """
 
     __slots__ = (
@@ -88,6 +90,7 @@ class Users:
         "ratios",
         "stirred",
         "stirs",
+        "strangers",
         "users",
         "version",
         "weights",
@@ -110,6 +113,7 @@ class Users:
         self.version = 0
         self.counted = -1
         self.stirs = False
+        self.strangers: dict[str, tuple[int, Resource]] = {}
         self.leaf: CapacityQueue | None = None
         self.stirred: list[Users] = []  # shared by all leaves: whose limits may have changed
         self.limits: dict[tuple[str, bool, bool], tuple[int, Resource]] = {}
@@ -142,6 +146,15 @@ class Users:
         user.active_applications += active
         self.only_waiting += user.only_waits
         return user
+
+    def miss(self, name: str, reserved: Resource) -> None:
+        """It was the turn of an application of a user without a record."""
+        self.strangers[name] = (self.version, reserved)
+
+    def missed(self, name: str) -> Resource | None:
+        """The reservation with which a user was missed, if nothing has changed since."""
+        found = self.strangers.get(name)
+        return None if found is None or found[0] != self.version else found[1]
 
     def changed(self) -> None:
         """A limit may be another one."""

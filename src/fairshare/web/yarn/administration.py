@@ -4,6 +4,8 @@ What a change of the configuration means stands in `live.mutation` and `config.c
 the sentences are those that Hadoop's clients read (spec/rest.md 1.8.20-22).
 """
 
+from collections.abc import Iterable
+
 from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 
@@ -13,7 +15,13 @@ from fairshare.web.yarn.access import is_administrator
 from fairshare.web.yarn.answering import Answer, YarnRoute
 from fairshare.web.yarn.bodies import read_bytes
 from fairshare.web.yarn.callers import Caller
-from fairshare.web.yarn.errors import PlainRefusal, bad_request, forbidden, wrong_argument, wrong_form
+from fairshare.web.yarn.errors import (
+    PlainRefusal,
+    bad_request,
+    forbidden,
+    wrong_argument,
+    wrong_form,
+)
 from fairshare.web.yarn.gateway import Gateway, gateway_of
 from fairshare.web.yarn.rendering import Document
 
@@ -80,7 +88,7 @@ async def show_configuration(request: Request, caller: Caller) -> Answer:
     return _configuration(gateway.properties().items())
 
 
-def _configuration(entries):  # type: ignore[no-untyped-def]
+def _configuration(entries: Iterable[tuple[str, str]]) -> Answer:
     found = [Property(name, value) for name, value in entries]
     return Answer(ConfigurationInfo(found or UNSET), "configuration", "mapped")
 
@@ -181,8 +189,10 @@ async def show_access(request: Request, caller: Caller) -> Answer:
     groups = await gateway.groups_of(user)
     may = scheduler.may_submit if kind.upper() == _ACLS[0] else scheduler.may_administer
     allowed = not gateway.controls_access or may(name, user, groups)
-    why = "" if allowed else (
-        f"User={user} doesn't have access to queue={queue} with acl-type={kind.upper()}"
+    why = (
+        ""
+        if allowed
+        else (f"User={user} doesn't have access to queue={queue} with acl-type={kind.upper()}")
     )
     return Answer(QueueAccess(allowed, user, why), "queueAccessInfo", "mapped")
 

@@ -1,8 +1,4 @@
-"""Owns the document of one application: its fields in YARN's order (spec/rest.md 1.8.6).
-
-What only those may see who may view the application is zero or absent for others. Nothing here
-decides; percentages are computed as Hadoop computes them, in 32 bits.
-"""
+"""Owns how one application becomes its document (spec/rest.md 1.8.6). Decides nothing."""
 
 from collections.abc import Collection
 
@@ -14,90 +10,18 @@ from fairshare.model.asks import Ask
 from fairshare.model.events import ApplicationState
 from fairshare.model.identifiers import application_name, container_name
 from fairshare.model.resources import Resource, ResourceTypes, add, scale, total
+from fairshare.web.yarn.application_forms import AppInfo, ExecutionType, ResourceRequestInfo
 from fairshare.web.yarn.diagnostics import application_diagnostics
 from fairshare.web.yarn.gateway import Gateway
-from fairshare.web.yarn.names import attempt_name as attempt_name
-from fairshare.web.yarn.partitions import ResourceUsages, application_usages
-from fairshare.web.yarn.rendering import Document, Entries
-from fairshare.web.yarn.resources import ResourceInfo, entries, resource_info
+from fairshare.web.yarn.partitions import application_usages
+from fairshare.web.yarn.rendering import Entries
+from fairshare.web.yarn.resources import entries, resource_info
 from fairshare.web.yarn.states import final_status, finished_ms, public_state
-from fairshare.web.yarn.timeouts import Timeouts, timeouts_of
+from fairshare.web.yarn.timeouts import timeouts_of
 from fairshare.web.yarn.usage import usage_percentages
 
 OWN_ASK = -1
 """The allocation request id that Hadoop gives to what it asks itself: the master's container."""
-
-
-class ExecutionType(Document):
-    """Whether a container may be put aside for others; here never."""
-
-    executionType: str = "GUARANTEED"
-    enforceExecutionType: bool = False
-
-
-class ResourceRequestInfo(Document):
-    """One entry of the table of asks."""
-
-    priority: int
-    allocationRequestId: int
-    resourceName: str
-    capability: ResourceInfo
-    numContainers: int
-    relaxLocality: bool
-    nodeLabelExpression: str | UnsetType
-    executionTypeRequest: ExecutionType
-
-
-class AppInfo(Document):
-    """One application."""
-
-    id: str
-    user: str
-    name: str
-    queue: str
-    state: str
-    finalStatus: str
-    progress: float
-    trackingUI: str
-    trackingUrl: str | UnsetType
-    diagnostics: str
-    clusterId: int
-    applicationType: str
-    applicationTags: str
-    priority: int
-    startedTime: int
-    launchTime: int
-    finishedTime: int
-    elapsedTime: int
-    amContainerLogs: str | UnsetType
-    amHostHttpAddress: str | UnsetType
-    amRPCAddress: str | UnsetType
-    masterNodeId: str
-    allocatedMB: int
-    allocatedVCores: int
-    reservedMB: int
-    reservedVCores: int
-    runningContainers: int
-    memorySeconds: int
-    vcoreSeconds: int
-    queueUsagePercentage: float
-    clusterUsagePercentage: float
-    resourceSecondsMap: Entries
-    preemptedResourceMB: int
-    preemptedResourceVCores: int
-    numNonAMContainerPreempted: int
-    numAMContainerPreempted: int
-    preemptedMemorySeconds: int
-    preemptedVcoreSeconds: int
-    preemptedResourceSecondsMap: Entries
-    resourceRequests: list[ResourceRequestInfo] | UnsetType
-    logAggregationStatus: str | UnsetType
-    unmanagedApplication: bool
-    appNodeLabelExpression: str | UnsetType
-    amNodeLabelExpression: str | UnsetType
-    rmClusterId: str | UnsetType
-    resourceInfo: ResourceUsages | UnsetType
-    timeouts: Timeouts | UnsetType
 
 
 def application_info(
@@ -111,19 +35,8 @@ def application_info(
     biography = gateway.biographies.of(application.id)
     details = application.submission.details
     word = public_state(application, biography)
-    started, launched = application.submitted_ms, biography.launched_ms
-    finished = finished_ms(application, biography)
     now_ms = gateway.now_ms()
-    node, logs = _master(gateway, application, biography)
-    used, reserved, live = _allocated(application, biography, state.none)
-    queue_part, cluster_part = usage_percentages(gateway, application) if full else (0.0, 0.0)
-    use_s = _seconds(biography.use_ms, application, now_ms)
-    lost_s = tuple(amount // 1_000 for amount in biography.preempted_ms)
-    touched = biography.attempt is not None and (live >= 0 or biography.launched_ms > 0)
-    seconds = entries(state.types, use_s)
-    if biography.attempt is not None and not any(a.master for a in biography.attempts):
-        seconds = Entries(seconds.pairs[:2])  # the further types come with the first container
-    return AppInfo(
+    info = AppInfo(
         id=application_name(state.epoch_ms, application.id),
         user=application.user,
         name=application.submission.name,
@@ -138,52 +51,77 @@ def application_info(
         applicationType=details.type,
         applicationTags=",".join(application.submission.tags),
         priority=_priority(gateway, application),
-        startedTime=started if full else 0,
-        launchTime=launched if full else 0,
-        finishedTime=finished if full else 0,
-        elapsedTime=max(0, (finished or now_ms) - started) if full else 0,
-        amContainerLogs=logs if full and logs else UNSET,
-        amHostHttpAddress=gateway.node_web_address(node) if full and node else UNSET,
-        amRPCAddress=_rpc_address(biography) if full else UNSET,
-        masterNodeId=gateway.node_address(node) if full and node else "",
-        allocatedMB=used[0] if full else 0,
-        allocatedVCores=used[1] if full else 0,
-        reservedMB=reserved[0] if full else 0,
-        reservedVCores=reserved[1] if full else 0,
-        runningContainers=live if full else 0,
-        memorySeconds=use_s[0],
-        vcoreSeconds=use_s[1],
-        queueUsagePercentage=queue_part,
-        clusterUsagePercentage=cluster_part,
-        resourceSecondsMap=seconds if touched else Entries(),
-        preemptedResourceMB=biography.preempted[0],
-        preemptedResourceVCores=biography.preempted[1],
-        numNonAMContainerPreempted=biography.preempted_others,
-        numAMContainerPreempted=biography.preempted_masters,
-        preemptedMemorySeconds=lost_s[0],
-        preemptedVcoreSeconds=lost_s[1],
-        preemptedResourceSecondsMap=(
-            entries(state.types, lost_s) if any(biography.preempted) else Entries()
-        ),
-        resourceRequests=(
-            (_requests(application, state.types) or UNSET)
-            if full and "resourcerequests" not in without
-            else UNSET
-        ),
-        logAggregationStatus="DISABLED" if full else UNSET,
-        unmanagedApplication=not application.managed and not application.submission.tasks,
-        appNodeLabelExpression=_or_unset(details.application_label),
-        amNodeLabelExpression=(
-            UNSET
-            if "amnodelabelexpression" in without
-            else _master_label(application, biography)
-        ),
-        rmClusterId=gateway.settings.cluster_id if gateway.settings.cluster_id and full else UNSET,
-        resourceInfo=(
-            UNSET if "resourceinfo" in without or not full else application_usages(gateway, application)
-        ),
-        timeouts=UNSET if "timeouts" in without else timeouts_of(application, now_ms),
     )
+    info.unmanagedApplication = not application.managed and not application.submission.tasks
+    info.appNodeLabelExpression = _or_unset(details.application_label)
+    if "amnodelabelexpression" not in without:
+        info.amNodeLabelExpression = _master_label(application, biography)
+    if "timeouts" not in without:
+        info.timeouts = timeouts_of(application, now_ms)
+    _add_use_over_time(info, gateway, application, biography, now_ms)
+    if full:
+        _add_times(info, application, biography, now_ms)
+        _add_master(info, gateway, biography, application)
+        _add_present_use(info, gateway, application, biography)
+        info.logAggregationStatus = "DISABLED"
+        info.rmClusterId = gateway.settings.cluster_id or UNSET
+        if "resourcerequests" not in without:
+            info.resourceRequests = _requests(application, state.types) or UNSET
+        if "resourceinfo" not in without:
+            info.resourceInfo = application_usages(gateway, application)
+    return info
+
+
+def _add_times(info: AppInfo, application: Application, biography: Biography, now_ms: int) -> None:
+    finished = finished_ms(application, biography)
+    info.startedTime = application.submitted_ms
+    info.launchTime = biography.launched_ms
+    info.finishedTime = finished
+    info.elapsedTime = max(0, (finished or now_ms) - application.submitted_ms)
+
+
+def _add_master(
+    info: AppInfo, gateway: Gateway, biography: Biography, application: Application
+) -> None:
+    """Where the last master is; nothing before it has a container."""
+    info.amRPCAddress = _rpc_address(biography)
+    last = biography.attempt
+    if last is None or last.master is None:
+        return
+    name = container_name(gateway.scheduler.state.epoch_ms, last.master)
+    info.amContainerLogs = logs_url(gateway, last.node, name, application.user)
+    info.amHostHttpAddress = gateway.node_web_address(last.node)
+    info.masterNodeId = gateway.node_address(last.node)
+
+
+def _add_present_use(
+    info: AppInfo, gateway: Gateway, application: Application, biography: Biography
+) -> None:
+    used, reserved, live = _allocated(application, biography, gateway.scheduler.state.none)
+    info.allocatedMB, info.allocatedVCores = used[:2]
+    info.reservedMB, info.reservedVCores = reserved[:2]
+    info.runningContainers = live
+    parts = usage_percentages(gateway, application)
+    info.queueUsagePercentage, info.clusterUsagePercentage = parts
+
+
+def _add_use_over_time(
+    info: AppInfo, gateway: Gateway, application: Application, biography: Biography, now_ms: int
+) -> None:
+    types = gateway.scheduler.state.types
+    use_s = _seconds(biography.use_ms, application, now_ms)
+    lost_s = tuple(amount // 1_000 for amount in biography.preempted_ms)
+    info.memorySeconds, info.vcoreSeconds = use_s[:2]
+    if biography.attempt is not None and (application.active or biography.launched_ms):
+        # The further types come with the first container.
+        held = any(attempt.master for attempt in biography.attempts)
+        info.resourceSecondsMap = Entries(entries(types, use_s).pairs[: None if held else 2])
+    info.preemptedResourceMB, info.preemptedResourceVCores = biography.preempted[:2]
+    info.numNonAMContainerPreempted = biography.preempted_others
+    info.numAMContainerPreempted = biography.preempted_masters
+    info.preemptedMemorySeconds, info.preemptedVcoreSeconds = lost_s[:2]
+    if any(biography.preempted):
+        info.preemptedResourceSecondsMap = entries(types, lost_s)
 
 
 def _priority(gateway: Gateway, application: Application) -> int:
@@ -245,17 +183,6 @@ def _tracking_url(
             return (last.tracking_url if last is not None else "") or "http://N/A"
         return f"http://{gateway.address}/proxy/{name}/"
     return f"http://{gateway.address}/cluster/app/{name}"
-
-
-def _master(
-    gateway: Gateway, application: Application, biography: Biography
-) -> tuple[str, str]:
-    """The node of the last master, and where its logs are; empty before it has a container."""
-    last = biography.attempt
-    if last is None or last.master is None:
-        return "", ""
-    name = container_name(gateway.scheduler.state.epoch_ms, last.master)
-    return last.node, logs_url(gateway, last.node, name, application.user)
 
 
 def logs_url(gateway: Gateway, node: str, container: str, user: str) -> str:

@@ -9,7 +9,8 @@ from starlette.requests import Request
 from fairshare.model.applications import Application
 from fairshare.web.yarn.access import may_view
 from fairshare.web.yarn.answering import Answer, YarnRoute
-from fairshare.web.yarn.application_documents import AppInfo, application_info, shown_queue
+from fairshare.web.yarn.application_documents import application_info, shown_queue
+from fairshare.web.yarn.application_forms import AppInfo
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.errors import bad_request
 from fairshare.web.yarn.filters import (

@@ -1,4 +1,4 @@
-"""Owns the paths of an application's attempts and their live containers (rest.md 1.8.10, 1.8.11)."""
+"""Owns the paths of an application's attempts and their live containers (rest.md 1.8.10)."""
 
 from msgspec import UNSET, UnsetType
 from starlette.requests import Request
@@ -12,7 +12,7 @@ from fairshare.web.yarn.answering import Answer, YarnRoute
 from fairshare.web.yarn.application_documents import logs_url
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.diagnostics import attempt_diagnostics
-from fairshare.web.yarn.errors import forbidden, not_found
+from fairshare.web.yarn.errors import not_found, wrong_form
 from fairshare.web.yarn.gateway import Gateway, gateway_of
 from fairshare.web.yarn.names import (
     attempt_name,
@@ -158,7 +158,7 @@ async def show_attempt(request: Request, caller: Caller) -> Answer:
 async def list_containers(request: Request, caller: Caller) -> Answer:
     """GET /apps/ID/appattempts/ATTEMPT/containers: the live ones of the present attempt."""
     gateway = gateway_of(request)
-    application, _ = _find_attempt(gateway, request, caller)
+    application, _ = _find_attempt(gateway, request, caller, of_application=True)
     found = [_container(gateway, application, c) for c in application.containers.values()]
     return Answer(ContainerInfos(found), "containers", "mapped")
 
@@ -170,7 +170,7 @@ async def show_container(request: Request, caller: Caller) -> Answer:
     read_application_id(request.path_params["application"])
     read_attempt_id(request.path_params["attempt"])
     epoch_ms, container = read_container_id(text)
-    application, attempt = _find_attempt(gateway, request, caller)
+    application, _ = _find_attempt(gateway, request, caller, of_application=True)
     if application_of(container) != application.id:
         raise not_found("appAttemptId and containerId don't match")
     grant = application.containers.get(container)
@@ -183,9 +183,12 @@ async def show_container(request: Request, caller: Caller) -> Answer:
 
 
 def _find_attempt(
-    gateway: Gateway, request: Request, caller: Caller
+    gateway: Gateway, request: Request, caller: Caller, *, of_application: bool = False
 ) -> tuple[Application, Attempt]:
-    """What the path names; raises Refused (400, 403, 404)."""
+    """What the path names; raises Refused (400, 404, 503).
+
+    `of_application`: what is asked for belongs to the application as a whole.
+    """
     name, text = request.path_params["application"], request.path_params["attempt"]
     epoch_ms, number = read_application_id(name)
     of_epoch_ms, of_number, wanted = read_attempt_id(text)
@@ -200,8 +203,12 @@ def _find_attempt(
             _EXCEPTIONS + "ApplicationNotFoundException",
         )
     if not may_view(gateway, caller, application):
-        raise forbidden(
-            f"User {caller.user} does not have privilege to see this attempt {text}"
+        # What clients of 3.4.1 get, though 403 would be the word for it.
+        what = "application" if of_application else "attempt"
+        raise wrong_form(
+            f"{_EXCEPTIONS}YarnException: User {caller.user} does not have privilege to see this"
+            f" {what} {name if of_application else text}",
+            503,
         )
     for attempt in gateway.biographies.of(number).attempts:
         if attempt.number == wanted:

@@ -8,11 +8,12 @@ import gzip
 import re
 import zlib
 from typing import Any
-from xml.etree import ElementTree
 
 import msgspec
 from starlette.requests import Request
 
+from fairshare.config.problems import Problems
+from fairshare.config.xml import Element, parse
 from fairshare.web.requests import MAX_BODY_BYTES
 from fairshare.web.yarn.errors import Refused, wrong_form
 
@@ -71,30 +72,28 @@ def _from_json(content: bytes) -> dict[str, Any]:
 
 
 def _from_xml(content: bytes, root: str) -> dict[str, Any]:
-    if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
-        raise wrong_form("a body with a document type is not read")
-    try:
-        element = ElementTree.fromstring(content)
-    except ElementTree.ParseError as error:
-        raise wrong_form(f"the body is not XML: {error}") from None
-    if element.tag != root:
-        raise wrong_form(f"the body's root element must be {root}, not {element.tag}")
+    problems = Problems()
+    element = parse(content, "the body", problems)
+    if element is None:
+        raise wrong_form(f"the body is not XML: {problems.all[0].message}")
+    if element.name != root:
+        raise wrong_form(f"the body's root element must be {root}, not {element.name}")
     found = _value(element)
     return found if isinstance(found, dict) else {}
 
 
-def _value(element: ElementTree.Element) -> Any:
-    if not len(element):
-        return (element.text or "").strip()
+def _value(element: Element) -> Any:
+    if not element.children:
+        return element.text.strip()
     found: dict[str, Any] = {}
-    for child in element:
+    for child in element.children:
         value = _value(child)
-        if child.tag not in found:
-            found[child.tag] = value
-        elif isinstance(found[child.tag], list):
-            found[child.tag].append(value)
+        if child.name not in found:
+            found[child.name] = value
+        elif isinstance(found[child.name], list):
+            found[child.name].append(value)
         else:
-            found[child.tag] = [found[child.tag], value]
+            found[child.name] = [found[child.name], value]
     return found
 
 
@@ -152,4 +151,3 @@ def truth(value: Any, default: bool = False) -> bool:
     if value is None:
         return default
     return value is True or (isinstance(value, str) and value.strip().lower() == "true")
-

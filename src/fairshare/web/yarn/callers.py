@@ -79,9 +79,7 @@ def _no_impersonation(user: str, acting: str) -> bytes:
     return natural("RemoteException", document)
 
 
-def _may_act(
-    settings: WebSettings, user: str, acting: str, groups: tuple[str, ...]
-) -> bool:
+def _may_act(settings: WebSettings, user: str, acting: str, groups: tuple[str, ...]) -> bool:
     """Whether the lists of `hadoop.proxyuser.*` let one user act for another, from loopback."""
     lists = settings.proxies.get(user, {})
     hosts = {host.strip() for host in lists.get("hosts", "").split(",")}

@@ -11,29 +11,17 @@ from fairshare.config.capacity_names import PREFIX
 from fairshare.live.master_limits import MasterLimit, capacity_limit
 from fairshare.live.scheduler_health import Operation, Run
 from fairshare.model.identifiers import container_name
-from fairshare.model.resources import UNBOUNDED, Resource, subtract
+from fairshare.model.resources import UNBOUNDED, Resource
 from fairshare.schedulers.capacity import limits
 from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
-from fairshare.schedulers.capacity.queues import CapacityQueue, Share
-from fairshare.schedulers.capacity.settings import (
-    Amount,
-    Capacity,
-    LabelCapacity,
-    Percentage,
-    Unit,
-    Vector,
-    Weight,
-)
+from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.capacity.users import User
-from fairshare.schedulers.hash_order import in_hash_order, text_code
-from fairshare.schedulers.rounding import single
 from fairshare.web.yarn.capacity_queue_documents import (
     Capacities,
     CapacityQueueInfo,
     CapacityQueueInfos,
     CapacitySchedulerInfo,
-    CapacityVector,
     Health,
     OperationInfo,
     PartitionCapacities,
@@ -44,8 +32,8 @@ from fairshare.web.yarn.capacity_queue_documents import (
     Setting,
     UserInfo,
     UserInfos,
-    VectorEntry,
 )
+from fairshare.web.yarn.capacity_vectors import capacity_vector
 from fairshare.web.yarn.gateway import Gateway
 from fairshare.web.yarn.partitions import PartitionUsage, ResourceUsages, partition_usage
 from fairshare.web.yarn.resources import ResourceInfo, percent, resource_info, shortest
@@ -83,7 +71,7 @@ class _Queues:
             maxCapacity=percent(share.maximum_capacity),
             weight=shortest(share.weight),
             normalizedWeight=shortest(share.normalized_weight),
-            queueCapacityVectorInfo=self.vector(queue, ""),
+            queueCapacityVectorInfo=capacity_vector(self.state, queue, ""),
             queueName="root",
             queuePath="root",
             maxParallelApps=min(queue.maximum_parallel, NO_LIMIT),
@@ -115,14 +103,21 @@ class _Queues:
         info = CapacityQueueInfo(
             type_="capacitySchedulerLeafQueueInfo" if queue.leaf else UNSET,
             queuePath=queue.name,
-            **self.percentages(share),
+            capacity=percent(share.capacity),
+            usedCapacity=percent(share.used_capacity),
+            maxCapacity=percent(share.maximum_capacity),
+            absoluteCapacity=_clamped(share.absolute_capacity),
+            absoluteMaxCapacity=_clamped(share.absolute_maximum),
+            absoluteUsedCapacity=_clamped(share.absolute_used),
+            weight=shortest(share.weight),
+            normalizedWeight=shortest(share.normalized_weight),
             numApplications=queue.number_of_applications,
             maxParallelApps=min(queue.maximum_parallel, NO_LIMIT),
             queueName=queue.short_name,
             isAbsoluteResource=queue.mode == "absolute",
             state=queue.state,
             queues=UNSET if queue.leaf else self.children(queue),
-            resourcesUsed=self.resource(queue.used),
+            resourcesUsed=self.resource(share.used),
             hideReservationQueues=False,
             nodeLabels=self.labels(queue),
             allocatedContainers=sum(len(a.containers) for a in below),
@@ -156,7 +151,6 @@ class _Queues:
     def add_leaf(
         self, info: CapacityQueueInfo, leaf: CapacityQueue, below: list[CapacityApplication]
     ) -> None:
-        state = self.state
         info.numActiveApplications = sum(a.stage == Stage.ACTIVE for a in below)
         info.numPendingApplications = sum(a.stage == Stage.WAITING for a in below)
         info.numContainers = sum(len(a.containers) + len(a.reservations) for a in below)
@@ -212,18 +206,6 @@ class _Queues:
 
     # Parts.
 
-    def percentages(self, share: Share) -> dict[str, float]:
-        return {
-            "capacity": percent(share.capacity),
-            "usedCapacity": percent(share.used_capacity),
-            "maxCapacity": percent(share.maximum_capacity),
-            "absoluteCapacity": _clamped(share.absolute_capacity),
-            "absoluteMaxCapacity": _clamped(share.absolute_maximum),
-            "absoluteUsedCapacity": _clamped(share.absolute_used),
-            "weight": shortest(share.weight),
-            "normalizedWeight": shortest(share.normalized_weight),
-        }
-
     def shown_labels(self, queue: CapacityQueue) -> list[str]:
         """The default partition, those that have a capacity here, and those that are in use."""
         return [
@@ -240,19 +222,23 @@ class _Queues:
 
     def partition(self, queue: CapacityQueue, label: str) -> PartitionCapacities:
         share = queue.shares[label]
+        own = not label or label in queue.settings.label_capacities
         return PartitionCapacities(
             partitionName=label,
-            queueCapacityVectorInfo=self.vector(queue, label),
-            maxAMLimitPercentage=(
-                percent(share.master_share)
-                if queue.leaf and (not label or label in queue.settings.label_capacities)
-                else 0.0
-            ),
+            queueCapacityVectorInfo=capacity_vector(self.state, queue, label),
+            maxAMLimitPercentage=percent(share.master_share) if queue.leaf and own else 0.0,
             configuredMinResource=self.configured(share.configured_minimum),
             configuredMaxResource=self.configured(share.configured_maximum),
             effectiveMinResource=self.resource(share.effective_minimum),
             effectiveMaxResource=self.resource(share.effective_maximum),
-            **self.percentages(share),
+            capacity=percent(share.capacity),
+            usedCapacity=percent(share.used_capacity),
+            maxCapacity=percent(share.maximum_capacity) if own else 100.0,
+            absoluteCapacity=_clamped(share.absolute_capacity),
+            absoluteUsedCapacity=_clamped(share.absolute_used),
+            absoluteMaxCapacity=_clamped(share.absolute_maximum),
+            weight=shortest(share.weight),
+            normalizedWeight=shortest(share.normalized_weight),
         )
 
     def configured(self, amounts: Resource | None) -> ResourceInfo:
@@ -266,6 +252,8 @@ class _Queues:
         for label in self.shown_labels(queue):
             share = queue.shares[label]
             masters = None
+            if label and not queue.leaf and not any(share.used):
+                continue
             if queue.leaf:
                 none = self.state.none
                 limit = self.limit(queue)
@@ -274,9 +262,10 @@ class _Queues:
                 if label:
                     most = limits.master_limit(self.state, queue, label)
                 masters = (share.master_used, most, own)
-            used = subtract(share.used, share.reserved)
             found.append(
-                partition_usage(self.state, label, used, share.reserved, share.pending, masters)
+                partition_usage(
+                    self.state, label, share.used, share.reserved, share.pending, masters
+                )
             )
         return ResourceUsages(found)
 
@@ -329,18 +318,6 @@ class _Queues:
         ]
         return Properties(found or UNSET)
 
-    def vector(self, queue: CapacityQueue, label: str) -> CapacityVector:
-        names = self.state.types.names
-        amounts = dict(zip(names, _amounts(_capacity(queue, label), len(names)), strict=False))
-        texts = {
-            name: _amount_text(amounts[name])
-            for name in in_hash_order(names, text_code)
-            if name in amounts
-        }
-        listed = ",".join(f"{name}={text}" for name, text in texts.items())
-        found = [VectorEntry(name, text) for name, text in texts.items()]
-        return CapacityVector(f"[{listed}]", found or UNSET)
-
     def health(self) -> Health:
         found = self.gateway.health
         kinds = (
@@ -382,31 +359,3 @@ def _applications(queue: CapacityQueue) -> Iterator[CapacityApplication]:
 
 def _clamped(fraction: float) -> float:
     return min(percent(fraction), 100.0)
-
-
-def _capacity(queue: CapacityQueue, label: str) -> Capacity | None:
-    if queue.name == "root" and not label:
-        return Percentage(100.0)
-    if label:
-        return queue.settings.label_capacities.get(label, LabelCapacity()).capacity
-    if queue.settings.capacity is None and queue.dynamic:
-        return Weight(queue.share.weight)
-    return queue.settings.capacity
-
-
-def _amounts(capacity: Capacity | None, types: int) -> tuple[Amount, ...]:
-    match capacity:
-        case Percentage(percent=part):
-            return (Amount(part, Unit.PERCENTAGE),) * types
-        case Weight(weight=weight):
-            return (Amount(weight, Unit.WEIGHT),) * types
-        case Vector(amounts=amounts):
-            return amounts
-        case _:
-            return ()
-
-
-def _amount_text(amount: Amount) -> str:
-    """`30.0%`, `2.0w`, `4096.0`."""
-    suffix = {Unit.PERCENTAGE: "%", Unit.WEIGHT: "w", Unit.ABSOLUTE: ""}[amount.unit]
-    return f"{shortest(single(float(amount.value)))}{suffix}"

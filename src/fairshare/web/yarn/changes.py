@@ -198,7 +198,9 @@ async def change_timeout(request: Request, caller: Caller) -> Answer:
     body = await read_object(request, "timeout")
     if request.headers.get("content-type", "").startswith("application/json"):
         if "timeout" not in body:
-            raise wrong_form('the body must be such as {"timeout": {"type": ..., "expiryTime": ...}}')
+            raise wrong_form(
+                'the body must be such as {"timeout": {"type": ..., "expiryTime": ...}}'
+            )
         inner = body["timeout"]
         body = inner if isinstance(inner, dict) else {}
     _check(gateway, caller, application, "change timeout of app")

@@ -1,4 +1,4 @@
-"""Owns the paths of the cluster as a whole: what it is, its numbers, who calls (rest.md 1.8.1-5)."""
+"""Owns the paths of the cluster as a whole: what it is, its numbers, who calls (rest.md 1.8)."""
 
 import platform
 from collections.abc import Iterable
@@ -174,7 +174,9 @@ def allocation_limits(gateway: Gateway) -> tuple[Resource, Resource]:
     settings = state.settings
     most = settings.maximum_allocation
     if state.nodes:
-        largest = [max(sizes) for sizes in zip(*(n.total for n in state.nodes.values()))]
+        largest = [
+            max(sizes) for sizes in zip(*(n.total for n in state.nodes.values()), strict=True)
+        ]
         most = tuple(min(a, b) for a, b in zip(most, largest, strict=True))
     return settings.minimum_allocation, most
 
@@ -252,7 +254,7 @@ def metrics_of(gateway: Gateway) -> ClusterMetrics:
 
 
 def _taken(gateway: Gateway, allocated: Resource, kept: Resource) -> Resource:
-    """What is not available in the default partition: with the Capacity Scheduler reservations too."""
+    """What is not available in the default partition; reservations with Capacity alone."""
     state = gateway.scheduler.state
     if isinstance(state, CapacityState):
         return state.queues[ROOT].share.used if ROOT in state.queues else state.none
@@ -294,8 +296,6 @@ def _utilization(gateway: Gateway) -> tuple[int, int, int]:
         int(memory * 100 / most[0]) if most[0] else 0,
         int(int(cores) * 100 / most[1]) if most[1] else 0,
     )
-
-
 
 
 ROUTES = [

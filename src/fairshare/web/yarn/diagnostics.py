@@ -90,7 +90,7 @@ def _refused(gateway: Gateway, application: Application) -> str:
 
 
 def _failed(gateway: Gateway, application: Application, last: Attempt | None) -> str:
-    if last is None or last.master is None or not last.diagnostics and not last.exit_code:
+    if last is None or last.master is None or (not last.diagnostics and not last.exit_code):
         return application.diagnostics
     name = application_name(gateway.scheduler.state.epoch_ms, application.id)
     most = gateway.scheduler.master_attempts

@@ -1,8 +1,11 @@
 """Owns the document of the Fair Scheduler's queues (spec/rest.md 1.8.4a)."""
 
+from collections.abc import Iterator
+
 from msgspec import UNSET, UnsetType
 
 from fairshare.model.resources import Resource, smallest, total
+from fairshare.schedulers.fair.applications import FairApplication
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.fair.sharing import settle_steady_shares
 from fairshare.schedulers.fair.state import FairState
@@ -120,7 +123,7 @@ class _Queues:
         return self.state.settings.maximum_allocation
 
 
-def _applications(queue):  # type: ignore[no-untyped-def]
+def _applications(queue: FairQueue) -> Iterator[FairApplication]:
     yield from queue.applications.values()
     for child in queue.children.values():
         yield from _applications(child)

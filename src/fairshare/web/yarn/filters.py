@@ -169,10 +169,10 @@ def matches(wanted: Filter, application: Application, queue: str) -> bool:
     """Whether all fits but what a biography is needed for."""
     if wanted.user and application.user != wanted.user:
         return False
-    if queue and application.queue != queue:
-        # Of the queues below, those that are in one now; who has left is where it was.
-        if not application.active or not application.queue.startswith(queue + "."):
-            return False
+    # Of the queues below, those that are in one now; who has left is where it was.
+    below = application.active and application.queue.startswith(queue + ".")
+    if queue and application.queue != queue and not below:
+        return False
     if wanted.name is not None and application.submission.name != wanted.name:
         return False
     if wanted.types and application.submission.details.type.lower() not in wanted.types:

@@ -15,6 +15,7 @@ from fairshare.config.capacity_mutation import Update
 from fairshare.config.capacity_names import PREFIX
 from fairshare.config.problems import Problems
 from fairshare.config.web import WebSettings
+from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.live import mutation
 from fairshare.live.activities import Activities
 from fairshare.live.biographies import Biographies
@@ -24,7 +25,7 @@ from fairshare.live.scheduler_health import SchedulerHealth
 from fairshare.live.server import LiveServer
 from fairshare.live.users.identity import own_user
 from fairshare.model.events import Event
-from fairshare.model.identifiers import ContainerId
+from fairshare.model.identifiers import ContainerId, application_of
 from fairshare.model.inputs import Input
 from fairshare.schedulers.protocol import Scheduler
 from fairshare.web.yarn.errors import PlainRefusal
@@ -111,6 +112,9 @@ class Gateway(Protocol):
 
     def unknown_node_address(self, node: str) -> str:
         """The identifier of a node that is not there yet."""
+
+    def files(self, container: ContainerId) -> ContainerDirectory | None:
+        """Where a container's logs are, if there is such a container."""
 
     def signal(self, container: ContainerId, command: str) -> None:
         """Have a container told something: one of YARN's commands. Raises PlainRefusal."""
@@ -234,6 +238,12 @@ class LiveGateway:
     def unknown_node_address(self, node: str) -> str:
         """As if it were there."""
         return self.node_address(node)
+
+    def files(self, container: ContainerId) -> ContainerDirectory | None:
+        """Where a container's logs are, if its application is known."""
+        if application_of(container) not in self.scheduler.state.applications:
+            return None
+        return self._server.container_directory(container)
 
     def signal(self, container: ContainerId, command: str) -> None:
         """End a container. The engine can have nothing else told to what runs in it."""

@@ -3,8 +3,6 @@
 A label is a partition of the cluster; only the Capacity Scheduler has any.
 """
 
-
-
 from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 
@@ -105,10 +103,14 @@ def _info(state: CapacityState, label: str) -> NodeLabelInfo:
 async def list_labels(request: Request, caller: Caller) -> Answer:
     """GET /get-node-labels."""
     state = _enabled(gateway_of(request))
-    found = [] if state is None else [
-        NodeLabelInfo(label, exclusive, _partition(state, label))
-        for label, exclusive in _labels(state).items()
-    ]
+    found = (
+        []
+        if state is None
+        else [
+            NodeLabelInfo(label, exclusive, _partition(state, label))
+            for label, exclusive in _labels(state).items()
+        ]
+    )
     return Answer(NodeLabelInfos(found or UNSET), "nodeLabelsInfo", "mapped")
 
 
@@ -140,9 +142,13 @@ async def list_nodes_with_labels(request: Request, caller: Caller) -> Answer:
     """GET /get-node-to-labels."""
     gateway = gateway_of(request)
     state = _enabled(gateway)
-    pairs = () if state is None else tuple(
-        (node, NodeLabelInfos([_info(state, label)]))
-        for node, label in _assigned(gateway, state).items()
+    pairs = (
+        ()
+        if state is None
+        else tuple(
+            (node, NodeLabelInfos([_info(state, label)]))
+            for node, label in _assigned(gateway, state).items()
+        )
     )
     return Answer(NodeToLabels(Entries(pairs)), "nodeToLabelsInfo", "mapped")
 
@@ -157,9 +163,13 @@ async def list_labels_with_nodes(request: Request, caller: Caller) -> Answer:
         for node, label in _assigned(gateway, state).items():
             if not wanted or label in wanted:
                 nodes.setdefault(label, []).append(node)
-    pairs = () if state is None else tuple(
-        (_info(state, label), NodesOfLabel(found, _partition(state, label)))
-        for label, found in sorted(nodes.items())
+    pairs = (
+        ()
+        if state is None
+        else tuple(
+            (_info(state, label), NodesOfLabel(found, _partition(state, label)))
+            for label, found in sorted(nodes.items())
+        )
     )
     return Answer(LabelsToNodes(Entries(pairs)), "labelsToNodesInfo", "mapped")
 
@@ -190,7 +200,9 @@ async def add_labels(request: Request, caller: Caller) -> Answer:
 async def remove_labels(request: Request, caller: Caller) -> Answer:
     """POST /remove-node-labels."""
     gateway = gateway_of(request)
-    return await _change(gateway, caller, "remove-node-labels", RemoveLabels(tuple(words(request, "labels"))))
+    return await _change(
+        gateway, caller, "remove-node-labels", RemoveLabels(tuple(words(request, "labels")))
+    )
 
 
 async def replace_labels(request: Request, caller: Caller) -> Answer:
@@ -206,7 +218,9 @@ async def replace_many(request: Request, caller: Caller) -> Answer:
     gateway = gateway_of(request)
     body = await read_object(request, "nodeToLabelsName")
     wanted = {
-        gateway.node_name(text_of(one.get("nodeId"))): [text_of(x) for x in as_list(one.get("labels"))]
+        gateway.node_name(text_of(one.get("nodeId"))): [
+            text_of(x) for x in as_list(one.get("labels"))
+        ]
         for one in as_list(body.get("nodeToLabels"))
         if isinstance(one, dict)
     }
@@ -224,9 +238,7 @@ def _of_nodes(wanted: dict[str, list[str]]) -> LabelNodes:
     return LabelNodes({node: (labels or [""])[0] for node, labels in wanted.items()})
 
 
-async def _change(
-    gateway: Gateway, caller: Caller, path: str, wish: Input | None
-) -> Answer:
+async def _change(gateway: Gateway, caller: Caller, path: str, wish: Input | None) -> Answer:
     if not is_administrator(gateway, caller):
         raise unauthorized(f"User {caller.user} not authorized for post to .../{path} ")
     if _enabled(gateway) is None:

@@ -1,4 +1,4 @@
-"""Owns the paths of the nodes: those that are there, and those that are gone (rest.md 1.8.17, 18)."""
+"""Owns the paths of the nodes: those that are there, and those that are gone (rest.md 1.8.17)."""
 
 from collections import Counter
 
@@ -150,7 +150,7 @@ def find_node(gateway: Gateway, node_id: str) -> Node | None:
 
 
 def all_nodes(gateway: Gateway) -> list[NodeInfo]:
-    """All nodes: those that are there in the order in which they joined, then those that are not."""
+    """All nodes: those that are there, in the order in which they joined, then the others."""
     state = gateway.scheduler.state
     present = [_present(gateway, node) for node in state.nodes.values()]
     return present + [_gone(gateway, node) for node in gateway.node_book.inactive.values()]
@@ -217,9 +217,7 @@ def _gone(gateway: Gateway, node: InactiveNode) -> NodeInfo:
         state=node.state,
         id=gateway.node_address(node.name),
         nodeHostName=node.name,
-        nodeHTTPAddress=(
-            gateway.node_web_address(node.name) if node.state == "UNHEALTHY" else ""
-        ),
+        nodeHTTPAddress=(gateway.node_web_address(node.name) if node.state == "UNHEALTHY" else ""),
         lastHealthUpdate=node.gone_ms,
         version=HADOOP_VERSION,
         healthReport=node.report,

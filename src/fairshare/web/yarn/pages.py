@@ -17,7 +17,7 @@ from fairshare.web.yarn.answering import HEADERS
 from fairshare.web.yarn.callers import Rejected, identify
 from fairshare.web.yarn.cluster import metrics_of
 from fairshare.web.yarn.errors import Refused
-from fairshare.web.yarn.gateway import LiveGateway, gateway_of
+from fairshare.web.yarn.gateway import gateway_of
 from fairshare.web.yarn.names import find_application, read_container_id
 
 TITLE = "All Applications"
@@ -143,11 +143,9 @@ async def show_logs(request: Request) -> Response:
     except Refused:
         raise HTTPException(404) from None
     name = container_name(gateway.scheduler.state.epoch_ms, container)
-    if not isinstance(gateway, LiveGateway) or container >> 40 not in (
-        gateway.scheduler.state.applications
-    ):
+    directory = gateway.files(container)
+    if directory is None:
         raise HTTPException(404)
-    directory = gateway.server.container_directory(container)
     parts = []
     for title, path in (("stdout", directory.stdout), ("stderr", directory.stderr)):
         try:

@@ -102,7 +102,8 @@ def _mapped(value: Any) -> Any:
         items = [_mapped(item) for item in value]
         return items[0] if len(items) == 1 else items
     found = {}
-    for name, key in names_of(type(value)):
+    kind: type[msgspec.Struct] = type(value)
+    for name, key in names_of(kind):
         field = getattr(value, name)
         if field is UNSET or (isinstance(field, list | tuple) and not field):
             continue
@@ -136,9 +137,10 @@ def _element(name: str, value: Any, parts: list[str]) -> None:
     elif isinstance(value, Entries):
         _object(name, "", [("entry", Pair(key, text)) for key, text in value.pairs], parts)
     else:
+        form: type[msgspec.Struct] = type(value)
         fields = [
             (key, getattr(value, field))
-            for field, key in names_of(type(value))
+            for field, key in names_of(form)
             if field != "type_" and getattr(value, field) is not UNSET
         ]
         kind = getattr(value, "type_", UNSET)

@@ -83,7 +83,7 @@ def shortest(value: float) -> float:
     """The number with the fewest digits that names the same 32-bit number, as Java prints it.
 
     >>> shortest(single(41.666666))
-    41.666668
+    41.666664
     """
     near = single(value)
     for digits in range(1, 10):

@@ -19,7 +19,6 @@ from fairshare.web.yarn import (
     scheduler,
     submission,
 )
-
 from fairshare.web.yarn.answering import HEADERS, YarnRoute
 
 BASE = "/ws/v1/cluster"
@@ -42,7 +41,9 @@ _TOPICS = (
 
 async def nothing_here(request: Request) -> Response:
     """404 for every path below `/ws` that there is not: a page, as YARN sends it."""
-    page = "<!DOCTYPE html><html><head><title>Sorry, got error 404</title></head><body></body></html>"
+    page = (
+        "<!DOCTYPE html><html><head><title>Sorry, got error 404</title></head><body></body></html>"
+    )
     return HTMLResponse(page, 404, {**HEADERS, "Content-Type": pages.HTML})
 
 
@@ -60,4 +61,3 @@ def yarn_routes() -> list[BaseRoute]:
         Mount(BASE, routes=[*found, Route("/{rest:path}", nothing_here)]),
         Route("/ws/{rest:path}", nothing_here),
     ]
-

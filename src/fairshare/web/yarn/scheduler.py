@@ -7,7 +7,8 @@ from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.fifo.state import FifoState
 from fairshare.web.yarn.answering import Answer, YarnRoute
 from fairshare.web.yarn.callers import Caller
-from fairshare.web.yarn.capacity_documents import CapacitySchedulerInfo, capacity_scheduler
+from fairshare.web.yarn.capacity_documents import capacity_scheduler
+from fairshare.web.yarn.capacity_queue_documents import CapacitySchedulerInfo
 from fairshare.web.yarn.errors import not_found
 from fairshare.web.yarn.fair_documents import FairSchedulerInfo, fair_scheduler
 from fairshare.web.yarn.gateway import Gateway, gateway_of

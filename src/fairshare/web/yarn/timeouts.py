@@ -48,7 +48,7 @@ def timeout_of(application: Application, now_ms: int) -> Timeout:
 def instant_text(instant_ms: int) -> str:
     """Milliseconds since 1970 as YARN writes them, in UTC.
 
-    >>> instant_text(1927944246789)
+    >>> instant_text(1927893846789)
     '2031-02-03T14:04:06.789+0000'
     """
     instant = datetime.fromtimestamp(instant_ms // 1_000, UTC)

@@ -27,9 +27,10 @@ def user_percent_above_100(subject: CapacitySubject) -> Iterator[Finding]:
         if percent is not None and percent > _ORDINARY:
             yield Finding(
                 subject.place(name, "minimum-user-limit-percent"),
-                f"minimum-user-limit-percent of {name} is {percent:g}: from 100 on the first user"
-                " may have all of the queue, and the others wait",
-                "takes it, with the effect of 100",
+                f"minimum-user-limit-percent of {name} is {percent:g}: the first user may have all"
+                " of the queue, and more than its capacity where user-limit-factor allows it, while"
+                " the others wait",
+                "takes it as it is",
             )
 
 

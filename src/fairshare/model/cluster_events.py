@@ -1,0 +1,119 @@
+"""Owns what can happen to the cluster itself: its configuration, nodes, partitions and queues.
+
+A part of `events.py`, which has all events and says what they are.
+"""
+
+import msgspec
+
+from fairshare.model.resources import Resource
+
+
+class RecordedEvent(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=True):
+    """What all events have in common: they are small, frozen, and known by their names."""
+
+
+class ConfigurationLoaded(RecordedEvent, frozen=True):
+    """The scheduler has new settings (`LoadConfiguration`)."""
+
+    settings: bytes
+    epoch_ms: int
+
+
+class NodeAdded(RecordedEvent, frozen=True):
+    """A node offers its resources."""
+
+    node: str
+    total: Resource
+    rack: str
+    attributes: dict[str, str]
+
+
+class NodeRemoved(RecordedEvent, frozen=True):
+    """A node is gone; its containers completed before."""
+
+    node: str
+
+
+class NodeTotalChanged(RecordedEvent, frozen=True):
+    """A node offers another amount."""
+
+    node: str
+    total: Resource
+
+
+class LabelsChanged(RecordedEvent, frozen=True):
+    """The partitions that administrators have made: by name, whether each is exclusive."""
+
+    labels: dict[str, bool]
+
+
+class NodesLabelled(RecordedEvent, frozen=True):
+    """Administrators have put nodes into partitions; empty: into the default one."""
+
+    nodes: dict[str, str]
+
+
+class QueueCreated(RecordedEvent, frozen=True):
+    """A queue exists. `dynamic`: no file names it."""
+
+    queue: str
+    leaf: bool
+    dynamic: bool
+
+
+class QueueEntitled(RecordedEvent, frozen=True):
+    """A queue that was made on demand has its template's capacity on these partitions alone."""
+
+    queue: str
+    labels: tuple[str, ...]
+
+
+class QueueRemoved(RecordedEvent, frozen=True):
+    """A queue without children and applications is gone."""
+
+    queue: str
+
+
+class QueueDynamicChanged(RecordedEvent, frozen=True):
+    """A reload names a queue, or no longer names it."""
+
+    queue: str
+    dynamic: bool
+
+
+class QueuesConfigured(RecordedEvent, frozen=True):
+    """All queues took their settings from the configuration in force.
+
+    `policies` are those whose policy the configuration may change: where a parent's and a child's
+    cannot go together, the queues keep what they have.
+    """
+
+    policies: tuple[str, ...]
+
+
+class QueueConversionPending(RecordedEvent, frozen=True):
+    """A queue shall become a leaf, or a parent, as soon as what is in the way is empty.
+
+    `pending` False: it has become one, or nobody wants it any longer.
+    """
+
+    queue: str
+    leaf: bool
+    pending: bool
+
+
+class QueueExpiring(RecordedEvent, frozen=True):
+    """A queue that was made on demand has been idle for long, and goes if it still is next time."""
+
+    queue: str
+
+
+class QueueLimited(RecordedEvent, frozen=True):
+    """A heartbeat told a leaf how much it can reach at most as long as the others keep theirs."""
+
+    queue: str
+    limit: Resource
+
+
+class SharesUpdated(RecordedEvent, frozen=True):
+    """Demand, fair shares and starvation were computed from the state as it was."""

@@ -1,0 +1,123 @@
+"""Queues of a real Capacity Scheduler change from the command line while something runs in them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PATIENCE_S = 60.0
+P = "yarn.scheduler.capacity."
+SITE = """<configuration>
+<property><name>yarn.resourcemanager.scheduler.class</name>
+<value>org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler</value>
+</property>
+<property><name>yarn.scheduler.minimum-allocation-mb</name><value>64</value></property>
+{store}</configuration>
+"""
+STORE = """<property><name>yarn.scheduler.configuration.store.class</name>
+<value>leveldb</value></property>
+"""
+
+
+class Place:
+    """A configuration and a state directory; servers and commands of both."""
+
+    def __init__(self, path: Path, store: str = "") -> None:
+        self.conf, self.state = path / "conf", path / "state"
+        self.conf.mkdir()
+        (self.conf / "yarn-site.xml").write_text(SITE.format(store=store))
+        self.capacity(a=60, b=40)
+        self.process: subprocess.Popen[str] | None = None
+
+    def capacity(self, **percents: int) -> None:
+        values = {f"{P}root.queues": ",".join(percents)}
+        values |= {f"{P}root.{name}.capacity": str(one) for name, one in percents.items()}
+        rows = "".join(
+            f"<property><name>{name}</name><value>{value}</value></property>\n"
+            for name, value in values.items()
+        )
+        (self.conf / "capacity-scheduler.xml").write_text(
+            f"<configuration>\n{rows}</configuration>"
+        )
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "fairshare", "serve", "--conf", str(self.conf)),
+                *(
+                    "--state",
+                    str(self.state),
+                    "--port",
+                    "0",
+                    "--memory-mb",
+                    "1024",
+                    "--vcores",
+                    "4",
+                ),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline().startswith("listening on ")
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.terminate()
+            self.process.communicate(timeout=PATIENCE_S)
+            self.process = None
+
+    def __call__(self, *words: str) -> tuple[int, str]:
+        """A command's exit code, and what it prints."""
+        done = subprocess.run(
+            [sys.executable, "-m", "fairshare", *words],
+            env={**os.environ, "FAIRSHARE_STATE": str(self.state)},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture
+def place(tmp_path: Path, request: pytest.FixtureRequest):
+    made = Place(tmp_path, getattr(request, "param", ""))
+    made.start()
+    yield made
+    made.stop()
+
+
+def test_a_refresh_takes_the_file_over_or_refuses_it_whole(place: Place) -> None:
+    code, told = place("submit", "--queue", "b", "--memory", "64", "--no-wait", "--", "sleep", "60")
+    assert code == 0, told
+    place.capacity(a=100)
+    code, told = place("admin", "refresh-queues")
+    assert code == 1
+    assert "root.b is deleted from the new capacity scheduler configuration, but the queue" in told
+    assert "root.b" in place("queues", "--json")[1]
+    place.capacity(a=50, b=30, c=20)
+    assert place("admin", "refresh-queues") == (0, "the configuration was read again\n")
+    assert "root.c" in place("queues", "--json")[1]
+    code, told = place("admin", "config", "show")
+    assert (code, "MutableConfScheduler" in told) == (1, True)
+
+
+@pytest.mark.parametrize("place", [STORE], indirect=True)
+def test_changes_by_document_outlive_the_server(place: Place) -> None:
+    add = ("admin", "config", "add-queue", "root.lab", "capacity=10", "--set")
+    code, told = place(*add, "root.b:capacity=20")
+    assert code == 1
+    assert (
+        "Failed to re-init queues : Illegal capacity sum of 0.9 for children of queue root" in told
+    )
+    code, told = place(*add, "root.b:capacity=30")
+    assert (code, told) == (0, "the configuration was changed: version 2\n")
+    place.stop()
+    place.start()
+    assert "root.lab" in place("queues", "--json")[1]
+    assert place("admin", "config", "show", "lab") == (0, f"{P}root.lab.capacity=10\n")
