@@ -19,7 +19,7 @@ endif
 NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick facts lint format bench soak lock clean
+.PHONY: help setup demo test quick facts rest-samples lint format bench soak lock clean
 
 help: ## list these doors
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -54,6 +54,10 @@ quick: $(STAMP) ## run the tests that start no server (less than a minute)
 facts: $(STAMP) ## run a folder of facts: make facts DIR=... (KINDS=a,b runs only these kinds)
 	@$(if $(DIR),,echo "Name a folder of facts: make facts DIR=../shared/facts" >&2; exit 2)
 	@$(BIN)/python -m tests.facts "$(DIR)" $(if $(KINDS),--kinds "$(KINDS)")
+
+rest-samples: $(STAMP) ## compare with answers of a real ResourceManager: make rest-samples DIR=...
+	@$(if $(DIR),,echo "Name a folder: make rest-samples DIR=../shared/rest-samples" >&2; exit 2)
+	@$(BIN)/python -m tests.rest_samples "$(DIR)"
 
 lint: $(STAMP) ## check style, types and the layers
 	$(BIN)/ruff check .

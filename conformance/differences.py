@@ -14,6 +14,11 @@ NO_MASTER = "has 0 amount of resource for a resource type"
 may have none of some resource by now, and ends; ours waits for another configuration. What comes
 after that step is not compared."""
 
+LOST_PASS = ("cannot find TempQueuePerPartition", "CSQueue.getQueuePath()")
+"""Hadoop's preemption within a queue takes leaves by their short names; where several have the same
+one, a null reference ends the pass of the monitor and it is lost. Ours carries it out. What comes
+after that step is not compared."""
+
 INVALID_NAME = "Illegal node name"
 """Hadoop's resource manager fails on a queue with such a name and ends; ours refuses it. The
 oracle's stays, with an application that waits for ever."""
@@ -43,8 +48,12 @@ def _up_to_failure(
 ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     for number, step in enumerate(oracle.get("steps", ())):
         asked = step["kind"] in ("submit", "ask")
-        if not asked and NO_MASTER in (step.get("error") or "") and "steps" in ours:
+        error = step.get("error") or ""
+        if not asked and NO_MASTER in error and "steps" in ours:
             known.append(f"step {number}: a master may not be asked for again")
+            return tuple({**one, "steps": one["steps"][:number]} for one in (oracle, ours))  # type: ignore[return-value]
+        if any(message in error for message in LOST_PASS) and "steps" in ours:
+            known.append(f"step {number}: a pass of the preemption monitor is lost")
             return tuple({**one, "steps": one["steps"][:number]} for one in (oracle, ours))  # type: ignore[return-value]
     return oracle, ours
 

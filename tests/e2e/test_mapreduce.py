@@ -42,12 +42,12 @@ COUNT = "uniq -c"
 
 
 @contextmanager
-def serving(home: Path, site: str, *options: str) -> Iterator[str]:
+def serving(home: Path, *options: str, allocations: str = "") -> Iterator[str]:
     """The URL of a new server, which ends with the context."""
     conf = home / "conf"
     conf.mkdir()
-    (conf / "yarn-site.xml").write_text(site)
-    (conf / "fair-scheduler.xml").write_text('<allocations><queue name="a"/></allocations>')
+    (conf / "yarn-site.xml").write_text(YARN_SITE)
+    (conf / "fair-scheduler.xml").write_text(f"<allocations>{allocations}</allocations>")
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf), "--port", "0"),
@@ -68,7 +68,8 @@ def serving(home: Path, site: str, *options: str) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def url(tmp_path_factory) -> Iterator[str]:
     """A server of its own for the tests of this file."""
-    with serving(tmp_path_factory.mktemp("server"), YARN_SITE) as url:
+    home = tmp_path_factory.mktemp("server")
+    with serving(home, allocations='<queue name="a"/>') as url:
         yield url
 
 
@@ -309,15 +310,19 @@ def test_under_the_pool_scheduler_each_task_takes_a_slot_of_its_kind(tmp_path, j
     (tmp_path / "in").write_text("b\na\n" * 10)
     home = tmp_path / "pools"
     home.mkdir()
-    with serving(home, YARN_SITE, "--scheduler", "pools") as url, Client(url) as client:
+    with serving(home, "--scheduler", "pools") as url, Client(url) as client:
         made = job(mapper="cat", reducer=COUNT, split_bytes=10, priority="HIGH", **fields)
         made.queue, made.pool = None, "ads"
         result = made.run(client, timeout_s=PATIENCE_S)
         application = client.application(result.application)
         containers = client.containers(result.application)
     assert (application.queue, application.priority) == ("root.ads", 4)
-    slots = {(one.group, *sorted({*one.resources} - {"memory-mb", "vcores"})) for one in containers}
-    print(slots)
+    taken = {
+        (one.group, one.resources["map-slots"], one.resources["reduce-slots"])
+        for one in containers
+        if one.group
+    }
+    assert taken == {("map", 1, 0), ("reduce", 0, 1), ("commit", 1, 0)}
     assert lines_of(result.output)
 
 

@@ -1,6 +1,17 @@
 """The table of kinds: which function answers the facts of a kind. A new kind is one line here."""
 
-from . import capacity_limits, capacity_orders, decisions, dumps, files, nodes, pools, sharing
+from . import (
+    capacity_limits,
+    capacity_orders,
+    decisions,
+    dumps,
+    files,
+    nodes,
+    papers,
+    pools,
+    sharing,
+    simulations,
+)
 from .fact import Evaluator, Fact
 
 KINDS: dict[str, Evaluator] = {
@@ -50,6 +61,13 @@ KINDS: dict[str, Evaluator] = {
     "size_weight": pools.size_of_job,
     "slow_start": pools.slow_start,
     "tasks_per_heartbeat": pools.tasks_of_heartbeat,
+    # of papers
+    "allocation_rules": papers.allocation_rules,
+    "delay_locality": papers.delay_locality,
+    "delay_offers": papers.delay_offers,
+    "delay_skips": papers.delay_skips,
+    "simulations": simulations.simulations,
+    "workloads": papers.workloads,
 }
 
 # Two schedulers have facts of one kind; a field tells them apart.

@@ -40,9 +40,7 @@ def check_submission(scheduler: Scheduler, submission: SubmitApplication) -> Non
             raise _unknown(scheduler, label)
 
 
-def check_tasks(
-    scheduler: Scheduler, application: Application, tasks: Sequence[TaskGroup]
-) -> None:
+def check_tasks(scheduler: Scheduler, application: Application, tasks: Sequence[TaskGroup]) -> None:
     """Refuse groups for a partition that the application's queue may not use."""
     for group in tasks:
         wanted = application.submission.wanted_label(master=False)

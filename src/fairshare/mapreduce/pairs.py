@@ -145,9 +145,9 @@ class Combiner:
                 for new, entries in made.items():
                     found[new] = found[new] + entries if new in found else entries
                     weight += KEY_BYTES + sum(len(data) for _, data in entries)
-            if weight > self._limit_bytes:
-                yield found
-                found, weight = {}, 0
+                if weight > self._limit_bytes:
+                    yield found
+                    found, weight = {}, 0
         yield found
 
     def _combined(self, key: bytes, payload: Packed) -> dict[bytes, Packed]:

@@ -30,6 +30,10 @@ BLOCK_BYTES = 1 << 16
 """How much of a run is written and read at once; one record may be larger."""
 
 BLOCK_RECORDS = 4096
+
+ENTRY_BYTES = 200
+"""What a key with an entry costs in memory beside its bytes: several objects."""
+
 _HEAD = struct.Struct("<Q")
 
 
@@ -94,7 +98,7 @@ class RunWriter:
                 for part in [payload] if len(payload) == 1 else [[entry] for entry in payload]:
                     self._keys.append(key)
                     self._payloads.append(part)
-                    self._weight += len(key) + len(part[0][1])
+                    self._weight += ENTRY_BYTES + len(key) + len(part[0][1])
         if self._weight >= BLOCK_BYTES or len(self._keys) >= BLOCK_RECORDS:
             self._flush()
 

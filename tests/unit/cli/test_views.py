@@ -74,6 +74,19 @@ def test_status_tells_that_a_limit_holds_an_application_back(run, cluster):
     assert "PENDING (held back by a limit of its queue)" in run("status", "9").stdout
 
 
+def test_status_says_what_an_application_waits_for(run, cluster):
+    sentences = ("One container of 9 GB is larger than every node.", "Others are served first.")
+    cluster.answers[f"/applications/{APPLICATION}/reasons"] = {
+        "reasons": [
+            {"cause": "x", "sentence": sentence, "remedy": "", "group": group}
+            for sentence, group in zip(sentences, ("map", None), strict=True)
+        ]
+    }
+    output = run("status", APPLICATION).stdout
+    assert "map: One container of 9 GB is larger than every node." in output
+    assert output.index(sentences[0]) < output.index(sentences[1])
+
+
 def test_status_of_what_is_not_there_is_exit_code_1(run):
     result = run("status", "99")
     assert (result.exit_code, result.stdout) == (1, "")

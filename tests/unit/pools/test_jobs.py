@@ -157,6 +157,8 @@ def test_a_pool_never_runs_more_tasks_than_its_maximum() -> None:
         cluster.submit("p", maps(9))
     assert len(cluster.beat()) == 2
     assert cluster.beat() == []
+    other = cluster.submit("other", maps(9))
+    assert cluster.beat() == [other] * 7
 
 
 # Weights.

@@ -37,6 +37,7 @@ def test_it_is_killed_at_the_instant_and_not_before(running):
 
 def test_a_later_wish_counts_and_the_former_is_forgotten(running):
     running.runtime.turn(22_000, [ChangeLifetime(1, 50_000)])
+    assert running.runtime.next_deadline_ms() == 50_000
     running.runtime.settle(30_000)
     assert not running.state.applications[1].over
     running.runtime.settle(50_000)

@@ -81,9 +81,9 @@ class CapacityQueue(Queue[CapacityApplication]):
     `path` is the queue and all above it, root last. Of leaves: `order` has the keys of active
     applications that ask, `resting` those of the others, `fresh` of those among the latter that
     have no headroom yet, `unsorted` what the fair order knew of applications that have changed
-    since the leaf was looked at last, `waiting` those of applications that wait for room for their master,
-    `held` the applications that max-parallel-apps holds back, `limit` what a heartbeat said last
-    that the leaf can reach, `accepted` the applications that count for the leaf.
+    since the leaf was looked at last, `waiting` those of applications that wait for room for their
+    master, `held` the applications that max-parallel-apps holds back, `limit` what a heartbeat said
+    last that the leaf can reach, `accepted` the applications that count for the leaf.
     """
 
     __slots__ = (

@@ -46,7 +46,7 @@ def _serve(offer: Offer, kind: int) -> bool:
     line = [
         (key(job), job.id)
         for job in state.jobs.values()
-        if job.running and job.slots[kind].needed > 0 and job.used[place] < job.limits[kind]
+        if job.running and job.slots[kind].needed > 0
     ]
     heapify(line)
     while line:

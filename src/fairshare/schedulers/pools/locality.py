@@ -6,7 +6,7 @@ Also which of a job's asks a node could serve, and how near it would be.
 from fairshare.model.asks import AskKey
 from fairshare.model.events import Locality
 from fairshare.model.nodes import Node
-from fairshare.model.resources import fits
+from fairshare.model.resources import Resource, fits
 from fairshare.schedulers.pools.jobs import Job
 from fairshare.schedulers.pools.settings import PoolsSettings
 
@@ -79,11 +79,21 @@ def nearest(
     if node.name in job.blacklist or node.rack in job.blacklist:
         return None
     found: tuple[AskKey, Locality] | None = None
+    here_only, name = farthest == Locality.NODE_LOCAL, node.name
+    size: Resource | None = None
+    fit = False
     for key in job.asks.wanting:
+        # A large job has an ask for each block of its data, and most are elsewhere.
+        if here_only and name not in key.places:
+            continue
         if found is not None and (key.order[0] != found[0].order[0] or not found[1]):
             break
         ask = key.anywhere
-        if ask is None or not ask.resource[place] or not fits(ask.resource, node.available):
+        if ask is None or not ask.resource[place]:
+            continue
+        if ask.resource is not size:
+            size, fit = ask.resource, fits(ask.resource, node.available)
+        if not fit:
             continue
         level = level_of(key, node)
         if level is not None and level <= farthest and (found is None or level < found[1]):

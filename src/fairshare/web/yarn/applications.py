@@ -1,14 +1,14 @@
 """Owns the paths that show applications: the list, one of them, and how many there are."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 
 from fairshare.model.applications import Application
 from fairshare.web.yarn.access import may_view
-from fairshare.web.yarn.answering import Answer, YarnRoute
+from fairshare.web.yarn.answering import JSON, Answer, YarnRoute, accepted_form
 from fairshare.web.yarn.application_documents import application_info, shown_queue
 from fairshare.web.yarn.application_forms import AppInfo
 from fairshare.web.yarn.callers import Caller
@@ -23,9 +23,12 @@ from fairshare.web.yarn.filters import (
 )
 from fairshare.web.yarn.gateway import Gateway, gateway_of
 from fairshare.web.yarn.names import find_application, known_applications
-from fairshare.web.yarn.rendering import Document
+from fairshare.web.yarn.rendering import Document, encoder
 from fairshare.web.yarn.states import PUBLIC_STATES, public_state
 from fairshare.web.yarn.submission import submit
+
+MAX_KEPT = 20_000
+"""Applications that are over whose JSON is kept."""
 
 
 class AppInfos(Document):
@@ -52,19 +55,45 @@ async def list_applications(request: Request, caller: Caller) -> Answer:
     """GET /apps."""
     gateway = gateway_of(request)
     wanted = read_filter(request)
-    queue = _queue(gateway, wanted)
-    found = []
-    if queue is not None:
-        known = known_applications(gateway)
-        for application in select(wanted, known, gateway.biographies, queue):
-            if wanted.queue and not queue and not _in_only_queue(gateway, application, wanted):
-                continue
-            full = may_view(gateway, caller, application)
-            if full or not gateway.settings.filter_by_user:
-                found.append(
-                    application_info(gateway, application, full=full, without=wanted.without)
-                )
+    chosen = _chosen(gateway, caller, wanted)
+    if accepted_form(request) == JSON:
+        written = [_written(gateway, one, full, wanted.without) for one, full in chosen]
+        content = b'{"apps":{"app":[' + b",".join(written) + b"]}}"
+        return Answer(name="apps", encoded=content if written else b'{"apps":{}}')
+    found = [
+        application_info(gateway, one, full=full, without=wanted.without) for one, full in chosen
+    ]
     return Answer(AppInfos(found or UNSET), "apps")
+
+
+def _chosen(gateway: Gateway, caller: Caller, wanted: Filter) -> Iterator[tuple[Application, bool]]:
+    """The applications that are asked for, and whether the caller may see all of each."""
+    queue = _queue(gateway, wanted)
+    if queue is None:
+        return
+    known = known_applications(gateway)
+    for application in select(wanted, known, gateway.biographies, queue):
+        if wanted.queue and not queue and not _in_only_queue(gateway, application, wanted):
+            continue
+        full = may_view(gateway, caller, application)
+        if full or not gateway.settings.filter_by_user:
+            yield application, full
+
+
+def _written(
+    gateway: Gateway, application: Application, full: bool, without: frozenset[str]
+) -> bytes:
+    """One application as JSON. What is over changes no more, and is written once."""
+    if not application.over or without or not full:
+        return encoder.encode(application_info(gateway, application, full=full, without=without))
+    kept = gateway.written
+    found = kept.get(application.id)
+    if found is None:
+        found = encoder.encode(application_info(gateway, application, full=True))
+        while len(kept) >= MAX_KEPT:
+            del kept[next(iter(kept))]
+        kept[application.id] = found
+    return found
 
 
 def _queue(gateway: Gateway, wanted: Filter) -> str | None:

@@ -25,7 +25,7 @@ from fairshare.live.scheduler_health import SchedulerHealth
 from fairshare.live.server import LiveServer
 from fairshare.live.users.identity import own_user
 from fairshare.model.events import Event
-from fairshare.model.identifiers import ContainerId, application_of
+from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.model.inputs import Input
 from fairshare.schedulers.protocol import Scheduler
 from fairshare.web.yarn.errors import PlainRefusal
@@ -55,7 +55,7 @@ class Gateway(Protocol):
     """One cluster, as YARN's REST interface sees it.
 
     `address` is host and port of this server, `started_ms` when it started, `login_user` who runs
-    it. `node_port` and `node_web_port` stand in the addresses of nodes that have none of their own.
+    it. `written` keeps the JSON of applications that are over.
     """
 
     settings: WebSettings
@@ -67,6 +67,7 @@ class Gateway(Protocol):
     configuration: MutableConfiguration
     login_user: str
     secret: bytes
+    written: dict[ApplicationId, bytes]
 
     def properties(self) -> Mapping[str, str]:
         """The properties of the scheduler as they are written."""
@@ -169,6 +170,7 @@ class LiveGateway:
         self.node_book = server.chronicle.node_book
         self.login_user = own_user()
         self.secret = secret
+        self.written: dict[ApplicationId, bytes] = {}
 
     def properties(self) -> Mapping[str, str]:
         """Those of capacity-scheduler.xml; of other schedulers there are none to show."""

@@ -12,6 +12,7 @@ from fairshare.model.events import (
     ContainerSpared,
     ExitCode,
     ReservationDropped,
+    UserNoted,
 )
 from fairshare.model.identifiers import ContainerId, application_of
 from fairshare.model.resources import subtract
@@ -37,10 +38,18 @@ class Monitor:
         self.state = state
         self.step = step
         self.settings = state.settings.monitor
+        self._note_users()
         budget = truncate(state.total, self.settings.total_per_round)
         self.selection = Selection(state, budget)
         self.roots = [Claim(state, state.root, label, None) for label in state.labels]
         self.underserved: dict[tuple[str, str], None] = {}
+
+    def _note_users(self) -> None:
+        """Hadoop makes a record for each user of an active application that has none (21.3)."""
+        for leaf in self.state.queues.values():
+            for application in leaf.active.values():
+                if leaf.users.get(application.user) is None:
+                    self.step.emit(UserNoted(leaf.name, application.user))
 
     def run(self) -> None:
         """Select, then mark or kill; nothing of it when only observing."""

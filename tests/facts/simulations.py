@@ -1,0 +1,254 @@
+"""What papers have measured on clusters, by simulation with the schedulers here.
+
+What a paper does not say was chosen by who wrote the facts down, and stands in them.
+"""
+
+import random
+from collections.abc import Callable
+from statistics import fmean
+from typing import Any
+
+from fairshare.model.inputs import SubmitApplication
+from fairshare.model.resources import ResourceTypes
+from fairshare.model.work import TaskGroup
+from fairshare.schedulers.fair.scheduler import FairScheduler
+from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
+from fairshare.schedulers.pools.scheduler import PoolsScheduler
+from fairshare.schedulers.pools.settings import TYPES, PoolsSettings
+
+from .fact import Fact, Mismatch
+from .trial import Trial
+
+Numbers = dict[str, float]
+MAP = TYPES.vector({"map-slots": 1})
+REMOTE = 2.0
+"""How much longer a map takes whose data is on another node (papers say up to twice)."""
+
+
+def _users(fact: Fact) -> dict[str, str]:
+    """The users of the two kinds: small and large."""
+    setup = fact["setup"]
+    return {
+        f"{kind}-{number}": kind
+        for kind in ("small", "large")
+        for number in range(setup[f"{kind}_users"])
+    }
+
+
+def _closed_loop(trial: Trial, fact: Fact, group: Callable[[str], TaskGroup]) -> Numbers:
+    """Every user has one job at a time, for the minutes of the setup."""
+    kinds = _users(fact)
+
+    def submit(user: str) -> None:
+        trial.tell(SubmitApplication(user, f"root.{user}", tasks=(group(kinds[user]),)))
+
+    trial.on_end = submit
+    for user in kinds:
+        submit(user)
+    trial.run(fact["setup"]["minutes"] * 60_000)
+    found: Numbers = {}
+    for kind in ("large", "small"):
+        times = [end - begun for user, begun, end in trial.ended_ms if kinds[user] == kind]
+        found[f"{kind}_jobs"] = len(times)
+        found[f"{kind}_response_s"] = fmean(times) / 1000
+    return found
+
+
+def _task_ms(fact: Fact, trial_of: Callable[[], Trial], seed: int) -> Callable[[Any], int]:
+    """Task times of the setup, a tenth more or less."""
+    chance = random.Random(seed)
+    setup, kinds = fact["setup"], _users(fact)
+
+    def duration_ms(event: Any) -> int:
+        user = trial_of().manager.state.applications[event.application].user
+        return round(setup[f"{kinds[user]}_task_s"] * 1000 * chance.uniform(0.9, 1.1))
+
+    return duration_ms
+
+
+def drf_jobs(fact: Fact) -> Numbers:
+    """Two kinds of tasks under DRF."""
+    setup = fact["setup"]
+
+    def size(kind: str) -> tuple[int, int]:
+        cpus, gigabytes = setup[f"{kind}_task"]
+        return round(gigabytes * 1024), cpus
+
+    queues = {"root": QueueSettings("root", parent=True, policy="drf")}
+    for user in _users(fact):
+        queues[f"root.{user}"] = QueueSettings(f"root.{user}", policy="drf")
+    settings = FairSettings(
+        minimum_allocation=(512, 1),
+        increment_allocation=(512, 1),
+        assign_multiple=True,
+        dynamic_max_assign=False,
+        allocations=AllocationSettings(queues=queues, from_file=True),
+    )
+    made: list[Trial] = []
+    trial = Trial(
+        FairScheduler(ResourceTypes()),
+        settings,
+        setup["nodes"],
+        (setup["gigabytes"] * 1024, setup["cpus"]),
+        _task_ms(fact, lambda: made[0], 1),
+    )
+    made.append(trial)
+    return _closed_loop(trial, fact, lambda kind: TaskGroup("t", setup["tasks"], size(kind)))
+
+
+def slot_jobs(fact: Fact) -> Numbers:
+    """The same jobs on slots, whatever their tasks need."""
+    setup = fact["setup"]
+    made: list[Trial] = []
+    trial = Trial(
+        PoolsScheduler(TYPES),
+        PoolsSettings(generation="1.2"),
+        setup["nodes"],
+        TYPES.vector({"map-slots": setup["slots"]}),
+        _task_ms(fact, lambda: made[0], 1),
+    )
+    made.append(trial)
+    return _closed_loop(trial, fact, lambda kind: TaskGroup("t", setup["tasks"], MAP))
+
+
+def located_job(chance: random.Random, maps: int, nodes: int, replicas: int) -> SubmitApplication:
+    """A job whose maps have their data on some nodes each, at random."""
+    tasks = tuple(
+        TaskGroup(
+            f"m{number}",
+            1,
+            MAP,
+            hosts=tuple(f"n{node}" for node in chance.sample(range(nodes), replicas)),
+        )
+        for number in range(maps)
+    )
+    return SubmitApplication("small", "default", tasks=tasks)
+
+
+def small_job_locality(
+    setup: dict[str, Any], wait_node_ms: int, wait_rack_ms: int, jobs: int, seed: int = 1
+) -> float:
+    """The part of the maps of small jobs that run on their data, on a cluster that is full."""
+    chance = random.Random(seed)
+    settings = PoolsSettings(
+        generation="1.2",
+        assign_multiple=True,
+        locality_delay_ms=wait_node_ms,
+        locality_delay_node_ms=wait_node_ms,
+        locality_delay_rack_ms=wait_rack_ms,
+    )
+    nodes = setup["nodes"]
+    trial = Trial(
+        PoolsScheduler(TYPES),
+        settings,
+        nodes,
+        TYPES.vector({"map-slots": setup["map_slots"]}),
+        lambda event: round(chance.uniform(15_000, 25_000)),
+        beat_ms=3000,
+        update_ms=3000,
+    )
+    # A job that has all slots, and whose tasks end at all times, stands for the rest of the work.
+    slots = nodes * setup["map_slots"]
+    trial.tell(SubmitApplication("rest", "default", tasks=(TaskGroup("m", slots * 40, MAP),)))
+    trial.run(60_000)
+    for number in range(jobs):
+        at_ms = 60_000 + number * 2000
+        trial.submit_at(at_ms, located_job(chance, setup["maps"], nodes, setup["replicas"]))
+    trial.run(60_000 + jobs * 2000 + 120_000)
+    return trial.local.get("small", 0) / trial.started["small"]
+
+
+def with_and_without(fact: Fact) -> Numbers:
+    """Locality of small jobs, with the waits of the setup and with none."""
+    setup = fact["setup"]
+    waits = (setup["wait_node_s"] * 1000, setup["wait_rack_s"] * 1000)
+    return {
+        "without": small_job_locality(setup, 0, 0, 60),
+        "with": small_job_locality(setup, *waits, 60),
+    }
+
+
+def by_wait(fact: Fact) -> Numbers:
+    """Locality of small jobs by the time that they wait."""
+    setup = fact["setup"]
+    return {
+        f"wait_{wait}": small_job_locality(setup, wait * 1000, 0, 60) for wait in setup["wait_s"]
+    }
+
+
+def _blocks(
+    chance: random.Random, user: str, maps: int, nodes: int, replicas: int
+) -> SubmitApplication:
+    """A job of many maps. Some lie together, so that there are never more than 400 places."""
+    together = -(-maps // 400)
+    tasks = []
+    for first in range(0, maps, together):
+        places = tuple(f"n{node}" for node in chance.sample(range(nodes), replicas))
+        count = min(together, maps - first)
+        tasks.append(TaskGroup(f"m{first}", count, MAP, hosts=places))
+    return SubmitApplication(user, f"root.{user}", tasks=tuple(tasks))
+
+
+def frameworks(fact: Fact) -> Numbers:
+    """Many frameworks that read data of the whole cluster: on parts of it, then all on all of it."""
+    setup = fact["setup"]
+    nodes, many, slots = setup["nodes"], setup["frameworks"], setup["slots"]
+    maps = 320
+
+    def run(wait_ms: int) -> tuple[float, float]:
+        chance = random.Random(1)
+        trial = Trial(
+            PoolsScheduler(TYPES),
+            PoolsSettings(
+                generation="1.2",
+                assign_multiple=True,
+                locality_delay_ms=wait_ms,
+                locality_delay_node_ms=wait_ms,
+                locality_delay_rack_ms=0,
+            ),
+            nodes,
+            TYPES.vector({"map-slots": slots}),
+            lambda event: round(
+                chance.uniform(9_000, 11_000) * (1.0 if event.locality == 0 else REMOTE)
+            ),
+            beat_ms=1000,
+            update_ms=3000,
+        )
+        for number in range(many):
+            trial.tell(_blocks(chance, f"f{number}", maps, nodes, setup["replicas"]))
+        trial.run(3_600_000)
+        ends = [end - begun for _, begun, end in trial.ended_ms]
+        return sum(trial.local.values()) / sum(trial.started.values()), fmean(ends)
+
+    # On a part of its own a framework finds the blocks of which a copy lies on one of its nodes.
+    own = nodes // many
+    static = 1 - (1 - own / nodes) ** setup["replicas"]
+    # Its slots do its maps one wave after another, most of them from afar.
+    alone_ms = 10_000 * (static + (1 - static) * REMOTE) * maps / (own * slots)
+    found: Numbers = {"static": static}
+    for wait in setup["wait_s"]:
+        found[f"wait_{wait}"], mean_ms = run(wait * 1000)
+        found["speed_up"] = alone_ms / mean_ms
+    return found
+
+
+BY_NAME: dict[str, Callable[[Fact], Numbers]] = {
+    "locality of jobs of three maps, without and with waiting": with_and_without,
+    "locality of jobs of ten maps, without and with waiting": with_and_without,
+    "a wait of one second is enough for most": by_wait,
+    "sixteen frameworks on one cluster": frameworks,
+    "large and small jobs under DRF": drf_jobs,
+    "large and small jobs on three slots a node": slot_jobs,
+}
+
+
+def simulations(fact: Fact) -> None:
+    """Run the setup; every accepted bound must be met."""
+    run = BY_NAME.get(fact["name"])
+    if run is None:
+        raise Mismatch("nobody has set up this simulation")
+    found = run(fact)
+    for key, bounds in fact["accept"].items():
+        least, most = bounds.get("min", float("-inf")), bounds.get("max", float("inf"))
+        if not least <= found[key] <= most:
+            raise Mismatch(f"{key}: expected {bounds}, found {found}")

@@ -1,0 +1,49 @@
+"""Our answers are those of a real ResourceManager, but for the differences that are written down."""
+
+from pathlib import Path
+
+import pytest
+from tests.rest_samples.known import (
+    DOCUMENT,
+    known_patterns,
+    obsolete_patterns,
+    unknown_differences,
+)
+from tests.rest_samples.running import Outcome, run
+from tests.rest_samples.samples import find_states
+
+SAMPLES = Path(__file__).parents[3] / "shared" / "rest-samples"
+
+pytestmark = [
+    pytest.mark.skipif(not SAMPLES.is_dir(), reason=f"{SAMPLES} is not there"),
+    pytest.mark.xdist_group("rest-samples"),
+]
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> list[Outcome]:
+    return run(SAMPLES)
+
+
+def test_all_samples_are_asked(outcomes):
+    assert len(outcomes) == sum(len(state.samples) for state in find_states(SAMPLES))
+    assert len(outcomes) > 1_000
+
+
+def test_nearly_all_answers_agree(outcomes):
+    agreeing = sum(not outcome.differences for outcome in outcomes)
+    assert agreeing >= 0.95 * len(outcomes)
+
+
+def test_every_difference_is_written_down(outcomes):
+    patterns = known_patterns(DOCUMENT.read_text())
+    differing = [outcome.name for outcome in outcomes if outcome.differences]
+    unknown = unknown_differences(differing, patterns)
+    told = {outcome.name: outcome.differences for outcome in outcomes}
+    assert not unknown, "\n".join(f"{name}: {told[name][0]}" for name in unknown)
+
+
+def test_no_difference_is_written_down_that_is_gone(outcomes):
+    patterns = known_patterns(DOCUMENT.read_text())
+    differing = [outcome.name for outcome in outcomes if outcome.differences]
+    assert obsolete_patterns(differing, patterns) == []
