@@ -83,16 +83,16 @@ def client(conf: Path, tmp_path: Path) -> Iterator[Client]:
         text=True,
     )
     assert process.stdout is not None
-    line = process.stdout.readline()
-    assert line.startswith("listening on "), line
-    with Client(line.removeprefix("listening on ").strip()) as opened:
-        yield opened
-        with contextlib.suppress(FairshareError):
-            opened.shutdown(stop_containers=True)
     try:
+        line = process.stdout.readline()
+        assert line.startswith("listening on "), line
+        with Client(line.removeprefix("listening on ").strip()) as opened:
+            yield opened
+            with contextlib.suppress(FairshareError):
+                opened.shutdown(stop_containers=True)
         process.communicate(timeout=PATIENCE_S)
-    except subprocess.TimeoutExpired:
-        process.send_signal(signal.SIGKILL)
+    finally:
+        process.kill()
         process.communicate()
 
 

@@ -21,8 +21,6 @@ from .trial import Trial
 
 Numbers = dict[str, float]
 MAP = TYPES.vector({"map-slots": 1})
-REMOTE = 2.0
-"""How much longer a map takes whose data is on another node (papers say up to twice)."""
 
 
 def _users(fact: Fact) -> dict[str, str]:
@@ -176,67 +174,10 @@ def by_wait(fact: Fact) -> Numbers:
     }
 
 
-def _blocks(
-    chance: random.Random, user: str, maps: int, nodes: int, replicas: int
-) -> SubmitApplication:
-    """A job of many maps. Some lie together, so that there are never more than 400 places."""
-    together = -(-maps // 400)
-    tasks = []
-    for first in range(0, maps, together):
-        places = tuple(f"n{node}" for node in chance.sample(range(nodes), replicas))
-        count = min(together, maps - first)
-        tasks.append(TaskGroup(f"m{first}", count, MAP, hosts=places))
-    return SubmitApplication(user, f"root.{user}", tasks=tuple(tasks))
-
-
-def frameworks(fact: Fact) -> Numbers:
-    """Many frameworks that read data of the whole cluster: on parts of it, then all on all of it."""
-    setup = fact["setup"]
-    nodes, many, slots = setup["nodes"], setup["frameworks"], setup["slots"]
-    maps = 320
-
-    def run(wait_ms: int) -> tuple[float, float]:
-        chance = random.Random(1)
-        trial = Trial(
-            PoolsScheduler(TYPES),
-            PoolsSettings(
-                generation="1.2",
-                assign_multiple=True,
-                locality_delay_ms=wait_ms,
-                locality_delay_node_ms=wait_ms,
-                locality_delay_rack_ms=0,
-            ),
-            nodes,
-            TYPES.vector({"map-slots": slots}),
-            lambda event: round(
-                chance.uniform(9_000, 11_000) * (1.0 if event.locality == 0 else REMOTE)
-            ),
-            beat_ms=1000,
-            update_ms=3000,
-        )
-        for number in range(many):
-            trial.tell(_blocks(chance, f"f{number}", maps, nodes, setup["replicas"]))
-        trial.run(3_600_000)
-        ends = [end - begun for _, begun, end in trial.ended_ms]
-        return sum(trial.local.values()) / sum(trial.started.values()), fmean(ends)
-
-    # On a part of its own a framework finds the blocks of which a copy lies on one of its nodes.
-    own = nodes // many
-    static = 1 - (1 - own / nodes) ** setup["replicas"]
-    # Its slots do its maps one wave after another, most of them from afar.
-    alone_ms = 10_000 * (static + (1 - static) * REMOTE) * maps / (own * slots)
-    found: Numbers = {"static": static}
-    for wait in setup["wait_s"]:
-        found[f"wait_{wait}"], mean_ms = run(wait * 1000)
-        found["speed_up"] = alone_ms / mean_ms
-    return found
-
-
 BY_NAME: dict[str, Callable[[Fact], Numbers]] = {
     "locality of jobs of three maps, without and with waiting": with_and_without,
     "locality of jobs of ten maps, without and with waiting": with_and_without,
     "a wait of one second is enough for most": by_wait,
-    "sixteen frameworks on one cluster": frameworks,
     "large and small jobs under DRF": drf_jobs,
     "large and small jobs on three slots a node": slot_jobs,
 }

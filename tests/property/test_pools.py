@@ -188,7 +188,7 @@ class Pools(RuleBasedStateMachine):
     @rule()
     def update(self) -> None:
         self.feed(UpdateShares())
-        assert not self.scheduler.update_due()
+        assert not self.scheduler.state.changed
 
     @rule()
     def preempt(self) -> None:

@@ -12,6 +12,8 @@ from fairshare.model.inputs import (
     ChangeBlacklist,
     ContainerExited,
     ContainerStarted,
+    DecommissionNode,
+    DrainNode,
     FinishApplication,
     ForgetApplications,
     Input,
@@ -25,8 +27,10 @@ from fairshare.model.inputs import (
     NodeResized,
     ReleaseContainers,
     RequestContainers,
+    SetSafeMode,
     SubmitApplication,
     TidyQueues,
+    UndrainNode,
     UpdateShares,
 )
 from fairshare.model.invariants import over_committed
@@ -148,6 +152,22 @@ class Cluster(RuleBasedStateMachine):
         if self.loaded:
             self.feed(NodeLost(node))
 
+    @rule(node=st.sampled_from(NODES), how=st.sampled_from(["drain", "undrain", "leave"]))
+    def node_is_drained(self, node: str, how: str) -> None:
+        if self.loaded:
+            self.shrunk.add(node)
+            inputs: dict[str, Input] = {
+                "drain": DrainNode(node),
+                "undrain": UndrainNode(node),
+                "leave": DecommissionNode(node, 1_000),
+            }
+            self.feed(inputs[how])
+
+    @rule(on=st.sampled_from([False, False, True]))
+    def safe_mode(self, on: bool) -> None:
+        if self.loaded:
+            self.feed(SetSafeMode(on))
+
     @rule(
         queue=st.sampled_from([*QUEUES, "default", "root.new.queue"]),
         user=st.sampled_from(["ann", "bob"]),
@@ -219,7 +239,8 @@ class Cluster(RuleBasedStateMachine):
     def update(self) -> None:
         if self.loaded:
             self.feed(UpdateShares())
-            assert not self.manager.scheduler.update_due()
+            paused = self.manager.state.safe_mode
+            assert paused or not self.manager.scheduler.update_due()
             assert self.feed(UpdateShares()) == ()
 
     @rule()
@@ -248,9 +269,12 @@ class Cluster(RuleBasedStateMachine):
         if self.loaded:
             for node in nodes:
                 before = dict(self.manager.state.nodes)
+                closed = self.manager.state.safe_mode or node in self.manager.state.drains
                 events = self.feed(NodeBeat(node))
+                assert not (closed and events)
                 for event in events:
                     if isinstance(event, ContainerAllocated):
+                        assert event.node not in self.manager.state.drains
                         assert fits(event.resource, before[node].total)
 
     @invariant()

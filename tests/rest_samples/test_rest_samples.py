@@ -1,4 +1,4 @@
-"""Our answers are those of a real ResourceManager, but for the differences that are written down."""
+"""Our answers are those of a real ResourceManager, but for differences that are written down."""
 
 from pathlib import Path
 

@@ -135,6 +135,12 @@ ANSWERS = {
     "size_weight": "weight",
     "slow_start": "ok",
     "tasks_per_heartbeat": "n",
+    "allocation_rules": "tasks",
+    "delay_locality": "locality",
+    "delay_offers": "chance",
+    "delay_skips": "bound",
+    "simulations": "name",
+    "workloads": "jobs",
 }
 """The field of each kind in which the answer stands; where none is named it is `expect`."""
 

@@ -149,6 +149,8 @@ def collect_directory(
     manager = read_manager(site, problems)
     types = with_slots(manager.types) if chosen == "pools" else manager.types
     shell.check_resources(shell_settings, types, toml_document, str(toml), problems)
+    located = _absolute_paths(shell_settings, directory)
+    check_certificate(located.server, toml_document, str(toml), problems)
     node_manager = read_node_manager(site, problems)
     users = shell_settings.users
     groups = read_user_groups(
@@ -325,6 +327,11 @@ def _absolute_paths(settings: ShellSettings, directory: Path) -> ShellSettings:
     server, users = settings.server, settings.users
     return msgspec.structs.replace(
         settings,
-        server=msgspec.structs.replace(server, state_directory=absolute(server.state_directory)),
+        server=msgspec.structs.replace(
+            server,
+            state_directory=absolute(server.state_directory),
+            certificate=absolute(server.certificate),
+            key=absolute(server.key),
+        ),
         users=msgspec.structs.replace(users, groups_file=absolute(users.groups_file)),
     )

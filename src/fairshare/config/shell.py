@@ -12,6 +12,7 @@ import msgspec
 
 from fairshare.config import label_tables, pools_switches
 from fairshare.config.label_tables import LabelTables
+from fairshare.config.limits import RANGES, LimitSettings
 from fairshare.config.pools_switches import PoolSwitches
 from fairshare.config.problems import Place, Problems
 from fairshare.config.toml_places import place_of
@@ -39,11 +40,15 @@ class ServerSettings(msgspec.Struct, frozen=True):
 class EngineSettings(msgspec.Struct, frozen=True):
     """What runs containers. Sizes are those of one node; None: what this machine has.
 
+    `run_as` is whose processes they are: the server's (`server`), or those of the user who
+    submitted the application (`user`), for which the server has to be root.
+
     `resources` are the amounts of further types that one node offers. Of what a container prints,
     `log_limit_mb` are kept of each stream, its beginning and its end; 0: all.
     """
 
     kind: Literal["local"] = "local"
+    run_as: Literal["server", "user"] = "server"
     nodes: int = 1
     memory_mb: int | None = None
     vcores: int | None = None
@@ -115,6 +120,7 @@ class ShellSettings(msgspec.Struct, frozen=True):
     users: UserSettings = UserSettings()
     retention: RetentionSettings = RetentionSettings()
     authentication: AuthenticationSettings = AuthenticationSettings()
+    limits: LimitSettings = LimitSettings()
     pools: PoolSwitches = PoolSwitches()
     labels: LabelTables = LabelTables()
 
@@ -140,6 +146,7 @@ _KEYS: Final[dict[str, dict[str, _Key]]] = {
     },
     "engine": {
         "kind": _TEXT,
+        "run_as": _TEXT,
         "nodes": _Key(int, 1, 10_000),
         "memory_mb": _Key(int, 1, 2**40),
         "vcores": _Key(int, 1, 2**31 - 1),
@@ -157,9 +164,11 @@ _KEYS: Final[dict[str, dict[str, _Key]]] = {
         "snapshot_records": _Key(int, 100, 10_000_000),
     },
     "users": {"groups_file": _TEXT, "groups_command": _Key(list)},
+    "limits": {name: _Key(int, least, most) for name, (least, most) in RANGES.items()},
     "authentication": {"tokens": _Key(bool), "proxies": _Key(list), "proxy_header": _TEXT},
 }
 _KINDS: Final = ("local",)
+_ACCOUNTS: Final = ("server", "user")
 _WORDS: Final = {
     str: "a text",
     int: "a whole number",
@@ -222,6 +231,7 @@ def read_shell(
         UserSettings(**values["users"]),
         RetentionSettings(**values["retention"]),
         AuthenticationSettings(**values["authentication"]),
+        LimitSettings(**values["limits"]),
         pools=pools,
         labels=label_tables.read_label_tables(
             tables,
@@ -301,6 +311,8 @@ def _wrong(section: str, key: str, value: object) -> str:
         return _wrong_words(key, value)
     if key == "kind" and value not in _KINDS:
         return f"there is no engine {value!r}: there is {', '.join(_KINDS)}"
+    if key == "run_as" and value not in _ACCOUNTS:
+        return f"run_as must be {' or '.join(map(repr, _ACCOUNTS))}, not {value!r}"
     return ""
 
 

@@ -14,7 +14,7 @@ from fairshare.demonstration.archive import Run, date_text
 from fairshare.demonstration.measurement import Figures, QueryFigures
 from fairshare.demonstration.picture import STYLES
 from fairshare.demonstration.plan import Plan
-from fairshare.demonstration.teams import ADHOC, PRODUCTION, RESEARCH, TEAMS
+from fairshare.demonstration.teams import ADHOC, PRODUCTION, RESEARCH, SETTINGS, TEAMS
 from fairshare.demonstration.verification import Check
 
 WIDTH = 79
@@ -29,7 +29,6 @@ NAMES = {
 OTHER = {FAIR: FIFO, CAPACITY: FIFO, FIFO: FAIR}
 PROGRAM = ".venv/bin/fairshare"
 CLUSTER_COMMANDS = (
-    f"{PROGRAM} serve --conf examples/three-teams",
     f"{PROGRAM} submit --queue research --memory 256m -- echo hello",
     f"{PROGRAM} top",
 )
@@ -189,6 +188,7 @@ def _frequent_text(frequent: Sequence[tuple[str, Sequence[str]]]) -> Text:
 
 
 def _next_text(figures: Figures, other: Run | None) -> Text:
+    configuration = SETTINGS[figures.scheduler].configuration
     again = f"The same work with {NAMES[OTHER[figures.scheduler]]}"
     advice = (
         (
@@ -196,7 +196,10 @@ def _next_text(figures: Figures, other: Run | None) -> Text:
             (COMMANDS[OTHER[figures.scheduler]],),
         ),
         *((("Two users with weights in one queue:", (WEIGHTED,)),) * (not figures.users)),
-        ("This cluster for yourself, and how to use it from another terminal:", CLUSTER_COMMANDS),
+        (
+            "This cluster for yourself, and how to use it from another terminal:",
+            (f"{PROGRAM} serve --conf examples/{configuration}", *CLUSTER_COMMANDS),
+        ),
         ("A configuration tried on a workload, in no time:", (f"{PROGRAM} simulate --help",)),
     )
     text = Text()

@@ -24,7 +24,7 @@ from fairshare.model.events import (
     QueueCreated,
     Record,
 )
-from fairshare.model.identifiers import ApplicationId, ContainerId, application_of, attempt_of
+from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.model.inputs import FinishApplication, MasterRegistered, UnregisterMaster
 from fairshare.model.resources import Resource, ResourceTypes, add, scale
 
@@ -172,7 +172,7 @@ class Biographies:
             case ContainerCompleted():
                 self._completed(now_ms, event)
             case ContainerReserved(application=number):
-                self._applications[number].reserved = True
+                self.of(number).reserved = True
             case ContainerLaunched(container=container):
                 self._launched(now_ms, container)
             case ApplicationSubmitted():
@@ -181,21 +181,18 @@ class Biographies:
                 found = self._applications[number] = Biography(self._none)
                 found.end, found.refusal = ApplicationState.REJECTED, event.code
             case AttemptStarted(application=number, attempt=attempt):
-                self._applications[number].attempts.append(Attempt(attempt, now_ms))
+                self.of(number).attempts.append(Attempt(attempt, now_ms))
             case MasterStarted(application=number):
-                self._started(now_ms, number)
+                self._started(now_ms, self.of(number))
             case MasterUnregistered(application=number):
-                last = self._applications[number].attempts[-1]
-                last.final_status = event.final_status
-                last.finished_ms = now_ms
-                last.diagnostics = event.diagnostics[-MAX_DIAGNOSTICS:]
-                self._applications[number].progress = 1.0
+                self._unregistered(now_ms, self.of(number), event)
             case AttemptEnded(application=number):
-                last = self._applications[number].attempts[-1]
-                last.finished_ms = last.finished_ms or now_ms
-                last.end = "FINISHED" if last.final_status else "FAILED"
+                last = self.of(number).attempt
+                if last is not None:
+                    last.finished_ms = last.finished_ms or now_ms
+                    last.end = "FINISHED" if last.final_status else "FAILED"
             case ApplicationEnded(application=number):
-                self._ended(now_ms, number, event)
+                self._ended(now_ms, self.of(number), event)
             case ApplicationsForgotten(applications=numbers):
                 for number in numbers:
                     self._applications.pop(number, None)
@@ -209,25 +206,26 @@ class Biographies:
 
     def _allocated(self, now_ms: int, event: ContainerAllocated) -> None:
         self._live[event.container] = event
-        if event.master:
-            last = self._applications[event.application].attempts[-1]
+        biography = self.of(event.application)
+        last = biography.attempt
+        if event.master and last is not None:
             last.master, last.node = event.container, event.node
-            if self._applications[event.application].outside:
+            if biography.outside:
                 self._launched(now_ms, event.container)
 
     def _launched(self, now_ms: int, container: ContainerId) -> None:
-        biography = self._applications[application_of(container)]
-        last = biography.attempts[-1]
-        if container == last.master:
+        biography = self.of(application_of(container))
+        last = biography.attempt
+        if last is not None and container == last.master:
             last.launched_ms = now_ms
             biography.launched_ms = biography.launched_ms or now_ms
 
-    def _started(self, now_ms: int, number: ApplicationId) -> None:
-        biography = self._applications[number]
-        last = biography.attempts[-1]
-        last.registered = True
-        last.launched_ms = last.launched_ms or now_ms
-        biography.launched_ms = biography.launched_ms or now_ms
+    def _started(self, now_ms: int, biography: Biography) -> None:
+        last = biography.attempt
+        if last is not None:
+            last.registered = True
+            last.launched_ms = last.launched_ms or now_ms
+            biography.launched_ms = biography.launched_ms or now_ms
 
     def _registered(self, given: MasterRegistered) -> None:
         last = self.of(given.application).attempt
@@ -235,11 +233,19 @@ class Biographies:
             last.host, last.rpc_port = given.host, given.rpc_port
             last.tracking_url = given.tracking_url
 
+    def _unregistered(self, now_ms: int, biography: Biography, event: MasterUnregistered) -> None:
+        biography.progress = 1.0
+        last = biography.attempt
+        if last is not None:
+            last.final_status = event.final_status
+            last.finished_ms = now_ms
+            last.diagnostics = event.diagnostics[-MAX_DIAGNOSTICS:]
+
     def _completed(self, now_ms: int, event: ContainerCompleted) -> None:
         grant = self._live.pop(event.container, None)
         if grant is None:
             return
-        biography = self._applications[grant.application]
+        biography = self.of(grant.application)
         use_ms = scale(grant.resource, now_ms - grant.allocated_ms)
         biography.use_ms = add(biography.use_ms, use_ms)
         if event.exit_code == ExitCode.PREEMPTED:
@@ -249,13 +255,12 @@ class Biographies:
                 biography.preempted_masters += 1
             else:
                 biography.preempted_others += 1
-        last = biography.attempts[-1]
-        if grant.master and attempt_of(event.container) == last.number and not last.final_status:
+        last = biography.attempt
+        if last is not None and event.container == last.master and not last.final_status:
             last.exit_code = event.exit_code
             last.diagnostics = event.diagnostics[-MAX_DIAGNOSTICS:]
 
-    def _ended(self, now_ms: int, number: ApplicationId, event: ApplicationEnded) -> None:
-        biography = self._applications[number]
+    def _ended(self, now_ms: int, biography: Biography, event: ApplicationEnded) -> None:
         biography.end = event.state
         last = biography.attempt
         if last is None:

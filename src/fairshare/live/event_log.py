@@ -29,13 +29,16 @@ from fairshare.model.events import (
     Event,
     LabelsChanged,
     NodeAdded,
+    NodeDrained,
     NodeRemoved,
     NodesLabelled,
     NodeTotalChanged,
+    NodeUndrained,
     PriorityChanged,
     QueueCreated,
     QueueRemoved,
     RequestRefused,
+    SafeModeChanged,
 )
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_name, container_name
 from fairshare.schedulers.protocol import State
@@ -195,6 +198,14 @@ class EventLog:
                 return f"node {event.node} offers {amounts}"
             case NodeRemoved():
                 return f"node {event.node} is gone"
+            case NodeDrained() if event.deadline_ms is None:
+                return f"node {event.node} is drained: it takes no new containers"
+            case NodeDrained():
+                return f"node {event.node} is being decommissioned"
+            case NodeUndrained():
+                return f"node {event.node} takes containers again"
+            case SafeModeChanged():
+                return f"safe mode is {'on' if event.on else 'off'}"
             case QueueCreated():
                 return f"queue {event.queue} created"
             case QueueRemoved():

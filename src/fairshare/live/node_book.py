@@ -56,7 +56,9 @@ class NodeBook:
     def _removed(self, record: Record, event: NodeRemoved) -> None:
         self.joined_ms.pop(event.node, None)
         self.utilization.pop(event.node, None)
-        was = self._added.pop(event.node)
+        was = self._added.pop(event.node, None)
+        if was is None:
+            return
         state, report = "LOST", ""
         if isinstance(record.input, NodeLost):
             state, report = record.input.state, record.input.report

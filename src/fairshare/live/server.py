@@ -17,6 +17,7 @@ from fairshare.engines.local.engine import LocalEngine
 from fairshare.engines.protocol import Engine
 from fairshare.errors import ConfigurationError, EngineError
 from fairshare.journal.sqlite import SqliteJournal
+from fairshare.live import moments
 from fairshare.live.access.authentication import Authentication
 from fairshare.live.access.identity import Identity
 from fairshare.live.access.tokens import UserTokens
@@ -138,6 +139,7 @@ class LiveServer:
             self._retention = Retention(
                 settings.retention, self._journal, self.service, self._parts, self._since
             )
+            self.moments = moments.Moments(self.started_ms)
             self._opened = opened.pop_all()
 
     def _recovered_runtime(self) -> Runtime:
@@ -281,6 +283,7 @@ class LiveServer:
         self._watching = [
             asyncio.create_task(self.configuration.watch(), name="fairshare-watch"),
             asyncio.create_task(self._retention.watch(), name="fairshare-retention"),
+            asyncio.create_task(moments.watch(self.service, self.moments), name="fairshare-moments"),
         ]
         self._started = True
         _log.info("listening on %s", url)

@@ -92,6 +92,11 @@ class Service:
         scheduler = self._runtime.manager.scheduler
         return reasons(self.state.applications[application], scheduler.limits_of(application))
 
+    @property
+    def stopping(self) -> bool:
+        """Whether nothing will be fed any more."""
+        return self._stopping or self.ended.is_set()
+
     def now_ms(self) -> int:
         """The instant."""
         return self._clock.now_ms()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
 
-from fairshare.manager import groups, lifetimes, partitions
+from fairshare.manager import groups, lifetimes, nodes, partitions
 from fairshare.manager.actors import check_actor
 from fairshare.manager.lives import Lives
 from fairshare.model.applications import Application
@@ -27,9 +27,6 @@ from fairshare.model.events import (
     Event,
     ExitCode,
     MasterUnregistered,
-    NodeAdded,
-    NodeRemoved,
-    NodeTotalChanged,
     RequestRefused,
     TasksAdded,
 )
@@ -41,6 +38,8 @@ from fairshare.model.inputs import (
     ChangeLifetime,
     ContainerExited,
     ContainerStarted,
+    DecommissionNode,
+    DrainNode,
     FinishApplication,
     ForgetApplications,
     Input,
@@ -62,8 +61,10 @@ from fairshare.model.inputs import (
     RequestContainers,
     ReserveApplication,
     SetPriority,
+    SetSafeMode,
     SubmitApplication,
     TidyQueues,
+    UndrainNode,
     UnregisterMaster,
     UpdateShares,
 )
@@ -92,6 +93,10 @@ class ResourceManager:
             NodeJoined: self._node_joined,
             NodeLost: self._node_lost,
             NodeResized: self._node_resized,
+            DrainNode: self._drain,
+            DecommissionNode: self._drain,
+            UndrainNode: self._undrain,
+            SetSafeMode: self._set_safe_mode,
             AddLabels: self._change_labels,
             RemoveLabels: self._change_labels,
             LabelNodes: self._change_labels,
@@ -146,6 +151,8 @@ class ResourceManager:
                         self._lives.follow_allocated(step, event)  # type: ignore[arg-type]
                 elif kind is ContainerCompleted:
                     self._lives.follow_completed(step, event)  # type: ignore[arg-type]
+        if self.state.drains and nodes.shrink(step, self.scheduler) and self._settle is not None:
+            self._settle(step)
         self.state.settle()
         return tuple(events)
 
@@ -159,52 +166,46 @@ class ResourceManager:
             self.scheduler.go_back(step)
 
     def _node_joined(self, step: Step, given: NodeJoined) -> None:
-        if given.node in self.state.nodes:
-            if self.state.nodes[given.node].total != given.total:
-                step.emit(NodeTotalChanged(given.node, given.total))
-                self.scheduler.node_changed(step)
-            return
-        step.emit(NodeAdded(given.node, given.total, given.rack, given.attributes))
-        self.scheduler.node_changed(step)
+        nodes.join(step, self.scheduler, given)
 
     def _node_lost(self, step: Step, given: NodeLost) -> None:
-        node = self.state.nodes.get(given.node)
-        if node is None:
-            raise Refusal("unknown-node", f"there is no node {given.node}")
-        for container in self._lives.in_order_of_end(node):
-            step.emit(
-                ContainerCompleted(
-                    container, ExitCode.ABORTED, "Container released on a *lost* node"
-                )
-            )
-        step.emit(NodeRemoved(given.node))
-        self.scheduler.node_changed(step)
+        nodes.lose(step, self.scheduler, self._lives, given)
 
     def _node_resized(self, step: Step, given: NodeResized) -> None:
-        if given.node not in self.state.nodes:
-            raise Refusal("unknown-node", f"there is no node {given.node}")
-        if self.state.nodes[given.node].total != given.total:
-            step.emit(NodeTotalChanged(given.node, given.total))
-        self.scheduler.node_changed(step)
+        nodes.resize(step, self.scheduler, given)
+
+    def _drain(self, step: Step, given: DrainNode | DecommissionNode) -> None:
+        nodes.drain(step, self.scheduler, given)
+
+    def _undrain(self, step: Step, given: UndrainNode) -> None:
+        nodes.undrain(step, self.scheduler, given)
+
+    def _set_safe_mode(self, step: Step, given: SetSafeMode) -> None:
+        nodes.set_safe_mode(step, self.scheduler, given)
 
     def _change_labels(self, step: Step, given: AddLabels | RemoveLabels | LabelNodes) -> None:
         partitions.change(step, self.scheduler, given)
 
     def _node_beat(self, step: Step, given: NodeBeat) -> None:
-        self.scheduler.beat(step, given.node)
+        if given.node not in self.state.drains and not self.state.safe_mode:
+            self.scheduler.beat(step, given.node)
 
     def _update_shares(self, step: Step, given: UpdateShares) -> None:
-        self.scheduler.update(step)
+        if not self.state.safe_mode:
+            self.scheduler.update(step)
 
     def _tidy_queues(self, step: Step, given: TidyQueues) -> None:
         self.scheduler.tidy(step)
 
     def _preempt_containers(self, step: Step, given: PreemptContainers) -> None:
-        self.scheduler.preempt(step)
+        if not self.state.safe_mode:
+            self.scheduler.preempt(step)
 
     # Applications from outside.
 
     def _submit(self, step: Step, given: SubmitApplication) -> None:
+        if nodes.refuse_in_safe_mode(step, self.scheduler):
+            return
         number = self.state.next_application if given.number is None else given.number
         if number in self.state.applications:
             raise Refusal("repeated-number", f"there is an application {number} already")

@@ -113,8 +113,7 @@ def tabbed(parts: Iterable[bytes]) -> Iterator[bytes]:
     has_tab = False  # the line that has begun
     for part in parts:
         if b"\t" in part:
-            begun = part.rfind(b"\n") + 1
-            has_tab = b"\t" in part[begun:] or (has_tab and not begun)
+            has_tab = part.rfind(b"\t") > part.rfind(b"\n")
             yield part
         elif has_tab:
             first, end, rest = part.partition(b"\n")

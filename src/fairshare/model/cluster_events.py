@@ -41,6 +41,30 @@ class NodeTotalChanged(RecordedEvent, frozen=True):
     total: Resource
 
 
+class NodeDrained(RecordedEvent, frozen=True):
+    """A node takes no new containers; undrained, it would offer `total`.
+
+    At `deadline_ms` it leaves, or as soon as it is empty; None: it stays.
+    """
+
+    node: str
+    total: Resource
+    deadline_ms: int | None = None
+
+
+class NodeUndrained(RecordedEvent, frozen=True):
+    """A node takes containers again, or may join again."""
+
+    node: str
+
+
+class SafeModeChanged(RecordedEvent, frozen=True):
+    """Nothing is admitted and granted any more, or again."""
+
+    on: bool
+    user: str = ""
+
+
 class LabelsChanged(RecordedEvent, frozen=True):
     """The partitions that administrators have made: by name, whether each is exclusive."""
 

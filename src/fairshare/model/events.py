@@ -265,6 +265,12 @@ class LimitsComputed(RecordedEvent, frozen=True):
     queue: str
 
 
+class UserLimitsComputed(RecordedEvent, frozen=True):
+    """What users may have in a leaf was computed, outside of any heartbeat."""
+
+    queue: str
+
+
 class HeadroomTold(RecordedEvent, frozen=True):
     """A scheduler considered an application, which knows from now on what it could still get."""
 
@@ -308,9 +314,11 @@ class RequestRefused(RecordedEvent, frozen=True):
 ConfigurationLoaded = cluster_events.ConfigurationLoaded
 LabelsChanged = cluster_events.LabelsChanged
 NodeAdded = cluster_events.NodeAdded
+NodeDrained = cluster_events.NodeDrained
 NodeRemoved = cluster_events.NodeRemoved
 NodesLabelled = cluster_events.NodesLabelled
 NodeTotalChanged = cluster_events.NodeTotalChanged
+NodeUndrained = cluster_events.NodeUndrained
 QueueConversionPending = cluster_events.QueueConversionPending
 QueueCreated = cluster_events.QueueCreated
 QueueDynamicChanged = cluster_events.QueueDynamicChanged
@@ -319,6 +327,7 @@ QueueExpiring = cluster_events.QueueExpiring
 QueueLimited = cluster_events.QueueLimited
 QueueRemoved = cluster_events.QueueRemoved
 QueuesConfigured = cluster_events.QueuesConfigured
+SafeModeChanged = cluster_events.SafeModeChanged
 SharesUpdated = cluster_events.SharesUpdated
 
 Event = (
@@ -363,12 +372,16 @@ Event = (
     | ContainerRunning
     | QueueLimited
     | LimitsComputed
+    | UserLimitsComputed
     | HeadroomTold
     | ApplicationsOrdered
     | UserNoted
     | LifetimeSet
     | ApplicationsForgotten
     | QueueExpiring
+    | NodeDrained
+    | NodeUndrained
+    | SafeModeChanged
     | RequestRefused
 )
 

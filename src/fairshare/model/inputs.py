@@ -58,6 +58,39 @@ class NodeResized(msgspec.Struct, frozen=True, tag=True):
     total: Resource
 
 
+class DrainNode(msgspec.Struct, frozen=True, tag=True):
+    """A node shall take no new containers; what runs there goes on."""
+
+    node: str
+    user: str = ""  # who wants it; empty: the system itself
+    groups: tuple[str, ...] = ()
+
+
+class DecommissionNode(msgspec.Struct, frozen=True, tag=True):
+    """A node shall take no new containers, and leave when it is empty, or after `timeout_ms`."""
+
+    node: str
+    timeout_ms: int
+    user: str = ""
+    groups: tuple[str, ...] = ()
+
+
+class UndrainNode(msgspec.Struct, frozen=True, tag=True):
+    """A node shall take containers again; one that was decommissioned may join again."""
+
+    node: str
+    user: str = ""
+    groups: tuple[str, ...] = ()
+
+
+class SetSafeMode(msgspec.Struct, frozen=True, tag=True):
+    """Nothing shall be admitted and granted any more, or again; what runs goes on."""
+
+    on: bool
+    user: str = ""
+    groups: tuple[str, ...] = ()
+
+
 class AddLabels(msgspec.Struct, frozen=True, tag=True):
     """The cluster shall have partitions: by name, whether only asks for it may use it.
 
@@ -309,6 +342,10 @@ Input = (
     | NodeJoined
     | NodeLost
     | NodeResized
+    | DrainNode
+    | DecommissionNode
+    | UndrainNode
+    | SetSafeMode
     | AddLabels
     | RemoveLabels
     | LabelNodes

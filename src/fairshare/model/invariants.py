@@ -35,6 +35,10 @@ def _check_nodes(state: "ClusterState[Any, Any]") -> None:
             )  # fmt: skip
         for container in node.marked:
             _claim(container in node.containers, "marked container", container, "is not there")
+    for name in state.drains:
+        drained = state.nodes.get(name)
+        if drained is not None:
+            _claim(drained.total == drained.used, "drained node", name, "offers", drained.total)
     offered = total((n.total for n in state.nodes.values()), size)
     _claim(offered == state.total, "cluster total", state.total, "but nodes offer", offered)
     used = total((n.used for n in state.nodes.values()), size)

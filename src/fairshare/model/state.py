@@ -48,19 +48,20 @@ from fairshare.model.events import (
 from fairshare.model.identifiers import NUMBER_MASK, ApplicationId, ContainerId, application_of
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.nodes import Node, Reservation
+from fairshare.model.operations import Operations
 from fairshare.model.queues import ROOT, ApplicationType, QueueType
 from fairshare.model.resources import Resource, ResourceTypes, add, subtract
 from fairshare.model.tasks import GROUP_REQUESTS, TaskBoard
 
 
-class ClusterState(ABC, Generic[QueueType, ApplicationType]):
+class ClusterState(Operations, ABC, Generic[QueueType, ApplicationType]):
     """Nodes, queues, applications and containers. Readers may look, only `apply` may change.
 
-    `total` is what all nodes offer. `running` holds the containers that
-    an engine has reported as running.
+    `total` is what all nodes offer. `running`: what an engine has reported as running.
     """
 
     def __init__(self, types: ResourceTypes) -> None:
+        super().__init__()
         self.types = types
         self.epoch_ms = 0
         self.none: Resource = types.none
@@ -103,6 +104,7 @@ class ClusterState(ABC, Generic[QueueType, ApplicationType]):
             ContainerRunning: self._container_running,
             LifetimeSet: self._lifetime_set,
             RequestRefused: self._nothing_changes,
+            **self.operation_handlers(),
         }
 
     # What a scheduler says of itself.

@@ -40,11 +40,13 @@ from fairshare.model.events import (
     NodeRemoved,
     NodesLabelled,
     NodeTotalChanged,
+    NodeUndrained,
     OffersCounted,
     PreemptedRoomChanged,
     RequestRefused,
     ReservationDropped,
     ReservationMoved,
+    SafeModeChanged,
     SharesUpdated,
 )
 from fairshare.model.identifiers import ContainerId
@@ -127,11 +129,12 @@ class Beats:
                 NodeAdded()
                 | NodeRemoved()
                 | NodeTotalChanged()
+                | NodeUndrained()
                 | PreemptedRoomChanged()
                 | ReservationDropped()
             ):
                 candidates.node_changed(event.node, touched=True)
-            case LabelsChanged() | NodesLabelled() | ConfigurationLoaded():
+            case LabelsChanged() | NodesLabelled() | ConfigurationLoaded() | SafeModeChanged():
                 candidates.partitions_changed()
             case _:
                 # A setting, a queue: what was refused before may be granted now.

@@ -21,6 +21,7 @@ from fairshare.model.inputs import (
     UpdateShares,
 )
 from fairshare.runtime.beats import Beats
+from fairshare.runtime.drains import Drains
 from fairshare.runtime.lifetimes import Lifetimes
 from fairshare.runtime.monitoring import Monitoring
 from fairshare.runtime.orders import ExtraEnvironment, OrderBook, StopOrder, nothing_extra
@@ -75,6 +76,7 @@ class Runtime:
         self._tidying = Tidying(manager.scheduler)
         self._monitoring = Monitoring(manager.scheduler)
         self._lifetimes = Lifetimes(manager.state)
+        self._drains = Drains(manager.state)
         self._sequence = 0
         self._now_ms = 0
         self._updated_ms = 0
@@ -199,6 +201,12 @@ class Runtime:
             self._provoke(LifetimeOver(application))
         for end in self._unused.take(now_ms):
             self._provoke(end)
+        for lost in self._drains.take(now_ms):
+            self._provoke(lost)
+        if self.manager.state.safe_mode:
+            self._eventful = False
+            self._deadline_ms = self._find_deadline_ms()
+            return
         deadline_ms = scheduler.next_deadline_ms()
         killing = deadline_ms is not None and deadline_ms <= now_ms
         if self._monitoring.is_due(now_ms) or killing:
@@ -222,19 +230,20 @@ class Runtime:
 
     def _find_deadline_ms(self) -> int | None:
         soon_ms = self._now_ms + 1
+        ends = (self._lifetimes.next_ms(), self._unused.next_ms(), self._drains.next_ms())
+        if self.manager.state.safe_mode:
+            return _earliest_ms(ends, soon_ms)
         if self.manager.scheduler.update_due() and self.manager.state.nodes:
             return soon_ms
         times = (
+            *ends,
             self._beats.next_due_ms(soon_ms),
             self.manager.scheduler.next_deadline_ms(),
             self._next_update_ms(),
             self._tidying.due_ms,
             self._monitoring.due_ms,
-            self._lifetimes.next_ms(),
-            self._unused.next_ms(),
         )
-        earliest_ms = min((time for time in times if time is not None), default=None)
-        return None if earliest_ms is None else max(earliest_ms, soon_ms)
+        return _earliest_ms(times, soon_ms)
 
     def _next_update_ms(self) -> int | None:
         """When shares must be updated though nothing happens: somebody's patience is running."""
@@ -285,3 +294,8 @@ class Runtime:
                 except EngineError as error:
                     refused.append(ContainerExited(order.container, NOT_STARTED, str(error)))
         return refused
+
+
+def _earliest_ms(times: Sequence[int | None], soon_ms: int) -> int | None:
+    earliest_ms = min((time for time in times if time is not None), default=None)
+    return None if earliest_ms is None else max(earliest_ms, soon_ms)

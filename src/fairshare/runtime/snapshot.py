@@ -15,10 +15,12 @@ import pickle
 import sys
 import zlib
 from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any, ClassVar
 
 from fairshare.errors import JournalError
 from fairshare.journal.protocol import Snapshot
+from fairshare.manager.resource_manager import ResourceManager
 
 _CORE = (
     "fairshare.model.",
@@ -47,7 +49,9 @@ _PYTHON = {
 _DEPTH = 10_000
 """Objects within objects: a tree of queues with its applications is some hundred deep."""
 
-ADDED: dict[str, dict[str, Any]] = {}
+ADDED: dict[str, dict[str, Any]] = {
+    "fairshare.model.operations.Operations": {"drains": {}, "safe_mode": False},
+}
 """Fields that a class has gained since the first release with snapshots, and what they are in an
 older one: `{"fairshare.model.nodes.Node": {"label": ""}}`."""
 
@@ -75,7 +79,26 @@ def thaw(snapshot: Snapshot) -> dict[str, Any]:
         ) from error
     if not isinstance(parts, dict):
         raise JournalError(f"the snapshot behind record {snapshot.sequence} holds something else")
+    manager = parts.get("manager")
+    if kind is _PatientReader and isinstance(manager, ResourceManager):
+        _teach(manager)
     return parts
+
+
+def _teach(manager: ResourceManager) -> None:
+    """Let a manager that an older release wrote know the inputs and events that are new.
+
+    Its tables hold bound methods by name: what a fresh one has besides is looked up by name too.
+    """
+    state = manager.state
+    fresh = ResourceManager(type(manager.scheduler)(state.types))  # type: ignore[call-arg]
+    for owner, table, newer in (
+        (state, state.handlers, fresh.state.handlers),
+        (manager, manager._inputs, fresh._inputs),
+    ):
+        for kind, method in newer.items():
+            if kind not in table:
+                table[kind] = getattr(owner, method.__name__)
 
 
 def layout() -> str:
@@ -161,5 +184,5 @@ def _fields(kind: type) -> set[str]:
 def _added(kind: type) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for one in kind.__mro__:
-        found.update(ADDED.get(f"{one.__module__}.{one.__qualname__}", {}))
+        found.update(deepcopy(ADDED.get(f"{one.__module__}.{one.__qualname__}", {})))
     return found

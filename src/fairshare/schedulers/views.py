@@ -175,6 +175,8 @@ class QueueView(msgspec.Struct, frozen=True):
     min_share_timeout_ms: int | None = None
     fair_share_timeout_ms: int | None = None
     fair_share_threshold: float | None = None
+    active_applications: int | None = None  # leaves of the Fair Scheduler: had a container
+    waiting_applications: int | None = None  # the others, those held back too
     capacity: CapacityView | None = None
     pool: PoolView | None = None
 

@@ -47,6 +47,25 @@ def caller_of(request: Request, named: str | None) -> str:
     return named or identity.user
 
 
+def check_claimed_groups(request: Request, groups: tuple[str, ...] | None) -> None:
+    """Raise InputError (`access-denied`) for who names groups for himself where names are proven:
+    queues are open to groups."""
+    identity = identity_of(request)
+    if groups and identity is not None and not identity.administrator:
+        raise InputError(
+            "access-denied",
+            "groups: the server looks up the groups of who submits; only an administrator may"
+            " name them",
+        )
+
+
+def sees_all_of(request: Request, application: Application) -> bool:
+    """Whether a list may show also what an application's containers wrote; the application by
+    itself is opened for more (`authentication.py`)."""
+    identity = identity_of(request)
+    return identity is None or identity.administrator or identity.user == application.user
+
+
 async def actor_of(request: Request, body: ActorBody, application: Application) -> Actor:
     """Who wants to change an application, with the groups if they can matter.
 

@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.routing import Mount, Route
+from starlette.routing import Mount
 
 from fairshare.live.server import LiveServer
 from fairshare.live.settings import LiveSettings
@@ -22,6 +22,8 @@ from fairshare.web import (
 from fairshare.web.authentication import Door
 from fairshare.web.faults import HANDLERS
 from fairshare.web.guard import LOOPBACK_NAMES, Guard, host_name
+from fairshare.web.pages import history, session, stream
+from fairshare.web.pages.files import page_routes
 from fairshare.web.yarn.cross_origin import is_trusted
 from fairshare.web.yarn.gateway import LiveGateway
 from fairshare.web.yarn.routes import BASE as YARN
@@ -50,6 +52,9 @@ def build_app(server: LiveServer) -> Starlette:
         nodes,
         labels,
         driver,
+        session,
+        history,
+        stream,
     )
     routes = [route for topic in topics for route in topic.ROUTES]
     gateway = LiveGateway(server, server.directory.secret())
@@ -59,7 +64,7 @@ def build_app(server: LiveServer) -> Starlette:
 
     app = Starlette(
         routes=[
-            Route("/", cluster.point_the_way),
+            *page_routes(),
             Mount(BASE, routes=routes),
             *yarn_routes(),
         ],

@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from fairshare.engines.local.outcome import without_output
 from fairshare.errors import InputError
 from fairshare.live.server import LiveServer
 from fairshare.live.views import kind_of, progress_of
@@ -13,7 +14,13 @@ from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationRejected, ApplicationState, ApplicationSubmitted
 from fairshare.model.identifiers import application_name
 from fairshare.model.inputs import KillApplication, MoveApplication, SetPriority
-from fairshare.web.actors import actor_of, caller_of, groups_of
+from fairshare.web.actors import (
+    actor_of,
+    caller_of,
+    check_claimed_groups,
+    groups_of,
+    sees_all_of,
+)
 from fairshare.web.answers import answer, named, refusal
 from fairshare.web.bodies import KillBody, MoveBody, PriorityBody, SubmissionBody
 from fairshare.web.requests import (
@@ -57,7 +64,10 @@ async def list_applications(request: Request) -> Response:
             continue
         if queue is not None and application.queue not in (queue, f"root.{queue}"):
             continue
-        rows.append(application_row(server, application))
+        row = application_row(server, application)
+        if not sees_all_of(request, application):
+            row["diagnostics"] = without_output(row["diagnostics"])
+        rows.append(row)
     return answer({"applications": rows})
 
 
@@ -77,6 +87,7 @@ async def submit_application(request: Request) -> Response:
     body = await read_body(request, SubmissionBody)
     server = server_of(request)
     user = caller_of(request, body.user)
+    check_claimed_groups(request, body.groups)
     groups = body.groups or await groups_of(server, user)
     submission = submission_of(body, server.service.state.types, user, groups)
     events = await server.service.ask(submission)

@@ -25,6 +25,7 @@ OPEN = ("/cluster", "/static/", "/healthz", "/readyz", "/favicon.ico")
 """What anybody may have: pages without data, which ask for a token themselves."""
 
 _OWN = re.compile(r"/api/v1/(applications|containers)/([^/]+)(/.*)?")
+_OWN_OF_YARN = re.compile(r"/ws/v1/cluster/(apps|containers)/([^/]+)(/.*)?")
 _SHARED = frozenset({"/api/v1/changes", "/api/v1/cluster"})
 
 _log = logging.getLogger("fairshare.access")
@@ -104,14 +105,14 @@ def is_its_own(identity: Identity, path: str) -> bool:
     """Whether a path belongs to a driver's own application, or to nobody."""
     if path in _SHARED:
         return True
-    form = _OWN.fullmatch(path)
+    form = _OWN.fullmatch(path) or _OWN_OF_YARN.fullmatch(path)
     if form is None:
         return False
     return _application_in(form.group(1), form.group(2)) == identity.application
 
 
 def _application_in(kind: str, name: str) -> ApplicationId | None:
-    if kind == "applications":
+    if kind in ("applications", "apps"):
         return parse_application(name)
     container = parse_container(name)
     return None if container is None else application_of(container)

@@ -52,11 +52,6 @@ async def shut_down(request: Request) -> Response:
     return answer({"stopping": True, "stop_containers": server.stop_containers}, 202)
 
 
-async def point_the_way(request: Request) -> Response:
-    """GET /: for people who look with a browser."""
-    return answer({"name": "fairshare", "version": __version__, "cluster": "/api/v1/cluster"})
-
-
 ROUTES = [
     Route("/cluster", show_cluster),
     Route("/changes", wait_for_change),

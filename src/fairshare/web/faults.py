@@ -20,6 +20,7 @@ STATUSES = {
     "unknown-container": 404,
     "unknown-log": 404,
     "no-result": 404,
+    "unknown-moment": 404,
     "too-large": 413,
     "busy": 503,
     "stopping": 503,

@@ -1,19 +1,75 @@
-"""Owns the path of the queues."""
+"""Owns the path of the queues: how they stand, and how they stood."""
+
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from fairshare.errors import InputError
+from fairshare.insight.shares import Shares
+from fairshare.live.moments import Moment
+from fairshare.model.resources import Resource, ResourceTypes
+from fairshare.schedulers.views import CapacityView, QueueView, UserView
 from fairshare.web.answers import answer, named
-from fairshare.web.requests import read_parameters, server_of
+from fairshare.web.requests import read_parameters, server_of, whole_number
 
 
 async def list_queues(request: Request) -> Response:
-    """GET /queues: root first, parents before children."""
-    read_parameters(request)
-    service = server_of(request).service
+    """GET /queues: root first, parents before children; each beside its share.
+
+    `at`: an instant of the past in milliseconds; then as they stood at the last moment that is
+    remembered before it, whose instant is `at_ms`. 404 if nothing reaches back so far.
+    """
+    parameters = read_parameters(request, "at")
+    server = server_of(request)
+    service = server.service
     types = service.state.types
-    return answer({"queues": [named(view, types) for view in service.views.queues]})
+    if "at" not in parameters:
+        queues, total = service.views.queues, service.views.cluster.total
+        return answer({"at_ms": None, **_content(queues, total, types)})
+    moment = moment_at(request, whole_number(parameters, "at", 0, 2**63 - 1))
+    return answer(
+        {"at_ms": moment.at_ms, **_content(moment.queues, moment.cluster.total, types)}
+    )
+
+
+def moment_at(request: Request, at_ms: int) -> Moment:
+    """What is remembered of an instant; raises InputError (`unknown-moment`)."""
+    moments = server_of(request).moments
+    moment = moments.at(at_ms)
+    if moment is None:
+        raise InputError(
+            "unknown-moment", f"nothing is remembered of {at_ms}: this server began at {moments.began_ms}"
+        )
+    return moment
+
+
+def _content(
+    queues: tuple[QueueView, ...], total: Resource, types: ResourceTypes
+) -> dict[str, Any]:
+    shares = Shares(queues, total, types)
+    rows = []
+    for view in queues:
+        row = named(view, types)
+        row["share"] = named(shares.of(view), types)
+        if view.capacity is not None:
+            row["capacity"] = capacity_row(view.capacity, types)
+        rows.append(row)
+    return {"total": types.mapping(total), "queues": rows}
+
+
+def capacity_row(view: CapacityView, types: ResourceTypes) -> dict[str, Any]:
+    """What only the Capacity Scheduler knows of a queue, with named amounts."""
+    row = named(view, types)
+    row["users"] = [user_row(user, types) for user in view.users]
+    row["partitions"] = [named(part, types) for part in view.partitions]
+    return row
+
+
+def user_row(view: UserView, types: ResourceTypes) -> dict[str, Any]:
+    """One user of a leaf."""
+    return named(view, types)
 
 
 ROUTES = [Route("/queues", list_queues)]

@@ -55,6 +55,7 @@ def test_users_with_weights_are_told_what_was_expected_and_what_they_got(render:
     rows = [row.split() for row in text.splitlines()]
     assert ["ann", "2", "67%", "60%"] in rows
     assert ["bob", "1", "33%", "40%"] in rows
+    assert "serve --conf examples/three-teams-capacity" in text
     assert max(map(len, text.splitlines())) <= 80
     both = text_of(render, capacity, Run(0.0, FIFO))
     assert "19 times as long" in flat(both)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from fairshare.mapreduce.failure import TaskFailed
 from fairshare.mapreduce.inputs import find_files, splits_of
 from fairshare.mapreduce.job import Split
+from fairshare.mapreduce.lines import Form, normalised, tabbed
 from fairshare.mapreduce.records import chunks, line_lists
 
 texts = st.lists(st.sampled_from([b"\n", b"a", b"bc", b"\r", b"\t", b"\xff\x00", b"longer"]))
@@ -83,3 +84,14 @@ def test_a_compressed_file_is_one_split_and_one_that_is_cut_off_says_so(tmp_path
 def test_a_file_that_is_gone_is_told_by_name(tmp_path):
     with pytest.raises(TaskFailed, match=r"cannot read the input '.*gone'"):
         list(chunks(Split(str(tmp_path / "gone"), 0, 5)))
+
+
+@given(parts=st.lists(st.sampled_from([b"a", b"\t", b"\n", b"b\nc", b"d\te\nf", b"g\nh\ti"])))
+def test_lines_without_a_tab_get_one_wherever_their_parts_end(parts):
+    given_lines = [line for some in line_lists(parts) for line in some]
+    lines = [line for some in line_lists(tabbed(parts)) for line in some]
+    # Those in a part with a tab are left to be normalised, none gets a second one.
+    form = Form()
+    for line, made in zip(given_lines, lines, strict=True):
+        assert made in (line, line + b"\t")
+        assert normalised({made: 1}, form) == normalised({line: 1}, form)

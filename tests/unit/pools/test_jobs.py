@@ -390,6 +390,7 @@ def test_a_new_file_changes_shares_and_disturbs_no_running_task(generation: str)
 
 def test_deficits_are_updated_twice_a_second_while_there_are_jobs() -> None:
     cluster = Cluster(settings("0.19"), (4, 0))
+    cluster.update()
     assert cluster.scheduler.update_interval_ms() is None
     cluster.submit("p", maps(1))
     assert cluster.scheduler.update_interval_ms() == 500

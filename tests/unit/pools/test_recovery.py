@@ -38,4 +38,4 @@ def test_a_recovered_scheduler_shows_the_same(generation: str, until_ms: int) ->
     for number in first.state.applications:
         assert first.application_view(number) == again.application_view(number)
     assert first.next_deadline_ms() == again.next_deadline_ms()
-    assert first.update_due() == again.update_due()
+    assert first.update_interval_ms() == again.update_interval_ms()

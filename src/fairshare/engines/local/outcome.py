@@ -21,6 +21,7 @@ MEMORY_EXCEEDED = -104
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127
 
+_TAIL_TITLE = "last lines of stderr:"
 TAIL_LINES = 20
 TAIL_BYTES = 4096
 
@@ -91,4 +92,13 @@ def tail(path: Path) -> str:
 def with_tail(words: str, stderr: Path) -> str:
     """Words of a failure, and below them the end of what the container wrote to stderr."""
     text = tail(stderr)
-    return f"{words}\nlast lines of stderr:\n{text}" if text else words
+    return f"{words}\n{_TAIL_TITLE}\n{text}" if text else words
+
+
+def without_output(words: str) -> str:
+    """Words of a failure for who may not see what the container wrote.
+
+    >>> without_output("exit code 1\\nlast lines of stderr:\\nmy secret")
+    'exit code 1'
+    """
+    return words.partition(_TAIL_TITLE)[0].rstrip()

@@ -4,6 +4,8 @@ Everything that is counted or granted by partition (node label) stands in a `Sha
 partition is the label `""`. Decides nothing; `state.py` of this room changes it.
 """
 
+from bisect import insort
+
 from fairshare.model.queues import Queue
 from fairshare.model.resources import Resource
 from fairshare.schedulers.capacity.applications import CapacityApplication, Entry
@@ -218,6 +220,14 @@ class CapacityQueue(Queue[CapacityApplication]):
             child.stop()
         if self.state != STOPPED:
             self.state = DRAINING if self.number_of_applications > 0 else STOPPED
+
+    def look_anew(self, user: str) -> None:
+        """A user has a new record: applications that rest have no headroom from it yet."""
+        for application in self.active.values():
+            entry = application.entry
+            if application.user == user and application.rests and entry is not None:
+                if entry not in self.fresh:
+                    insort(self.fresh, entry)
 
     @property
     def short_name(self) -> str:

@@ -27,6 +27,7 @@ from fairshare.model.events import (
     OffersCounted,
     PriorityChanged,
     ReservationMoved,
+    UserLimitsComputed,
     UserNoted,
 )
 from fairshare.model.identifiers import application_of
@@ -47,6 +48,7 @@ class CapacityState(CapacityCluster):
         self.handlers[ContainerSpared] = self._container_spared
         self.handlers[HeadroomTold] = self._headroom_told
         self.handlers[UserNoted] = self._user_noted
+        self.handlers[UserLimitsComputed] = self._user_limits_computed
         self.handlers[ApplicationsOrdered] = self._applications_ordered
 
     # Containers and reservations.
@@ -325,6 +327,9 @@ class CapacityState(CapacityCluster):
 
     def _priority_changed(self, now_ms: int, event: PriorityChanged) -> None:
         accounting.reprioritise(self.applications[event.application], event.priority)
+
+    def _user_limits_computed(self, now_ms: int, event: UserLimitsComputed) -> None:
+        limits.compute_again(self, self.queues[event.queue])
 
     def _applications_ordered(self, now_ms: int, event: ApplicationsOrdered) -> None:
         self.queues[event.queue].unsorted.clear()

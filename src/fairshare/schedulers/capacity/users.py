@@ -69,7 +69,9 @@ class Users:
     `only_waiting` is how many have now. `masters` counts the masters that are told a headroom
     here: they let the limits be computed after each input. `strangers` are users that were looked
     for when they had no record: with the version then and the reservation of the application whose
-    turn it was. As in Hadoop they may have nothing while the version stays.
+    turn it was. As in Hadoop they may have nothing while the version stays. `orphaned` are those
+    whose record went though an application of theirs is active, since one that was held back had
+    counted for less than nothing.
     """
 
     __slots__ = (
@@ -87,6 +89,7 @@ class Users:
         "none",
         "only_pending",
         "only_waiting",
+        "orphaned",
         "ratios",
         "stirred",
         "stirs",
@@ -113,6 +116,7 @@ class Users:
         self.version = 0
         self.counted = -1
         self.stirs = False
+        self.orphaned: dict[str, None] = {}
         self.strangers: dict[str, tuple[int, Resource]] = {}
         self.leaf: CapacityQueue | None = None
         self.stirred: list[Users] = []  # shared by all leaves: whose limits may have changed
@@ -128,12 +132,17 @@ class Users:
         if user is None:
             user = self.users[name] = User(name, self.weights.get(name, 1.0))
             self._sum_weights()
+            if name in self.orphaned and self.leaf is not None:
+                del self.orphaned[name]
+                self.leaf.look_anew(name)
         return user
 
     def remove(self, name: str) -> None:
         """A user's last application is gone. No reason for Hadoop to count anything again."""
         user = self.users.pop(name, None)
         if user is not None:
+            if user.active_applications > 0:
+                self.orphaned[name] = None
             self.only_waiting -= user.only_waits
             self.active -= user.active
             self._sum_weights()

@@ -90,6 +90,8 @@ def _best_of(
 ) -> Answer | None:
     best: Answer | None = None
     for node in nodes:
+        if node.name in state.drains:  # it grants nothing, whoever makes room there
+            continue
         answer = _answer_of(state, node, wanted, masters)
         if answer is not None:
             best = answer

@@ -38,6 +38,7 @@ def _queue_view(
 ) -> QueueView:
     size = len(state.none)
     reserved = [r for a in below for r in a.reservations.values()]
+    active = sum(1 for a in below if a.runnable and a.most_containers)
     return QueueView(
         name=queue.name,
         leaf=queue.leaf,
@@ -68,6 +69,8 @@ def _queue_view(
         min_share_timeout_ms=queue.min_share_timeout_ms,
         fair_share_timeout_ms=queue.fair_share_timeout_ms,
         fair_share_threshold=queue.fair_share_threshold,
+        active_applications=active if queue.leaf else None,
+        waiting_applications=len(below) - active if queue.leaf else None,
     )
 
 

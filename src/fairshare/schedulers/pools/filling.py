@@ -21,14 +21,14 @@ class Claim(msgspec.Struct, frozen=True):
 def fill(total: float, claims: Sequence[Claim]) -> list[float]:
     """The share of each: `min(demand, max(weight * r, min_share))` with the r that uses the slots.
 
-    r is found by halving, 25 times, as Hadoop does it; what it errs by shows in no decision, unless
-    it is another error. Nobody without a weight rises above its minimum.
+    r is found by halving, 25 times, as Hadoop does it: preemption compares with the result, so its
+    small error is part of it. Nobody without a weight rises above its minimum.
 
     Example: 45 slots, demands 10, 11, 30, 20 with weights 2, 1, 1, 1/2 give 10, 11, 16, 8.
     """
     shares = [float(min(claim.demand, claim.min_share)) for claim in claims]
     # Without a weight nobody rises, and all the ratios in the world would not use the slots.
-    rising = [claim for claim in claims if claim.weight > 0.0]
+    rising = [claim for claim in claims if claim.weight > 0.0 and claim.demand > 0]
     if not rising:
         return shares
     fixed = sum(share for share, claim in zip(shares, claims, strict=True) if claim.weight <= 0.0)

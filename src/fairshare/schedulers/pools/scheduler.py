@@ -233,13 +233,16 @@ class PoolsScheduler:
         )
 
     def update_due(self) -> bool:
-        """Whether an update would change anything but what time changes."""
-        return self._state.changed
+        """Never at once: as in Hadoop figures may be as old as the interval, but for arrivals
+        (`settle`). An update looks at every job, and tasks may end by the hundred in a second."""
+        return False
 
     def update_interval_ms(self) -> int | None:
-        """How often an update is needed though nothing happens; None: not at all."""
-        if self._moving() or starvation.patience_over_ms(self._state) is not None:
-            return self._state.settings.update_interval_ms
+        """How old the last update may become; None: it may stay, nothing would be different."""
+        state = self._state
+        waiting = starvation.patience_over_ms(state) is not None
+        if state.changed or self._moving() or waiting:
+            return state.settings.update_interval_ms
         return None
 
     def clock_interval_ms(self) -> int | None:

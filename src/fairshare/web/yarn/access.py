@@ -1,6 +1,9 @@
-"""Owns who may see and change an application (spec/rest.md 1.5). Without access control: everybody.
+"""Owns who may see and change an application (spec/rest.md 1.5).
 
-The owner may, who administers the queue or the cluster, and who stands in the application's lists.
+The owner may, who stands in the application's lists, and who administers its queue or the cluster.
+Without access control (`yarn.acl.enable`) that is everybody, as in Hadoop, unless callers have to
+prove who they are: then it is the owner, who stands in the lists, and who has a token made with
+`--admin`.
 """
 
 from fairshare.model.applications import Application
@@ -19,10 +22,12 @@ def may_modify(gateway: Gateway, caller: Caller, application: Application) -> bo
 
 
 def _may(gateway: Gateway, caller: Caller, application: Application, acl: str | None) -> bool:
-    if not gateway.controls_access or caller.user == application.user:
+    if caller.user == application.user or caller.administrator:
         return True
     if acl is not None and listed(acl, caller):
         return True
+    if not gateway.controls_access:
+        return not caller.proven
     scheduler = gateway.scheduler
     return scheduler.may_administer(
         application.queue, caller.user, caller.groups
@@ -31,8 +36,10 @@ def _may(gateway: Gateway, caller: Caller, application: Application, acl: str | 
 
 def is_administrator(gateway: Gateway, caller: Caller) -> bool:
     """Whether the caller administers the cluster."""
-    if not gateway.controls_access:
+    if caller.administrator:
         return True
+    if not gateway.controls_access:
+        return not caller.proven
     return gateway.scheduler.may_administer("", caller.user, caller.groups)
 
 

@@ -15,9 +15,10 @@ from fairshare.live.activities import ANY_NODE, Activity, Update
 from fairshare.model.identifiers import application_name
 from fairshare.model.queues import parents_of
 from fairshare.schedulers.fair.dump import resource_text
+from fairshare.web.yarn.access import may_view
 from fairshare.web.yarn.answering import Answer, YarnRoute
 from fairshare.web.yarn.callers import Caller
-from fairshare.web.yarn.errors import Refused, bad_request
+from fairshare.web.yarn.errors import Refused, bad_request, forbidden
 from fairshare.web.yarn.filters import words
 from fairshare.web.yarn.gateway import Gateway, gateway_of
 from fairshare.web.yarn.names import read_application_id
@@ -217,6 +218,8 @@ async def show_app_activities(request: Request, caller: Caller) -> Answer:
     application = gateway.scheduler.state.applications.get(number)
     if application is None or application.over:
         return told(_GONE)
+    if caller.proven and not may_view(gateway, caller, application):
+        raise forbidden(f"User {caller.user} may not see the activities of {text}")
     actions = [word.upper() for word in words(request, "actions")] or ["REFRESH", "GET"]
     if "REFRESH" in actions:
         gateway.activities.watch_application(number, now_ms + int(time_s * 1_000))

@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 from msgspec import UNSET, UnsetType
 
+from fairshare.engines.local.outcome import without_output
 from fairshare.live.biographies import Biography
 from fairshare.model.applications import Application
 from fairshare.model.asks import Ask
@@ -36,6 +37,7 @@ def application_info(
     details = application.submission.details
     word = public_state(application, biography)
     now_ms = gateway.now_ms()
+    diagnostics = application_diagnostics(gateway, application, biography, now_ms)
     info = AppInfo(
         id=application_name(state.epoch_ms, application.id),
         user=application.user,
@@ -46,7 +48,7 @@ def application_info(
         progress=_progress(application, biography),
         trackingUI=_tracking(word, application)[0],
         trackingUrl=_tracking_url(gateway, application, biography, word),
-        diagnostics=application_diagnostics(gateway, application, biography, now_ms),
+        diagnostics=diagnostics if full else without_output(diagnostics),
         clusterId=state.epoch_ms,
         applicationType=details.type,
         applicationTags=",".join(application.submission.tags),

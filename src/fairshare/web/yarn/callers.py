@@ -1,7 +1,9 @@
 """Owns who calls: `user.name`, the cookie that remembers it, `doAs`, and who is meant by nobody.
 
-Without Kerberos nobody proves who he is (spec/rest.md 1.5): the server believes a name, as Hadoop
-does, and listens on loopback. What is signed here is only that we have told a name before.
+Where a proof is asked for (`[authentication]`), the caller is who has proven to be it, and a name
+in a request counts for administrators alone, who may act for others. Where none is asked for
+(spec/rest.md 1.5) the server believes a name, as Hadoop does without Kerberos, and listens on
+loopback; what is signed then is only that we have told a name before.
 """
 
 import base64
@@ -24,11 +26,16 @@ _AUTHORIZATION = "org.apache.hadoop.security.authorize.AuthorizationException"
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """Who calls, with his groups, and the cookie that he is given (empty: none)."""
+    """Who calls, with his groups, and the cookie that he is given (empty: none).
+
+    `proven`: the name is no mere claim. `administrator`: by a token, whatever the lists say.
+    """
 
     user: str
     groups: tuple[str, ...] = ()
     cookie: str = ""
+    proven: bool = False
+    administrator: bool = False
 
 
 class Rejected(Exception):
@@ -49,8 +56,8 @@ async def identify(request: Request) -> Caller:
     gateway = gateway_of(request)
     settings = gateway.settings
     proved: Identity | None = request.scope.get(KEY)
-    if proved is not None:  # where a proof is needed, a name alone says nothing
-        return Caller(proved.user, await gateway.groups_of(proved.user))
+    if proved is not None:
+        return await _proven(request, gateway, proved)
     named = request.query_params.get("user.name", "") if settings.named_users else ""
     cookie = ""
     user = ""
@@ -71,6 +78,26 @@ async def identify(request: Request) -> Caller:
         user = acting
     user = user or settings.static_user
     return Caller(user, await gateway.groups_of(user), cookie)
+
+
+async def _proven(request: Request, gateway: Gateway, proved: Identity) -> Caller:
+    """Who has proven his name, or for whom he acts: then with that user's rights, and no more."""
+    named = next(
+        (
+            value
+            for key, value in request.query_params.multi_items()
+            if key.lower() in ("doas", "user.name") and value not in ("", proved.user)
+        ),
+        None,
+    )
+    if named is None:
+        groups = await gateway.groups_of(proved.user)
+        return Caller(
+            proved.user, groups, proven=True, administrator=proved.administrator
+        )
+    if not proved.administrator:
+        raise Rejected(403, _no_impersonation(proved.user, named))
+    return Caller(named, await gateway.groups_of(named), proven=True)
 
 
 def _no_impersonation(user: str, acting: str) -> bytes:

@@ -10,10 +10,11 @@ from fairshare.model.inputs import NodeResized
 from fairshare.model.nodes import Node
 from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.rounding import single
+from fairshare.web.yarn.access import is_administrator
 from fairshare.web.yarn.answering import Answer, YarnRoute
 from fairshare.web.yarn.bodies import first_object, lenient_integer, read_object
 from fairshare.web.yarn.callers import Caller
-from fairshare.web.yarn.errors import not_found, wrong_argument
+from fairshare.web.yarn.errors import forbidden, not_found, wrong_argument
 from fairshare.web.yarn.gateway import Gateway, gateway_of
 from fairshare.web.yarn.rendering import Document
 from fairshare.web.yarn.resources import NOTHING, Nothing, ResourceInfo, resource_info, shortest
@@ -116,6 +117,8 @@ async def resize_node(request: Request, caller: Caller) -> Answer:
     """POST /nodes/ID/resource: what is not said of it stays as it is."""
     gateway = gateway_of(request)
     wanted = request.path_params["node"]
+    if not is_administrator(gateway, caller):
+        raise forbidden("Only admins can carry out this operation.")
     body = first_object(await read_object(request, "resourceOption"), "resourceOption")
     check_node_id(wanted)
     node = find_node(gateway, wanted)

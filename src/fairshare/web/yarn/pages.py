@@ -11,8 +11,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from fairshare.model.identifiers import application_name, container_name
+from fairshare.model.applications import Application
+from fairshare.model.identifiers import application_name, application_of, container_name
 from fairshare.web.containers import read_whole
+from fairshare.web.yarn.access import may_view
 from fairshare.web.yarn.answering import HEADERS
 from fairshare.web.yarn.callers import Rejected, identify
 from fairshare.web.yarn.cluster import metrics_of
@@ -127,12 +129,23 @@ async def lead_to_master(request: Request) -> Response:
         application = find_application(gateway, request.path_params["application"])
     except Refused:
         raise HTTPException(404) from None
+    await _check_view(request, application)
     last = gateway.biographies.of(application.id).attempt
     target = last.tracking_url if last is not None else ""
     if not target.startswith(("http://", "https://")):
         name = application_name(gateway.scheduler.state.epoch_ms, application.id)
         target = f"/cluster/app/{name}"
     return RedirectResponse(target, 302)
+
+
+async def _check_view(request: Request, application: Application) -> None:
+    """Raise HTTPException for who may not look into an application."""
+    try:
+        caller = await identify(request)
+    except Rejected as rejected:
+        raise HTTPException(rejected.status, headers=dict(rejected.headers)) from None
+    if not may_view(gateway_of(request), caller, application):
+        raise HTTPException(403, f"{caller.user} may not look into this application")
 
 
 async def show_logs(request: Request) -> Response:
@@ -144,8 +157,10 @@ async def show_logs(request: Request) -> Response:
         raise HTTPException(404) from None
     name = container_name(gateway.scheduler.state.epoch_ms, container)
     directory = gateway.files(container)
-    if directory is None:
+    application = gateway.scheduler.state.applications.get(application_of(container))
+    if directory is None or application is None:
         raise HTTPException(404)
+    await _check_view(request, application)
     parts = []
     for title, path in (("stdout", directory.stdout), ("stderr", directory.stderr)):
         try:

@@ -23,7 +23,7 @@ def usage_percentages(gateway: Gateway, application: Application) -> tuple[float
     state = gateway.scheduler.state
     used, cluster = application.used, state.total
     queue = state.queues.get(application.queue)
-    if not application.active or not cluster[0] or queue is None:
+    if not application.active or not cluster[0] or queue is None or not any(used):
         return 0.0, 0.0
     if isinstance(state, CapacityState) and isinstance(queue, CapacityQueue):
         dominant = state.settings.dominant

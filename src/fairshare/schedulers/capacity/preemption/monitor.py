@@ -12,6 +12,7 @@ from fairshare.model.events import (
     ContainerSpared,
     ExitCode,
     ReservationDropped,
+    UserLimitsComputed,
     UserNoted,
 )
 from fairshare.model.identifiers import ContainerId, application_of
@@ -38,18 +39,23 @@ class Monitor:
         self.state = state
         self.step = step
         self.settings = state.settings.monitor
-        self._note_users()
+        self._look_at_users()
         budget = truncate(state.total, self.settings.total_per_round)
         self.selection = Selection(state, budget)
         self.roots = [Claim(state, state.root, label, None) for label in state.labels]
         self.underserved: dict[tuple[str, str], None] = {}
 
-    def _note_users(self) -> None:
-        """Hadoop makes a record for each user of an active application that has none (21.3)."""
+    def _look_at_users(self) -> None:
+        """What leaves want is cut to what their users may have: that is computed for it (21.3).
+
+        Hadoop makes a record for each user of an active application that has none.
+        """
         for leaf in self.state.queues.values():
             for application in leaf.active.values():
                 if leaf.users.get(application.user) is None:
                     self.step.emit(UserNoted(leaf.name, application.user))
+            if leaf.active and leaf.users.outdated:
+                self.step.emit(UserLimitsComputed(leaf.name))
 
     def run(self) -> None:
         """Select, then mark or kill; nothing of it when only observing."""

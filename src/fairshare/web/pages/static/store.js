@@ -5,6 +5,7 @@
 //       entry: {data, error, at_ms, loading}. It is called at once with what is known, then after
 //       each refresh. `data` stays when a later refresh fails. `past: true`: the resource takes
 //       ?at=MS, and shows the moment of the address; others are not refreshed while that is past.
+//       `every_ms: 10_000`: refresh so often at most, for what need not be of this second.
 //   store.refresh()                  fetch again whatever is watched
 //   await store.read("/cluster")     one answer; throws a Fault
 //   await store.send("/applications/ID/kill", {})   POST; throws a Fault; refreshes what is watched
@@ -36,9 +37,10 @@ export class Fault extends Error {
 }
 
 class Watched {
-  constructor(path, past) {
+  constructor(path, past, every_ms) {
     this.path = path;
     this.past = past;
+    this.every_ms = every_ms;
     this.entry = { data: null, error: null, at_ms: null, loading: true };
     this.callbacks = new Set();
     this.due = false;
@@ -67,9 +69,9 @@ export const store = {
   get moment() { const at = Number(address.get("at")); return at > 0 ? at : null; },
   get connection() { return connection; },
 
-  watch(path, callback, { past = false } = {}) {
+  watch(path, callback, { past = false, every_ms = LEAST_INTERVAL_MS } = {}) {
     let one = watched.get(path);
-    if (!one) { one = new Watched(path, past); watched.set(path, one); request(one); }
+    if (!one) { one = new Watched(path, past, every_ms); watched.set(path, one); request(one); }
     one.callbacks.add(callback);
     callback(one.entry);
     return () => {
@@ -156,7 +158,7 @@ async function load(one) {
     for (const callback of [...one.callbacks]) callback(entry);
   }
   const cost = performance.now() - began;
-  one.rest_until = overtaken ? 0 : performance.now() + Math.max(LEAST_INTERVAL_MS, PAUSE_PER_COST * cost);
+  one.rest_until = overtaken ? 0 : performance.now() + Math.max(one.every_ms, PAUSE_PER_COST * cost);
   if ((one.due || overtaken) && watched.get(one.path) === one) request(one);
 }
 

@@ -32,6 +32,11 @@ import { fill, h } from "./document.js";
 const SPARE_ROWS = 8;
 let tables = 0;
 
+function templates(columns) {
+  const widths = (those) => those.map((column) => column.width).join(" ");
+  return { "--columns": widths(columns), "--narrow-columns": widths(columns.filter((c) => c.narrow !== false)) };
+}
+
 export class VirtualTable {
   constructor(options) {
     this.options = { rowHeight: 28, role: "grid", rowClass: () => "", rowStyle: () => ({}), ...options };
@@ -46,7 +51,7 @@ export class VirtualTable {
     this.body = h("div", { class: "vt-body", role: "rowgroup" }, this.window);
     this.element = h("div", {
       class: "vt", role: this.options.role, "aria-label": options.label, tabindex: "0",
-      style: { "--columns": options.columns.map((c) => c.width).join(" "), "--row": `${this.options.rowHeight}px` },
+      style: { ...templates(options.columns), "--row": `${this.options.rowHeight}px` },
       on: { keydown: (event) => this.keydown(event), focus: () => this.draw(), blur: () => this.draw() },
     }, h("div", { class: "vt-headgroup", role: "rowgroup" }, this.head), this.body);
     this.element.addEventListener("scroll", () => this.draw(), { passive: true });
@@ -65,7 +70,7 @@ export class VirtualTable {
 
   setColumns(columns) {
     this.options.columns = columns;
-    this.element.style.setProperty("--columns", columns.map((c) => c.width).join(" "));
+    for (const [name, value] of Object.entries(templates(columns))) this.element.style.setProperty(name, value);
     this.drawHead();
     this.draw();
   }

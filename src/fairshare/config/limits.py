@@ -1,0 +1,48 @@
+"""Owns `[limits]` of fairshare.toml: how much one caller may ask of a server.
+
+The defaults are such that nobody meets them who does not mean harm, or has a loop that went wrong.
+What a limit refuses, and with which words, is said where it is asked (`web/limits.py`).
+"""
+
+from typing import Final
+
+import msgspec
+
+DEFAULT_REQUESTS_PER_SECOND: Final = 1_000
+
+
+class LimitSettings(msgspec.Struct, frozen=True):
+    """How much is taken in.
+
+    `header_kb` and `body_mb` are of one request; `tasks` of one application; `asks` and
+    `containers` of one request of a driver, the containers of all its asks together;
+    `applications_per_user` are those that are not over. `requests_per_second` (0: any number) is a
+    mean, and twice as many may come at once; None: 1,000 where callers prove who they are, else any
+    number. `streams` are answers that stay open, `connections` open ones of any kind.
+    """
+
+    header_kb: int = 32
+    body_mb: int = 8
+    tasks: int = 1_000_000
+    asks: int = 10_000
+    containers: int = 1_000_000
+    applications_per_user: int = 10_000
+    requests_per_second: int | None = None
+    streams_per_caller: int = 2_000
+    streams: int = 5_000
+    connections: int = 10_000
+
+
+RANGES: Final = {
+    "header_kb": (1, 1_024),
+    "body_mb": (1, 1_024),
+    "tasks": (1, 1_000_000),
+    "asks": (1, 10_000),
+    "containers": (1, 2**31 - 1),
+    "applications_per_user": (1, 10_000_000),
+    "requests_per_second": (0, 1_000_000),
+    "streams_per_caller": (1, 1_000_000),
+    "streams": (1, 1_000_000),
+    "connections": (10, 1_000_000),
+}
+"""The least and the most of each."""

@@ -1,0 +1,180 @@
+"""Owns what the manager does about nodes: they join, are lost, resized, drained; and the safe mode.
+
+A drained node offers what its containers use and nothing more, as Hadoop's nodes do while they are
+decommissioned (`AbstractYarnScheduler.nodeUpdate`): shares are computed from what can be had.
+"""
+
+from typing import Protocol
+
+from fairshare.manager.lives import Lives
+from fairshare.model.events import (
+    ContainerCompleted,
+    ExitCode,
+    NodeAdded,
+    NodeDrained,
+    NodeRemoved,
+    NodeTotalChanged,
+    NodeUndrained,
+    PreemptedRoomChanged,
+    RequestRefused,
+    ReservationDropped,
+    SafeModeChanged,
+)
+from fairshare.model.inputs import (
+    DecommissionNode,
+    DrainNode,
+    NodeJoined,
+    NodeLost,
+    NodeResized,
+    SetSafeMode,
+    UndrainNode,
+)
+from fairshare.model.nodes import Node
+from fairshare.schedulers.protocol import Refusal, Scheduler, Step
+
+
+def join(step: Step, scheduler: Scheduler, given: NodeJoined) -> None:
+    """A node is there. One that was decommissioned stays out until an administrator undrains it."""
+    state = scheduler.state
+    drain = state.drains.get(given.node)
+    node = state.nodes.get(given.node)
+    if node is not None:
+        _resize(step, scheduler, node, given.total)
+        return
+    if drain is not None and drain.deadline_ms is not None:
+        return
+    step.emit(NodeAdded(given.node, given.total, given.rack, given.attributes))
+    if drain is not None:
+        step.emit(NodeDrained(given.node, given.total))
+        step.emit(NodeTotalChanged(given.node, state.none))
+    scheduler.node_changed(step)
+
+
+def lose(step: Step, scheduler: Scheduler, lives: Lives, given: NodeLost) -> None:
+    """A node is gone, and its containers with it."""
+    node = scheduler.state.nodes.get(given.node)
+    if node is None:
+        raise _unknown(given.node)
+    for container in lives.in_order_of_end(node):
+        step.emit(
+            ContainerCompleted(container, ExitCode.ABORTED, "Container released on a *lost* node")
+        )
+    step.emit(NodeRemoved(given.node))
+    scheduler.node_changed(step)
+
+
+def resize(step: Step, scheduler: Scheduler, given: NodeResized) -> None:
+    """A node offers another amount; of a drained one it is what it will offer again."""
+    node = scheduler.state.nodes.get(given.node)
+    if node is None:
+        raise _unknown(given.node)
+    if not _resize(step, scheduler, node, given.total):
+        scheduler.node_changed(step)
+
+
+def _resize(step: Step, scheduler: Scheduler, node: Node, total: tuple[int, ...]) -> bool:
+    drain = scheduler.state.drains.get(node.name)
+    if drain is not None:
+        if drain.total != total:
+            step.emit(NodeDrained(node.name, total, drain.deadline_ms))
+        return True
+    if node.total == total:
+        return False
+    step.emit(NodeTotalChanged(node.name, total))
+    scheduler.node_changed(step)
+    return True
+
+
+def drain(step: Step, scheduler: Scheduler, given: DrainNode | DecommissionNode) -> None:
+    """Let a node take no new containers, and perhaps leave. Raises Refusal."""
+    _check_administrator(scheduler, given)
+    state = scheduler.state
+    node = state.nodes.get(given.node)
+    if node is None:
+        raise _unknown(given.node)
+    deadline_ms = None
+    if isinstance(given, DecommissionNode):
+        deadline_ms = step.now_ms + max(0, given.timeout_ms)
+    before = state.drains.get(given.node)
+    if before is not None:
+        if before.deadline_ms != deadline_ms:
+            step.emit(NodeDrained(given.node, before.total, deadline_ms))
+        return
+    step.emit(NodeDrained(given.node, node.total, deadline_ms))
+    if node.reservation is not None:
+        step.emit(ReservationDropped(given.node))
+    for application in tuple(node.promised):
+        step.emit(PreemptedRoomChanged(given.node, application, state.none))
+    if node.total != node.used:
+        step.emit(NodeTotalChanged(given.node, node.used))
+    scheduler.node_changed(step)
+
+
+def undrain(step: Step, scheduler: Scheduler, given: UndrainNode) -> None:
+    """Let a node take containers again; one that has left may join again. Raises Refusal."""
+    _check_administrator(scheduler, given)
+    state = scheduler.state
+    drain = state.drains.get(given.node)
+    if drain is None:
+        if given.node not in state.nodes:
+            raise _unknown(given.node)
+        return
+    step.emit(NodeUndrained(given.node))
+    node = state.nodes.get(given.node)
+    if node is not None:
+        if node.total != drain.total:
+            step.emit(NodeTotalChanged(given.node, drain.total))
+        scheduler.node_changed(step)
+
+
+def shrink(step: Step, scheduler: Scheduler) -> bool:
+    """Let drained nodes offer no more than what still runs there; whether one did before."""
+    state = scheduler.state
+    shrunk = False
+    for name in state.drains:
+        node = state.nodes.get(name)
+        if node is not None and node.total != node.used:
+            step.emit(NodeTotalChanged(name, node.used))
+            shrunk = True
+    if shrunk:
+        scheduler.node_changed(step)
+    return shrunk
+
+
+def set_safe_mode(step: Step, scheduler: Scheduler, given: SetSafeMode) -> None:
+    """Admit and grant nothing any more, or again. Raises Refusal."""
+    _check_administrator(scheduler, given)
+    if scheduler.state.safe_mode != given.on:
+        step.emit(SafeModeChanged(given.on, given.user))
+
+
+def refuse_in_safe_mode(step: Step, scheduler: Scheduler) -> bool:
+    """Refuse a submission, which leaves no trace, while the cluster is in safe mode."""
+    if not scheduler.state.safe_mode:
+        return False
+    step.emit(
+        RequestRefused(
+            0,
+            "safe-mode",
+            "the cluster is in safe mode and admits nothing: try again when an administrator has"
+            " ended it",
+        )
+    )
+    return True
+
+
+class _Order(Protocol):
+    @property
+    def user(self) -> str: ...
+    @property
+    def groups(self) -> tuple[str, ...]: ...
+
+
+def _check_administrator(scheduler: Scheduler, given: _Order) -> None:
+    user = given.user
+    if user and not scheduler.may_administer("", user, given.groups):
+        raise Refusal("access-denied", f"User {user} does not administer the cluster")
+
+
+def _unknown(node: str) -> Refusal:
+    return Refusal("unknown-node", f"there is no node {node}")

@@ -1,0 +1,53 @@
+"""Owns how administrators run the cluster, as data: which nodes are drained, and the safe mode.
+
+A part of the state. Decides nothing; who may change it, and what follows, the manager knows.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from fairshare.model.cluster_events import NodeDrained, NodeUndrained, SafeModeChanged
+from fairshare.model.resources import Resource
+
+
+class Drain(msgspec.Struct, frozen=True):
+    """A node that takes no new containers.
+
+    `total` is what it offers when it is not drained: while it is, it offers what its containers
+    use, as a decommissioning node of Hadoop does. At `deadline_ms` it leaves the cluster, or as
+    soon as it is empty; None: it stays.
+    """
+
+    total: Resource
+    since_ms: int
+    deadline_ms: int | None = None
+
+
+class Operations:
+    """What administrators have ordered. `drains` has a node by its name, also while it is not there:
+    one that left with a deadline is decommissioned, and does not come back by itself."""
+
+    def __init__(self) -> None:
+        self.drains: dict[str, Drain] = {}
+        self.safe_mode = False
+
+    def operation_handlers(self) -> dict[type, Callable[[int, Any], None]]:
+        """The handlers of events, by kind."""
+        return {
+            NodeDrained: self._node_drained,
+            NodeUndrained: self._node_undrained,
+            SafeModeChanged: self._safe_mode_changed,
+        }
+
+    def _node_drained(self, now_ms: int, event: NodeDrained) -> None:
+        before = self.drains.get(event.node)
+        since_ms = now_ms if before is None else before.since_ms
+        self.drains[event.node] = Drain(event.total, since_ms, event.deadline_ms)
+
+    def _node_undrained(self, now_ms: int, event: NodeUndrained) -> None:
+        del self.drains[event.node]
+
+    def _safe_mode_changed(self, now_ms: int, event: SafeModeChanged) -> None:
+        self.safe_mode = event.on

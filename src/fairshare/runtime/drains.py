@@ -1,0 +1,38 @@
+"""Owns when nodes that are decommissioned leave: when they are empty, or their time is over.
+
+Lets none of them go itself.
+"""
+
+from collections.abc import Iterator
+
+from fairshare.model.inputs import NodeLost
+from fairshare.schedulers.protocol import State
+
+LEFT_EMPTY = "decommissioned: it was empty"
+LEFT_LATE = "decommissioned: its time was over"
+
+
+class Drains:
+    """The nodes of a state that shall leave. There are few, and they stand in the state."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def next_ms(self) -> int | None:
+        """When the next node must leave at the latest; None if none has to."""
+        return min((deadline_ms for _, deadline_ms in self._leaving()), default=None)
+
+    def take(self, now_ms: int) -> list[NodeLost]:
+        """Those that leave now, in the order in which they were told to."""
+        due: list[NodeLost] = []
+        for name, deadline_ms in self._leaving():
+            if not self._state.nodes[name].containers:
+                due.append(NodeLost(name, "DECOMMISSIONED", LEFT_EMPTY))
+            elif deadline_ms <= now_ms:
+                due.append(NodeLost(name, "DECOMMISSIONED", LEFT_LATE))
+        return due
+
+    def _leaving(self) -> Iterator[tuple[str, int]]:
+        for name, drain in self._state.drains.items():
+            if drain.deadline_ms is not None and name in self._state.nodes:
+                yield name, drain.deadline_ms

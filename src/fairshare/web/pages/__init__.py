@@ -1,0 +1,1 @@
+"""The pages: static files, and the paths that only they need."""

@@ -1,0 +1,59 @@
+"""Owns the path of a queue's shares over time."""
+
+from typing import Any
+
+import msgspec
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from fairshare.errors import InputError
+from fairshare.insight.shares import used_share
+from fairshare.live.moments import Point
+from fairshare.model.resources import ResourceTypes
+from fairshare.web.answers import answer
+from fairshare.web.requests import read_parameters, server_of, whole_number
+
+MOST_POINTS = 2_000
+DEFAULT_POINTS = 600
+
+
+async def show_history(request: Request) -> Response:
+    """GET /history: the lines of a queue from `since` to `until`, at most `points` points.
+
+    Without a queue the root's. `began_ms` is since when anything is remembered: a server that starts
+    remembers nothing. A point holds until the next one.
+    """
+    parameters = read_parameters(request, "queue", "since", "until", "points")
+    server = server_of(request)
+    now_ms = server.service.now_ms()
+    queues = server.service.views.queues
+    queue = parameters.get("queue") or (queues[0].name if queues else "root")
+    if len(queue) > 1_000:
+        raise InputError("bad-request", "queue: a name of at most 1,000 characters is needed")
+    since_ms = whole_number(parameters, "since", 0, 2**63 - 1)
+    until_ms = whole_number(parameters, "until", now_ms, 2**63 - 1)
+    most = whole_number(parameters, "points", DEFAULT_POINTS, MOST_POINTS, least=2)
+    points = await run_in_threadpool(server.moments.series, queue, since_ms, until_ms, most)
+    types = server.service.state.types
+    return answer(
+        {
+            "queue": queue,
+            "began_ms": server.moments.began_ms,
+            "now_ms": now_ms,
+            "points": [point_row(point, types) for point in points],
+        }
+    )
+
+
+def point_row(point: Point, types: ResourceTypes) -> dict[str, Any]:
+    """One point, with the part of the cluster that was used."""
+    row: dict[str, Any] = {"at_ms": point.at_ms, "used_share": used_share(point.used, point.total)}
+    for field in msgspec.structs.fields(Point):
+        if field.name != "at_ms":
+            row[field.name] = types.mapping(getattr(point, field.name))
+    return row
+
+
+ROUTES = [Route("/history", show_history)]

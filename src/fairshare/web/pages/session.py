@@ -1,0 +1,49 @@
+"""Owns the path that tells a page who its reader is, so that it offers no action that he may not do.
+
+What is allowed is decided again where it is done.
+"""
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from fairshare.live.users.identity import own_user
+from fairshare.web.actors import groups_of, identity_of
+from fairshare.web.answers import answer
+from fairshare.web.requests import read_parameters, server_of
+
+
+async def show_session(request: Request) -> Response:
+    """GET /session: the reader's name, whether it is proven, and what he administers.
+
+    `administrator`: the whole cluster. `administers`: queues, without those below one of them. Where
+    no access lists are in force everybody whose name is believed may do everything.
+    """
+    read_parameters(request)
+    server = server_of(request)
+    identity = identity_of(request)
+    user = own_user() if identity is None else identity.user
+    if identity is not None and identity.administrator:
+        everything = True
+    elif not server.controls_access:
+        everything = identity is None
+    else:
+        everything = server.may_administer("", user, await groups_of(server, user))
+    administered: list[str] = []
+    if not everything and server.controls_access:
+        groups = await groups_of(server, user)
+        for view in server.service.views.queues:
+            below = any(view.name.startswith(f"{one}.") for one in administered)
+            if not below and server.may_administer(view.name, user, groups):
+                administered.append(view.name)
+    return answer(
+        {
+            "user": user,
+            "proven": identity is not None,
+            "administrator": everything,
+            "administers": administered,
+        }
+    )
+
+
+ROUTES = [Route("/session", show_session)]

@@ -1,0 +1,19 @@
+// main.js owns the list of the views: the address of each, its word in the bar, its key after "g".
+// `under` names the word that is marked for views that have none of their own.
+
+import { Shell } from "./shell.js";
+
+const VIEWS = [
+  { name: "scheduler", path: "/cluster/scheduler", pattern: /^\/cluster\/scheduler\/?$/, nav: "Scheduler", key: "s",
+    load: () => import("./views/scheduler.js") },
+  { name: "applications", path: "/cluster/apps", pattern: /^\/cluster\/apps\/?$/, nav: "Applications", key: "a",
+    load: () => import("./views/applications.js") },
+  { name: "application", pattern: /^\/cluster\/app\/[^/]+\/?$/, under: "Applications",
+    load: () => import("./views/application.js") },
+  { name: "nodes", path: "/cluster/nodes", pattern: /^\/cluster\/nodes\/?$/, nav: "Nodes", key: "n",
+    load: () => import("./views/nodes.js") },
+  { name: "configuration", path: "/cluster/configuration", pattern: /^\/cluster\/configuration\/?$/, nav: "Configuration", key: "c",
+    load: () => import("./views/configuration.js") },
+];
+
+new Shell(VIEWS).start();

@@ -1,0 +1,117 @@
+"""What became of an application is told by records alone."""
+
+import pytest
+
+from fairshare.live.biographies import Biographies
+from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.events import ApplicationState, Record, RequestRefused
+from fairshare.model.inputs import (
+    ContainerExited,
+    Input,
+    KillApplication,
+    LoadConfiguration,
+    MasterRegistered,
+    NodeBeat,
+    NodeJoined,
+    ReserveApplication,
+    SubmissionDetails,
+    SubmitApplication,
+    UnregisterMaster,
+)
+from fairshare.model.resources import ResourceTypes
+from fairshare.schedulers.fifo.scheduler import FifoScheduler
+
+
+class Story:
+    """A FIFO cluster of one node, and the book that is kept of it."""
+
+    def __init__(self) -> None:
+        self.manager = ResourceManager(FifoScheduler(ResourceTypes()))
+        self.book = Biographies(self.manager.state.types)
+        self.now_ms = 1_000
+        self.tell(LoadConfiguration(b"{}", 1_000))
+        self.tell(NodeJoined("n1", (8192, 8)))
+
+    def tell(self, given: Input) -> tuple:
+        events = self.manager.handle(self.now_ms, given)
+        self.book.observe(Record(1, self.now_ms, given, events))
+        return events
+
+    def application(self, number: int = 1):
+        return self.manager.state.applications[number]
+
+
+@pytest.fixture
+def story() -> Story:
+    found = Story()
+    found.tell(SubmitApplication("alice", master=(1024, 1)))
+    found.tell(NodeBeat("n1"))
+    return found
+
+
+def test_a_master_that_unregisters_ends_when_its_container_does(story):
+    story.tell(MasterRegistered(1, "n1", 5000, "http://n1:4040/"))
+    story.now_ms = 5_000
+    story.tell(UnregisterMaster(1, "FAILED", "gave up"))
+    biography = story.book.of(1)
+    assert not story.application().over
+    assert (biography.attempt.final_status, biography.attempt.finished_ms) == ("FAILED", 5_000)
+    assert biography.attempt.tracking_url == "http://n1:4040/"
+    story.now_ms = 7_000
+    story.tell(ContainerExited(story.application().master, 0))
+    assert story.application().state is ApplicationState.FAILED
+    assert story.application().diagnostics == "gave up"
+    assert biography.attempt.end == "FINISHED"
+    assert biography.use_ms == (1024 * 6_000, 6_000)
+
+
+def test_who_has_unregistered_is_not_killed_any_more(story):
+    story.tell(MasterRegistered(1))
+    story.tell(UnregisterMaster(1))
+    assert story.tell(KillApplication(1)) == ()
+    assert story.tell(UnregisterMaster(1, "FAILED")) == ()
+    story.tell(ContainerExited(story.application().master, 1))
+    assert story.application().state is ApplicationState.FINISHED
+
+
+def test_a_failed_attempt_is_followed_by_another(story):
+    story.now_ms = 2_000
+    story.tell(ContainerExited(story.application().master, 9, "killed"))
+    first, second = story.book.of(1).attempts
+    assert (first.end, first.exit_code, first.diagnostics) == ("FAILED", 9, "killed")
+    assert (second.number, second.end, second.master) == (2, "", None)
+
+
+def test_an_application_may_want_fewer_attempts_than_it_could_have(story):
+    details = SubmissionDetails(max_attempts=1)
+    story.tell(SubmitApplication("bob", master=(1024, 1), details=details))
+    story.tell(NodeBeat("n1"))
+    story.tell(ContainerExited(story.application(2).master, 1))
+    assert story.application(2).state is ApplicationState.FAILED
+    assert [attempt.end for attempt in story.book.of(2).attempts] == ["FAILED"]
+
+
+def test_a_reserved_number_is_used_by_who_has_it_and_by_nobody_else(story):
+    story.tell(ReserveApplication())
+    story.tell(SubmitApplication("bob"))
+    story.tell(SubmitApplication("carol", number=2))
+    assert [story.application(n).user for n in (2, 3)] == ["carol", "bob"]
+    again = story.tell(SubmitApplication("eve", number=2))
+    assert [type(event) for event in again] == [RequestRefused]
+    assert story.application(2).user == "carol"
+
+
+def test_progress_ends_with_the_application(story):
+    story.tell(MasterRegistered(1))
+    story.book.report_progress(1, 0.5)
+    assert story.book.of(1).progress == 0.5
+    story.tell(KillApplication(1))
+    story.book.report_progress(1, 0.2)
+    assert story.book.of(1).progress == 1.0
+
+
+def test_a_book_that_begins_in_the_middle_goes_on(story):
+    late = Biographies(story.manager.state.types)
+    for given in (MasterRegistered(1), UnregisterMaster(1), ContainerExited(1 << 40, 0)):
+        late.observe(Record(1, story.now_ms, given, story.manager.handle(story.now_ms, given)))
+    assert late.of(1).attempts == []

@@ -1,0 +1,81 @@
+"""Applications are killed, moved and given an end as YARN's clients do it."""
+
+import pytest
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_kill_says_who_and_why(yarn):
+    name = await yarn.submit()
+    body = {"state": "KILLED", "diagnostics": "enough"}
+    answer = await yarn.call("PUT", f"/apps/{name}/state?user.name=alice", json=body)
+    assert answer.status_code == 202
+    assert answer.headers["location"].endswith(f"/apps/{name}/state")
+    again = await yarn.call("PUT", f"/apps/{name}/state?user.name=alice", json=body)
+    assert (again.status_code, again.json()) == (200, {"state": "KILLED"})
+    told = (await yarn.app(name))["diagnostics"]
+    assert told == f"Application {name} was killed by user alice with diagnostic message: enough"
+
+
+@pytest.mark.parametrize("body", [{}, {"app": {"state": "KILLED"}}, {"state": "RUNNING AWAY"}])
+async def test_a_kill_that_is_none_changes_nothing(yarn, body):
+    name = await yarn.submit()
+    answer = await yarn.call("PUT", f"/apps/{name}/state", json=body)
+    assert answer.status_code == 400
+    assert (await yarn.app(name))["state"] == "ACCEPTED"
+
+
+@pytest.mark.parametrize(
+    "zoned",
+    ["2099-02-03T04:05:06.789+0000", "2099-02-03T09:35:06.789+05:30", "2099-02-03T04:05:06.789Z"],
+)
+async def test_an_end_of_life_may_be_written_in_any_zone(yarn, zoned):
+    name = await yarn.submit()
+    body = {"timeout": {"type": "LIFETIME", "expiryTime": zoned}}
+    answer = await yarn.call("PUT", f"/apps/{name}/timeout", json=body)
+    assert answer.json()["timeout"]["expiryTime"] == "2099-02-03T04:05:06.789+0000"
+    assert answer.json()["timeout"]["remainingTimeInSeconds"] > 10**9
+
+
+@pytest.mark.parametrize("when", ["tomorrow", "2001-01-01T00:00:00.000+0000", "UNLIMITED"])
+async def test_an_end_of_life_that_is_none_is_refused(yarn, when):
+    name = await yarn.submit()
+    body = {"timeout": {"type": "LIFETIME", "expiryTime": when}}
+    answer = await yarn.call("PUT", f"/apps/{name}/timeout", json=body)
+    assert answer.status_code == 400
+    assert (await yarn.app(name))["timeouts"]["timeout"][0]["expiryTime"] == "UNLIMITED"
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"resourceOption": {"resource": {"memory": 4096, "vCores": 4}}}]
+)
+async def test_a_node_is_never_emptied_by_a_slip(yarn, body):
+    answer = await yarn.call("POST", "/nodes/n1:45454/resource", json=body)
+    assert answer.status_code == 200
+    assert yarn.state.nodes["n1"].total == ((8192, 8) if not body else (4096, 4))
+
+
+async def test_only_commands_that_there_are_can_be_sent_to_a_container(yarn):
+    answer = await yarn.call("POST", "/containers/container_1_0001_01_000001/signal/DANCE")
+    assert answer.status_code == 400
+    assert "valid commands are" in answer.text
+
+
+async def test_with_access_control_others_may_not_change_it(start):
+    queues = (
+        '<allocations><queue name="root"><aclAdministerApps> </aclAdministerApps>'
+        "<aclSubmitApps>admin</aclSubmitApps>"
+        '<queue name="a"/></queue></allocations>'
+    )
+    yarn = await start(
+        config={"fair-scheduler.xml": queues},
+        **{"yarn.acl.enable": True, "yarn.admin.acl": "admin"},
+    )
+    acls = {"entry": [{"key": "MODIFY_APP", "value": "erin"}]}
+    spec = {"commands": {"command": "sleep 1"}, "application-acls": acls}
+    name = await yarn.submit("admin", **{"am-container-spec": spec})
+    body = {"state": "KILLED"}
+    refused = await yarn.call("PUT", f"/apps/{name}/state?user.name=mallory", json=body)
+    assert refused.status_code == 403
+    allowed = await yarn.call("PUT", f"/apps/{name}/state?user.name=erin", json=body)
+    assert allowed.status_code == 202

@@ -1,0 +1,82 @@
+"""Applications are submitted as YARN's clients do it."""
+
+import pytest
+
+from fairshare.model.inputs import ContainerExited
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_reserved_number_is_nobody_elses(yarn):
+    first, second = await yarn.reserve(), await yarn.reserve()
+    assert first != second
+    name = await yarn.submit()
+    assert name not in (first, second)
+
+
+async def test_a_command_runs_as_the_first_container(yarn):
+    spec = {
+        "commands": {"command": ["echo {{WHO}}", "cat <LOG_DIR>/x"]},
+        "environment": {"entry": {"key": "WHO", "value": "me"}},
+    }
+    name = await yarn.submit(**{"am-container-spec": spec})
+    driver = yarn.state.applications[1].submission.driver
+    assert driver.arguments == ("/bin/sh", "-c", "echo ${WHO}\ncat ${LOG_DIRS}/x")
+    assert driver.environment == {"WHO": "me"}
+    await yarn.beat()
+    assert (await yarn.app(name))["amHostHttpAddress"] == "n1:8042"
+
+
+async def test_a_command_that_ends_with_0_has_succeeded(yarn):
+    name = await yarn.submit()
+    await yarn.beat()
+    master = yarn.state.applications[1].master
+    await yarn.server.live.service.ask(ContainerExited(master, 0))
+    found = await yarn.app(name)
+    assert (found["state"], found["finalStatus"]) == ("FINISHED", "SUCCEEDED")
+    assert found["progress"] == 100.0
+
+
+async def test_a_command_that_fails_is_tried_as_often_as_it_says(yarn):
+    name = await yarn.submit(**{"max-app-attempts": 1})
+    await yarn.beat()
+    master = yarn.state.applications[1].master
+    await yarn.server.live.service.ask(ContainerExited(master, 7, "no luck"))
+    found = await yarn.app(name)
+    assert (found["state"], found["finalStatus"]) == ("FAILED", "FAILED")
+    assert "failed 1 times (global limit =2; local limit is =1)" in found["diagnostics"]
+    assert "exitCode: 7" in found["diagnostics"]
+    assert "no luck" in found["diagnostics"]
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (
+            {"am-container-spec": {"local-resources": {"entry": {"key": "a", "value": {}}}}},
+            "local-resources are not fetched",
+        ),
+        ({"reservation-id": "reservation_1_0001"}, "Reservation is not enabled"),
+        ({"resource": {"memory": 99999999, "vCores": 1}}, "more memory than configured max"),
+        ({"application-tags": {"tag": ["t" * 101]}}, "is too long"),
+    ],
+)
+async def test_what_cannot_run_is_refused_and_leaves_no_trace(yarn, body, told):
+    name = await yarn.reserve()
+    wanted = {"application-id": name, "queue": "root.a", **body}
+    answer = await yarn.call("POST", "/apps?user.name=alice", json=wanted)
+    assert answer.status_code == 400
+    assert told in answer.json()["RemoteException"]["message"]
+    assert (await yarn.get(f"/apps/{name}")).status_code == 404
+
+
+async def test_submissions_can_be_switched_off(start):
+    yarn = await start(**{"yarn.webapp.enable-rest-app-submissions": False})
+    answer = await yarn.call("POST", "/apps/new-application")
+    assert answer.status_code == 403
+
+
+async def test_a_number_of_another_cluster_is_refused(yarn):
+    answer = await yarn.call("POST", "/apps", json={"application-id": "application_1_0001"})
+    assert answer.status_code == 400
+    assert "not an application of this cluster" in answer.text
