@@ -1,4 +1,4 @@
-"""Random scenarios that Hadoop's own Fair Scheduler has run: we decide the same, step by step.
+"""Random scenarios that Hadoop's own schedulers have run: we decide the same, step by step.
 
 The recordings are made by `python -m conformance --record`; to look into one that differs, see
 `docs/conformance.md`.

@@ -207,17 +207,16 @@ def _tell(
     for problem in (*source.problems, *conversion.problems):
         click.echo(plain(str(problem)), err=True)
     found = tally(conversion.findings)
-    lines = [
-        Text(f"{found.kept} kept, {found.changed} changed, {found.lost} lost", style="bold"),
-        *(Text(f"Wrote {path}") for path in written),
-    ]
+    count = Text(f"{found.kept} kept, {found.changed} changed, {found.lost} lost", style="bold")
     wide = console.width >= LEAST_TABLE
     shown = _finding_table if wide else _finding_list
     parts: list[RenderableType] = [shown(conversion.findings)]
     if comparison is not None:
         parts.append(facts(_summary(comparison, made_up=not conversion.guarantees)))
         parts.append(table(console, COMPARISON_COLUMNS, _comparison_rows(comparison)))
-    print_all(console, *parts, Text("\n").join(lines))
+    print_all(console, *parts, count)
+    for path in written:
+        console.print(Text(f"Wrote {path}"), soft_wrap=True)
     if comparison is not None:
         console.print()
         for queue in comparison.queues:

@@ -21,6 +21,7 @@ from fairshare.config.capacity_file import (
 )
 from fairshare.config.capacity_monitor import read_auto_refresh
 from fairshare.config.capacity_store import STORED, ConfigurationStore, read_store
+from fairshare.config.certificates import check_certificate
 from fairshare.config.fair import ALLOCATION_FILE, DEFAULT_ALLOCATION_FILE, collect_fair
 from fairshare.config.fifo import collect_fifo
 from fairshare.config.manager import read_manager

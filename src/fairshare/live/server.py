@@ -283,7 +283,9 @@ class LiveServer:
         self._watching = [
             asyncio.create_task(self.configuration.watch(), name="fairshare-watch"),
             asyncio.create_task(self._retention.watch(), name="fairshare-retention"),
-            asyncio.create_task(moments.watch(self.service, self.moments), name="fairshare-moments"),
+            asyncio.create_task(
+                moments.watch(self.service, self.moments), name="fairshare-moments"
+            ),
         ]
         self._started = True
         _log.info("listening on %s", url)

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from fairshare.config.directory import Configuration, collect_directory, read_directory
+from fairshare.config.limits import LimitSettings
 from fairshare.config.node_manager import NodeManagerSettings
 from fairshare.config.problems import Problem, Problems
 from fairshare.config.scheduler_choice import SchedulerName
@@ -58,6 +59,8 @@ class LiveSettings(msgspec.Struct, frozen=True, kw_only=True):
     node_manager: NodeManagerSettings = NodeManagerSettings()
     retention: RetentionSettings = RetentionSettings()
     authentication: AuthenticationSettings = AuthenticationSettings()
+    limits: LimitSettings = LimitSettings()
+    run_as: str = "server"
     names: tuple[str, ...] = ()
     certificate: str | None = None
     key: str | None = None
@@ -95,6 +98,8 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
         node_manager=configuration.node_manager,
         retention=_retention(configuration),
         authentication=configuration.shell.authentication,
+        limits=configuration.shell.limits,
+        run_as=engine.run_as,
         names=server.names,
         certificate=server.certificate,
         key=server.key,

@@ -29,9 +29,7 @@ async def list_queues(request: Request) -> Response:
         queues, total = service.views.queues, service.views.cluster.total
         return answer({"at_ms": None, **_content(queues, total, types)})
     moment = moment_at(request, whole_number(parameters, "at", 0, 2**63 - 1))
-    return answer(
-        {"at_ms": moment.at_ms, **_content(moment.queues, moment.cluster.total, types)}
-    )
+    return answer({"at_ms": moment.at_ms, **_content(moment.queues, moment.cluster.total, types)})
 
 
 def moment_at(request: Request, at_ms: int) -> Moment:
@@ -40,7 +38,8 @@ def moment_at(request: Request, at_ms: int) -> Moment:
     moment = moments.at(at_ms)
     if moment is None:
         raise InputError(
-            "unknown-moment", f"nothing is remembered of {at_ms}: this server began at {moments.began_ms}"
+            "unknown-moment",
+            f"nothing is remembered of {at_ms}: this server began at {moments.began_ms}",
         )
     return moment
 

@@ -33,6 +33,11 @@ def run(*arguments: str | Path) -> Result:
     return CliRunner().invoke(command, [str(argument) for argument in arguments])
 
 
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+
+
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "fair-scheduler.xml"

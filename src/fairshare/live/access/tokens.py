@@ -20,6 +20,7 @@ from fairshare.live.state_directory import write_file
 FILE = "tokens.json"
 PREFIX = "fst_"
 _FORM = re.compile(r"fst_([a-z0-9]{8})_([A-Za-z0-9_-]{43})")
+_INSIDE = re.compile(r"(fst_[a-z0-9]{8}_)[A-Za-z0-9_-]+")
 
 
 class UserToken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -106,6 +107,15 @@ class UserTokens:
 
     def _write(self, tokens: dict[str, UserToken]) -> None:
         write_file(self._path, msgspec.json.encode(list(tokens.values())) + b"\n")
+
+
+def masked(text: str) -> str:
+    """A text in which nothing is left of the secrets of tokens, should there be any.
+
+    >>> masked("GET /fst_0a1b2c3d_" + "s" * 43)
+    'GET /fst_0a1b2c3d_...'
+    """
+    return _INSIDE.sub(r"\1...", text) if PREFIX in text else text
 
 
 def _hash(text: str) -> str:

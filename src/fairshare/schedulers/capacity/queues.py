@@ -225,9 +225,9 @@ class CapacityQueue(Queue[CapacityApplication]):
         """A user has a new record: applications that rest have no headroom from it yet."""
         for application in self.active.values():
             entry = application.entry
-            if application.user == user and application.rests and entry is not None:
-                if entry not in self.fresh:
-                    insort(self.fresh, entry)
+            rests = application.user == user and application.rests
+            if entry is not None and rests and entry not in self.fresh:
+                insort(self.fresh, entry)
 
     @property
     def short_name(self) -> str:

@@ -1,0 +1,136 @@
+"""Owns which calls have a line in the audit log, and what stands in it.
+
+It is every call that may change something, and every one that was refused for who called or for how
+much. Handlers add what only they know with `note`; the file itself is `live/access/audit.py`.
+"""
+
+import re
+
+import msgspec
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from fairshare.live.access.audit import AuditEntry, instant, told
+from fairshare.live.access.identity import Identity
+from fairshare.live.server import LiveServer
+from fairshare.model.identifiers import application_name, application_of, parse_container
+
+KEY = "fairshare.audit"
+_LOOKING = frozenset({"GET", "HEAD", "OPTIONS"})
+_REFUSED = frozenset({401, 403, 413, 429, 431})
+_CHANGING_LOOKS = ("/scheduler-conf/format",)
+"""Paths where a GET changes something, as in Hadoop."""
+_NAME = re.compile(r"/(?:applications|apps|containers)/((?:application|container)_\w+)")
+_APPLICATION = re.compile(r"application_(\d{1,19})_(\d{1,19})")
+_MOST_BYTES = 4096
+
+
+class _Refusal(msgspec.Struct):
+    """What is of interest in the body of an answer, in our form and in YARN's."""
+
+    code: str = ""
+    id: str = ""
+    remote: dict[str, object] = msgspec.field(default_factory=dict, name="RemoteException")
+
+
+def note(request: Request, **facts: str) -> None:
+    """Add what a handler knows: `user`, `application`, `queue`. Empty facts are left out."""
+    found = request.scope.setdefault(KEY, {})
+    found.update({name: value for name, value in facts.items() if value})
+
+
+class Audit:
+    """Middleware around all others."""
+
+    def __init__(self, app: ASGIApp, server: LiveServer, identity_key: str) -> None:
+        self.app = app
+        self.server = server
+        self.identity_key = identity_key
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        scope[KEY] = {}
+        status = 0
+        start = b""
+
+        async def send_and_see(message: Message) -> None:
+            nonlocal status, start
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            elif not start and message["type"] == "http.response.body":
+                start = bytes(message.get("body", b"")[:_MOST_BYTES])
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_and_see)
+        except BaseException:
+            status = status or 500
+            raise
+        finally:
+            if status and is_told(scope["method"], scope.get("path", ""), status):
+                self.server.audit.write(self._entry(scope, status, start))
+
+    def _entry(self, scope: Scope, status: int, start: bytes) -> AuditEntry:
+        facts = scope[KEY]
+        identity = scope.get(self.identity_key)
+        proven = identity if isinstance(identity, Identity) else None
+        user = facts.get("user", "")
+        if proven is not None and user and user != proven.user:
+            user = f"{user} (by {proven.user})"
+        answer = _read(start)
+        path = scope.get("path", "")
+        name = facts.get("application") or _application(path) or answer.id
+        return AuditEntry(
+            at=instant(self.server.service.now_ms()),
+            method=told(scope["method"]),
+            path=told(path),
+            status=status,
+            user=told(user or (proven.user if proven is not None else "")),
+            proof="" if proven is None else proven.proof,
+            address=(scope.get("client") or ("",))[0],
+            application=told(name),
+            queue=told(facts.get("queue") or self._queue(name)),
+            code=told(answer.code or str(answer.remote.get("exception", "")))
+            if status >= 400
+            else "",
+        )
+
+    def _queue(self, name: str) -> str:
+        """Where an application is now, if it is known."""
+        found = _APPLICATION.fullmatch(name)
+        if found is None:
+            return ""
+        application = self.server.service.state.applications.get(int(found[2]))
+        return "" if application is None else application.queue
+
+
+def is_told(method: str, path: str, status: int) -> bool:
+    """Whether a call has a line: those that look do if they were refused.
+
+    >>> is_told("GET", "/api/v1/cluster", 200), is_told("POST", "/api/v1/applications", 201)
+    (False, True)
+    """
+    if method not in _LOOKING or path.rstrip("/").endswith(_CHANGING_LOOKS):
+        return True
+    return status in _REFUSED
+
+
+def _read(start: bytes) -> _Refusal:
+    try:
+        return msgspec.json.decode(start, type=_Refusal)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _Refusal()
+
+
+def _application(path: str) -> str:
+    """The name of the application that a path is about."""
+    found = _NAME.search(path)
+    if found is None or found[1].startswith("application_"):
+        return "" if found is None else found[1]
+    container = parse_container(found[1])
+    if container is None:
+        return ""
+    digits = found[1].split("_")[-4]
+    return application_name(int(digits), application_of(container)) if digits.isdigit() else ""
