@@ -1,5 +1,5 @@
-"""Owns what a queue's figures mean for who has what: what it is entitled to, what it is owed, what it
-borrows, and one sentence that says so.
+"""Owns what a queue's figures mean for who has what: what it is entitled to, what it is owed, what
+it borrows, and one sentence that says so.
 
 Looks at views of one moment and at nothing else; decides nothing. Entitled is what a queue would
 have if all was as its share says, `min(demand, fair share)`; it is owed what it lacks of that.

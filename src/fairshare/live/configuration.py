@@ -214,6 +214,7 @@ class LiveConfiguration:
                 return await self._refresh()
             except ConfigurationError as error:
                 self._failed(error)
+                await self._service.ask(ReloadRefused())
                 raise
             except InputError as error:
                 if error.code not in _PASSING:

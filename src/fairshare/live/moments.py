@@ -1,9 +1,9 @@
 """Owns how the queues stood at past moments: a bounded book in memory, empty after a start.
 
 `Moments` keeps what it is given, packed: the views of a moment, to be shown again as they were, and
-apart from them the few figures that a chart needs, so that a line over a day unpacks little. What is
-older stands more thinly, and all together stays within `BUDGET_BYTES`. `watch` gives it the views of
-the running cluster. Decides nothing; knows neither HTTP nor what a figure means.
+apart from them the few figures that a chart needs, so that a line over a day unpacks little. What
+is older stands more thinly, and all together stays within `BUDGET_BYTES`. `watch` gives it the
+views of the running cluster. Decides nothing; knows neither HTTP nor what a figure means.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ BUDGET_BYTES = 64 * 1024 * 1024
 
 LEAST_INTERVAL_MS = 1_000
 REST_PER_COST = 49
-"""After t ms of taking a moment down, rest for 49 times as long: at most 2 % of a core goes into it."""
+"""After t ms of taking a moment down, rest for 49 times as long: 2 % of a core at most."""
 
 AGES = ((300_000, 0), (3_600_000, 10_000), (86_400_000, 60_000))
 """Up to this age (ms) moments stand so far apart (ms) at least; what is older is forgotten."""
@@ -211,7 +211,8 @@ def _point(kept: _Kept, queue: str) -> Point | None:
         tuple(int(n) for n in numbers[at : at + types])
         for at in range(begin, begin + _LINES * types, types)
     ]
-    return Point(kept.at_ms, *lines, total=kept.total)
+    used, demand, fair_share, steady, promised = lines
+    return Point(kept.at_ms, used, demand, fair_share, steady, promised, kept.total)
 
 
 async def watch(service: Service, moments: Moments) -> None:

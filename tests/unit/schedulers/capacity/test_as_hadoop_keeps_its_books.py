@@ -167,3 +167,37 @@ def test_what_a_container_takes_is_what_was_reserved_though_the_ask_has_changed(
     [granted] = [event for event in events if isinstance(event, ContainerAllocated)]
     assert granted.resource[0] == 3_072
     assert found.seen["apps"]["big"]["used"]["memory-mb"] == 1_024  # as Hadoop counts it
+
+
+# Knowingly not as in Hadoop (docs/hadoop-differences.md).
+
+PREEMPTION = "yarn.resourcemanager.monitor.capacity.preemption."
+
+
+def test_leaves_of_one_short_name_do_not_keep_the_monitor_from_its_pass():
+    """Hadoop looks leaves up by their short names for this, and the pass ends with an error."""
+    monitor = {
+        "yarn.resourcemanager.scheduler.monitor.enable": "true",
+        "yarn.resourcemanager.scheduler.monitor.policies": (
+            "org.apache.hadoop.yarn.server.resourcemanager.monitor.capacity."
+            "ProportionalCapacityPreemptionPolicy"
+        ),
+        "yarn.cluster.max-application-priority": "10",
+        PREEMPTION + "total_preemption_per_round": "1.0",
+        PREEMPTION + "natural_termination_factor": "1.0",
+        PREEMPTION + "intra-queue-preemption.enabled": "true",
+        PREEMPTION + "intra-queue-preemption.preemption-order-policy": "priority_first",
+        PREEMPTION + "intra-queue-preemption.minimum-threshold": "0.1",
+        PREEMPTION + "intra-queue-preemption.max-allowable-limit": "1.0",
+        "root.a.maximum-capacity": "50",
+        "root.a.queues": "x",
+        "root.b.queues": "x",
+        "root.a.x.capacity": "100",
+        "root.b.x.capacity": "100",
+        "root.a.x.user-limit-factor": "10",
+        "root.a.x.maximum-am-resource-percent": "1.0",
+    }
+    found = Playground([node("n1")], base=TWO, **monitor)
+    found.do(submit("low", "root.a.x", asks(5), priority=1), beat("n1", 5))
+    found.do(submit("high", "root.a.x", asks(3), priority=9), {"preempt": 1})
+    assert found.seen["apps"]["low"]["to_preempt"] > 0

@@ -122,7 +122,7 @@ async def test_where_a_proof_is_needed_a_name_says_nothing(yarn):
         "method": "GET",
         "path": "/",
         "headers": [],
-        "query_string": b"user.name=admin&doAs=admin",
+        "query_string": b"user.name=admin",
         "app": app,
         KEY: Identity("alice"),
     }

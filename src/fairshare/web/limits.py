@@ -1,0 +1,208 @@
+"""Owns how much one caller may ask: requests a second, open streams, sizes, applications.
+
+What is too large is refused with 413 or 431, what is too much with 429, each with a reason, before
+anything is decided. A caller is a user who has proven his name, else an address. How much it is
+says `[limits]` of fairshare.toml.
+"""
+
+import contextlib
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from fairshare.config.limits import DEFAULT_REQUESTS_PER_SECOND, LimitSettings
+from fairshare.errors import InputError
+from fairshare.live.access.identity import Identity
+from fairshare.live.server import LiveServer
+from fairshare.live.settings import LiveSettings
+from fairshare.web.answers import refusal
+
+BURST_S = 2.0
+"""The requests of so many seconds may come at once."""
+
+STREAMS = frozenset({"/api/v1/changes", "/api/v1/stream"})
+"""Paths whose answers stay open: they wait for a change, or tell of one after the other."""
+
+MAX_KNOWN = 10_000
+"""Callers that are remembered; who has not asked for a while is as good as unknown."""
+
+
+class Buckets:
+    """A token bucket for each caller: it fills with `per_second`, and holds `BURST_S` of it.
+
+    With `per_second` 0 everything may pass. `now_s` is a clock that only goes forward.
+    """
+
+    def __init__(self, per_second: int, now_s: Callable[[], float]) -> None:
+        self._rate = per_second
+        self._now_s = now_s
+        self._most = max(1.0, per_second * BURST_S)
+        self._known: dict[str, tuple[float, float]] = {}
+
+    def take(self, caller: str) -> float:
+        """Take one; 0.0 if there was one, else after how many seconds there will be."""
+        if not self._rate:
+            return 0.0
+        now_s = self._now_s()
+        left, at_s = self._known.pop(caller, (self._most, now_s))
+        left = min(self._most, left + (now_s - at_s) * self._rate)
+        enough = left >= 1.0
+        # It goes to the end: the first one is who has not asked for the longest time.
+        self._known[caller] = (left - 1.0 if enough else left, now_s)
+        if len(self._known) > MAX_KNOWN:
+            del self._known[next(iter(self._known))]
+        return 0.0 if enough else (1.0 - left) / self._rate
+
+
+class Streams:
+    """The answers that stay open."""
+
+    def __init__(self, settings: LimitSettings) -> None:
+        self._settings = settings
+        self._open: Counter[str] = Counter()
+
+    @contextlib.contextmanager
+    def hold(self, caller: str) -> Iterator[None]:
+        """Count one as long as it is open; raises InputError (`too-many-streams`)."""
+        most, total = self._settings.streams_per_caller, self._settings.streams
+        if self._open[caller] >= most or self._open.total() >= total:
+            whose = "you have" if self._open[caller] >= most else "there are"
+            number = self._open[caller] if self._open[caller] >= most else total
+            raise InputError(
+                "too-many-streams",
+                f"{whose} {number} open answers that wait for changes, and more are not kept open:"
+                " close some, or have one waiter tell the others",
+            )
+        self._open[caller] += 1
+        try:
+            yield
+        finally:
+            self._open[caller] -= 1
+            if not self._open[caller]:
+                del self._open[caller]
+
+
+class Throttle:
+    """Middleware behind the door: sizes of headers, requests a second, open streams."""
+
+    def __init__(
+        self, app: ASGIApp, limits: LimitSettings, buckets: Buckets, identity_key: str
+    ) -> None:
+        self.app = app
+        self.buckets = buckets
+        self.streams = Streams(limits)
+        self.limits = limits
+        self.identity_key = identity_key
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        caller = caller_of_scope(scope, self.identity_key)
+        most = self.limits.header_kb * 1024
+        if sum(len(name) + len(value) + 4 for name, value in scope["headers"]) > most:
+            answer = refusal(431, "headers-too-large", f"the headers are larger than {most} bytes")
+            await answer(scope, receive, send)
+            return
+        wait_s = self.buckets.take(caller)
+        if wait_s:
+            await too_many_requests(wait_s)(scope, receive, send)
+            return
+        if scope.get("path") not in STREAMS:
+            await self.app(scope, receive, send)
+            return
+        try:
+            with self.streams.hold(caller):
+                await self.app(scope, receive, send)
+        except InputError as error:
+            if error.code != "too-many-streams":
+                raise
+            await refusal(429, error.code, str(error), {"Retry-After": "1"})(scope, receive, send)
+
+
+def too_many_requests(wait_s: float) -> ASGIApp:
+    """The answer to who asks too often: 429, and when to come again."""
+    return refusal(
+        429,
+        "too-many-requests",
+        f"more requests than one caller may send: come again after {wait_s:.2f} s, and ask less"
+        " often ([limits] in fairshare.toml says how often)",
+        {"Retry-After": str(math.ceil(wait_s))},
+    )
+
+
+def caller_of_scope(scope: Scope, identity_key: str) -> str:
+    """Who is counted: the user who has proven his name, else the address."""
+    identity = scope.get(identity_key)
+    if isinstance(identity, Identity):
+        return f"user {identity.user}"
+    return f"address {address_of_scope(scope)}"
+
+
+def address_of_scope(scope: Scope) -> str:
+    """Where a call comes from; empty where that is not known."""
+    address: str = (scope.get("client") or ("",))[0]
+    return address
+
+
+def requests_per_second(settings: LiveSettings) -> int:
+    """How many requests of one caller are served in the mean; 0: any number."""
+    written = settings.limits.requests_per_second
+    if written is not None:
+        return written
+    return DEFAULT_REQUESTS_PER_SECOND if settings.authentication.required else 0
+
+
+# What a handler asks, where only it knows how much is wanted.
+
+
+def check_tasks(limits: LimitSettings, count: int, earlier: int = 0) -> None:
+    """Raise InputError (`too-many-tasks`) for more tasks than one application may have."""
+    if count + earlier > limits.tasks:
+        more = f", with the {earlier} that it has," if earlier else ""
+        raise InputError(
+            "too-many-tasks",
+            f"{count} tasks{more} are more than the {limits.tasks} that one application may have:"
+            " submit several applications",
+        )
+
+
+def check_asks(limits: LimitSettings, counts: list[int]) -> None:
+    """Raise InputError (`too-many-asks`, `too-many-containers`) for too much in one request."""
+    if len(counts) > limits.asks:
+        raise InputError(
+            "too-many-asks",
+            f"{len(counts)} asks are more than the {limits.asks} of one request: send them in parts",
+        )
+    wanted = sum(count for count in counts if count > 0)
+    if wanted > limits.containers:
+        raise InputError(
+            "too-many-containers",
+            f"{wanted} containers are more than the {limits.containers} of one request: ask for the"
+            " rest when some of these are done",
+        )
+
+
+@contextlib.contextmanager
+def submission_slot(server: LiveServer, user: str) -> Iterator[None]:
+    """Around a submission: raises InputError (`too-many-applications`) for who has as many that are
+    not over as one user may."""
+    most = server.settings.limits.applications_per_user
+    if server.census.count(user) >= most:
+        raise InputError(
+            "too-many-applications",
+            f"{user} has {most} applications that are not over, and more are not taken: wait until"
+            " some have ended, or put more tasks into one application",
+        )
+    with server.census.on_its_way(user):
+        yield
+
+
+def body_limit_bytes(request: Request) -> int:
+    """The most bytes that the body of a request may have."""
+    server = request.app.state.server
+    assert isinstance(server, LiveServer)
+    return server.settings.limits.body_mb * 1024 * 1024
