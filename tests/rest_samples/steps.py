@@ -15,6 +15,7 @@ from fairshare.model.events import ApplicationRejected, ApplicationSubmitted, Ev
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_name
 from fairshare.model.inputs import (
     ContainerExited,
+    DecommissionNode,
     Input,
     KillApplication,
     LaunchContainer,
@@ -33,6 +34,7 @@ from fairshare.model.resources import Resource
 from fairshare.model.work import Command, ContainerRequest
 
 MASTER_PORT = 5000
+A_DAY_MS = 86_400_000
 
 
 class Driver:
@@ -251,6 +253,8 @@ class Driver:
             await self._add_nodes(argument)
         elif kind in gone:
             await self._ask(NodeLost(argument, gone[kind]))
+        elif kind == "decommissioning":
+            await self._ask(DecommissionNode(argument, A_DAY_MS))
         elif kind == "unhealthy":
             await self._ask(NodeLost(argument["name"], "UNHEALTHY", argument.get("report", "")))
         elif kind == "utilization":

@@ -238,6 +238,8 @@ class Node(msgspec.Struct, frozen=True):
     reserved_for: str | None = None
     attributes: dict[str, str] = {}
     label: str = ""
+    state: str = "RUNNING"
+    leaves_ms: int | None = None
 
 
 class Label(msgspec.Struct, frozen=True):

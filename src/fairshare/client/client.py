@@ -32,9 +32,9 @@ from fairshare.client.answers import (
 )
 from fairshare.client.connection import Connection, segment
 from fairshare.client.discovery import (
-    TOKEN_VARIABLE,
     USER_VARIABLE,
     checked_url,
+    find_token,
     find_url,
     own_user,
     published_url,
@@ -68,7 +68,7 @@ class Client:
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         found = checked_url(url, "the given URL") if url else find_url()
-        token = token or os.environ.get(TOKEN_VARIABLE)
+        token = token or find_token()
         self._proven = token is not None
         elsewhere = (lambda: None) if url else published_url
         self.connection = Connection(found, token, transport, elsewhere)

@@ -1,29 +1,75 @@
-"""Owns what a client knows from its surroundings: which server to ask, and for whom.
+"""Owns what a client knows from its surroundings: which server to ask, for whom, with which token.
 
 The server is FAIRSHARE_URL, else the address in the state directory: a server writes its URL into
-the file `url` there. That directory is FAIRSHARE_STATE or `~/.local/state/fairshare`. Nothing here
-talks to a server.
+the file `url` there. That directory is FAIRSHARE_STATE or `~/.local/state/fairshare`. The token is
+FAIRSHARE_TOKEN, else the content of `~/.config/fairshare/token`. Nothing here talks to a server.
 """
 
 import getpass
 import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from fairshare.client.errors import START_ONE, ServerUnreachable
+from fairshare.client.errors import START_ONE, ServerUnreachable, TokenUnusable
 
 USER_VARIABLE = "FAIRSHARE_USER"
 URL_VARIABLE = "FAIRSHARE_URL"
 STATE_VARIABLE = "FAIRSHARE_STATE"
 TOKEN_VARIABLE = "FAIRSHARE_TOKEN"  # noqa: S105 - the name of a variable, not a secret
 APPLICATION_VARIABLE = "FAIRSHARE_APPLICATION_ID"
+_MOST_CHARACTERS = 4096
 
 
 def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
     """Where a server of this user keeps what it must remember."""
     named = environment.get(STATE_VARIABLE)
     return Path(named or "~/.local/state/fairshare").expanduser()
+
+
+def token_file(environment: Mapping[str, str] = os.environ) -> Path:
+    """Where a user keeps the token that he was given: below XDG_CONFIG_HOME, else ~/.config."""
+    home = environment.get("XDG_CONFIG_HOME", "")
+    # What is not absolute does not count, as the XDG specification wants it.
+    folder = Path(home) if home.startswith("/") else Path("~/.config").expanduser()
+    return folder / "fairshare" / "token"
+
+
+def find_token(environment: Mapping[str, str] = os.environ) -> str | None:
+    """The token that says who calls: FAIRSHARE_TOKEN, else what the file holds; None: neither.
+
+    Raises TokenUnusable for a file that others can read or that is another user's: who reads it can
+    act in this user's name.
+    """
+    named = environment.get(TOKEN_VARIABLE)
+    if named:
+        return named
+    path = token_file(environment)
+    try:
+        with path.open(encoding="ascii") as file:
+            found = os.fstat(file.fileno())
+            text = file.read(_MOST_CHARACTERS + 1).strip()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except UnicodeDecodeError as error:
+        raise TokenUnusable(f"{path} holds no token, which is one word of ASCII") from error
+    except OSError as error:
+        raise TokenUnusable(
+            f"cannot read {path}: {error.strerror}; set {TOKEN_VARIABLE}, or mend the file"
+        ) from error
+    if found.st_uid != os.geteuid():
+        raise TokenUnusable(
+            f"{path} belongs to another user ({found.st_uid}): a token is its owner's alone"
+        )
+    if stat.S_IMODE(found.st_mode) & (stat.S_IRWXG | stat.S_IRWXO):
+        raise TokenUnusable(
+            f"others can read or change {path}, and so act in your name: chmod 600 {path}, and have"
+            " the token revoked if somebody may have seen it"
+        )
+    if not text or len(text.split()) != 1 or len(text) > _MOST_CHARACTERS:
+        raise TokenUnusable(f"{path} holds no token: one word is needed, as it was printed")
+    return text
 
 
 def find_url(environment: Mapping[str, str] = os.environ) -> str:

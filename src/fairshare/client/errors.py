@@ -2,6 +2,7 @@
 
 FairshareError
   ServerUnreachable       nobody answers at the URL, or no URL is known
+  TokenUnusable           the file with the token is not for its owner alone, or holds none
   AnswerNotUnderstood     something answers, but not as a fairshare server of this version does
   InputError
     Refused               the server says no; carries its code and the HTTP status
@@ -21,6 +22,10 @@ class ServerUnreachable(FairshareError):
     def __init__(self, message: str, url: str | None = None) -> None:
         self.url = url
         super().__init__(message)
+
+
+class TokenUnusable(FairshareError):
+    """The file with the user's token cannot be trusted, or cannot be read."""
 
 
 class AnswerNotUnderstood(FairshareError):

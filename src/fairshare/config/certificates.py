@@ -1,4 +1,4 @@
-"""Owns the check of `certificate` and `key` below `[server]`: that a server can speak TLS with them.
+"""Owns the check of `certificate` and `key` below `[server]`: that they are good for TLS.
 
 It is done when the configuration is read, so that a mistake has a file and a line, and no server
 stops in the middle of its start.
@@ -51,13 +51,15 @@ def check_certificate(
     reason = _unusable(certificate, key)
     if reason:
         problems.error(
-            place("certificate"), "tls", f"TLS is not possible with {certificate} and {key}: {reason}"
+            place("certificate"),
+            "tls",
+            f"TLS is not possible with {certificate} and {key}: {reason}",
         )
 
 
 def _unreadable(path: str) -> str:
     try:
-        with open(path, "rb") as file:
+        with Path(path).open("rb") as file:
             file.read(1)
     except OSError as error:
         return error.strerror or str(error)

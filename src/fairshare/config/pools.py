@@ -255,8 +255,7 @@ def _report_without_effect(site: Site, settings: PoolsSettings, problems: Proble
             problems.warning(
                 Place(SHELL_FILE),
                 "generation",
-                f"{switch} below [{SECTION}] has no effect in the generation"
-                f" {settings.generation}",
+                f"{switch} below [{SECTION}] has no effect in the generation {settings.generation}",
             )
     for unknown in site.unread(PREFIX):
         problems.warning(

@@ -26,7 +26,8 @@ class ServerSettings(msgspec.Struct, frozen=True):
     """Where the server listens and keeps its record; None: the server's own choice of a place.
 
     `names` are those by which it is called from elsewhere (`cluster.example.org`). With
-    `certificate` and `key`, two PEM files, it speaks TLS.
+    `certificate` and `key`, two PEM files, it speaks TLS. The log has lines of text, or
+    of JSON. At most `event_streams` may follow what happens at a time.
     """
 
     host: str = "127.0.0.1"
@@ -35,6 +36,8 @@ class ServerSettings(msgspec.Struct, frozen=True):
     names: tuple[str, ...] = ()
     certificate: str | None = None
     key: str | None = None
+    log_format: Literal["text", "json"] = "text"
+    event_streams: int = 1_000
 
 
 class EngineSettings(msgspec.Struct, frozen=True):
@@ -48,12 +51,12 @@ class EngineSettings(msgspec.Struct, frozen=True):
     """
 
     kind: Literal["local"] = "local"
-    run_as: Literal["server", "user"] = "server"
     nodes: int = 1
     memory_mb: int | None = None
     vcores: int | None = None
     resources: dict[str, int] = {}
     log_limit_mb: int = 256
+    run_as: Literal["server", "user"] = "server"
 
 
 class WatchSettings(msgspec.Struct, frozen=True):
@@ -143,6 +146,8 @@ _KEYS: Final[dict[str, dict[str, _Key]]] = {
         "names": _Key(list),
         "certificate": _TEXT,
         "key": _TEXT,
+        "log_format": _TEXT,
+        "event_streams": _Key(int, 0, 100_000),
     },
     "engine": {
         "kind": _TEXT,

@@ -9,6 +9,7 @@ the core decides on it as on any other input. Knows nothing of HTTP.
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -31,7 +32,7 @@ from fairshare.live.file_watch import FileWatch, Finding, Stamp, stamp_of
 from fairshare.live.kept_configuration import KeptConfiguration
 from fairshare.live.service import Service
 from fairshare.model.events import ConfigurationLoaded, Record
-from fairshare.model.inputs import LoadConfiguration, TidyQueues
+from fairshare.model.inputs import LoadConfiguration, ReloadRefused, TidyQueues
 from fairshare.schedulers.capacity.checks import refusals
 from fairshare.schedulers.capacity.settings import CapacitySettings
 from fairshare.schedulers.capacity.state import CapacityState
@@ -214,7 +215,8 @@ class LiveConfiguration:
                 return await self._refresh()
             except ConfigurationError as error:
                 self._failed(error)
-                await self._service.ask(ReloadRefused())
+                with suppress(InputError):  # the server is busy, or stops
+                    await self._service.ask(ReloadRefused())
                 raise
             except InputError as error:
                 if error.code not in _PASSING:

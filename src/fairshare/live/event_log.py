@@ -8,11 +8,13 @@ import contextlib
 import logging
 import logging.handlers
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from fairshare.errors import FairshareError
+from fairshare.live.event_feed import document
+from fairshare.live.log_format import FORMATS
 from fairshare.model.events import (
     ApplicationAdmitted,
     ApplicationEnded,
@@ -49,27 +51,6 @@ KEPT_LOGS = 3
 _log = logging.getLogger("fairshare.events")
 
 
-class LineFormatter(logging.Formatter):
-    """`2026-01-31T12:00:00.123Z INFO fairshare.events: ...`, in UTC, one line each.
-
-    What tenants write (a name, a queue) may hold line breaks; they stay within the line.
-    """
-
-    converter = staticmethod(time.gmtime)
-    default_time_format = "%Y-%m-%dT%H:%M:%S"
-    default_msec_format = "%s.%03dZ"
-
-    def __init__(self) -> None:
-        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
-
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's own name
-        """The line without its traceback."""
-        line = super().formatMessage(record)
-        if line.isprintable():
-            return line
-        return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
-
-
 class LogFile(logging.handlers.RotatingFileHandler):
     """The file. A disk that is full does not end the server for the sake of its log: that lines are
     missing is told on stderr, once for each time that writing begins to fail."""
@@ -98,8 +79,9 @@ class LogFile(logging.handlers.RotatingFileHandler):
             super().close()
 
 
-def open_log(path: Path) -> list[logging.Handler]:
-    """Let the loggers of the server and of its web server write; returns what to close later.
+def open_log(path: Path, form: str = "text") -> list[logging.Handler]:
+    """Let the loggers of the server and of its web server write, in one of `FORMATS`; returns what
+    to close later.
 
     Raises FairshareError if the file cannot be written.
     """
@@ -112,7 +94,7 @@ def open_log(path: Path) -> list[logging.Handler]:
     terminal.setLevel(logging.WARNING)
     handlers: list[logging.Handler] = [file, terminal]
     for handler in handlers:
-        handler.setFormatter(LineFormatter())
+        handler.setFormatter(FORMATS[form]())
     for name in ("fairshare", "uvicorn"):
         logger = logging.getLogger(name)
         logger.setLevel(logging.INFO)
@@ -133,8 +115,9 @@ def close_log(handlers: Sequence[logging.Handler]) -> None:
 class EventLog:
     """Writes a line for each event that a person would ask about."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, form: str = "text") -> None:
         self._state = state
+        self._structured = form == "json"
 
     def write(self, events: Sequence[Event]) -> None:
         """Write the lines of events that have been recorded."""
@@ -142,7 +125,11 @@ class EventLog:
             for event in events:
                 line = self.line(event)
                 if line:
-                    _log.info("%s", line)
+                    _log.info("%s", line, extra={"event_fields": self.fields(event)})
+
+    def fields(self, event: Event) -> dict[str, Any]:
+        """What programs are told of an event, where the log has JSON."""
+        return document(self._state, event) if self._structured else {}
 
     def line(self, event: Event) -> str:
         """The words for an event; empty for those that are only of use to the scheduler."""

@@ -7,7 +7,13 @@ from typing import Final
 
 import msgspec
 
-from fairshare.model.events import NodeAdded, NodeRemoved, Record
+from fairshare.model.events import (
+    NodeAdded,
+    NodeDrained,
+    NodeRemoved,
+    NodeUndrained,
+    Record,
+)
 from fairshare.model.inputs import NodeLost
 from fairshare.model.resources import Resource
 
@@ -35,11 +41,13 @@ class InactiveNode(msgspec.Struct, frozen=True):
 
 
 class NodeBook:
-    """Nodes by name. `joined_ms` has those that are there, `inactive` those that are not."""
+    """Nodes by name. `joined_ms` has those that are there, `inactive` those that are not, and
+    `draining` those that take no new containers, with what they would offer."""
 
     def __init__(self) -> None:
         self.joined_ms: dict[str, int] = {}
         self.inactive: dict[str, InactiveNode] = {}
+        self.draining: dict[str, Resource] = {}
         self.utilization: dict[str, Utilization] = {}
         self._added: dict[str, NodeAdded] = {}
 
@@ -50,6 +58,11 @@ class NodeBook:
                 self.joined_ms[event.node] = record.now_ms
                 self._added[event.node] = event
                 self.inactive.pop(event.node, None)
+            elif type(event) is NodeDrained:
+                self.draining[event.node] = event.total
+            elif type(event) is NodeUndrained:
+                self.draining.pop(event.node, None)
+                self.inactive.pop(event.node, None)
             elif type(event) is NodeRemoved:
                 self._removed(record, event)
 
@@ -59,11 +72,12 @@ class NodeBook:
         was = self._added.pop(event.node, None)
         if was is None:
             return
-        state, report = "LOST", ""
+        leaving = self.draining.pop(event.node, None)
+        state, report = "LOST" if leaving is None else "DECOMMISSIONED", ""
         if isinstance(record.input, NodeLost):
             state, report = record.input.state, record.input.report
         self.inactive[event.node] = InactiveNode(
-            event.node, was.rack, was.total, state, report, record.now_ms
+            event.node, was.rack, leaving or was.total, state, report, record.now_ms
         )
         if len(self.inactive) > MAX_INACTIVE:
             del self.inactive[next(iter(self.inactive))]

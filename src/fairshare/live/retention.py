@@ -95,6 +95,7 @@ class Retention:
         self._service = service
         self._parts = parts
         self._saved = since.sequence
+        self.on_snapshot: Callable[[], None] = lambda: None
         self._finished = FinishedApplications(service.state)
 
     def observe(self, record: Record) -> None:
@@ -140,3 +141,4 @@ class Retention:
         if position.sequence > self._saved:
             self._journal.save(freeze(position.sequence, position.now_ms, self._parts()))
             self._saved = position.sequence
+            self.on_snapshot()

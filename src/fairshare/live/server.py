@@ -17,15 +17,22 @@ from fairshare.engines.local.engine import LocalEngine
 from fairshare.engines.protocol import Engine
 from fairshare.errors import ConfigurationError, EngineError
 from fairshare.journal.sqlite import SqliteJournal
-from fairshare.live import moments
+from fairshare.live.access.audit import AuditLog
 from fairshare.live.access.authentication import Authentication
+from fairshare.live.access.census import Census
 from fairshare.live.access.identity import Identity
 from fairshare.live.access.tokens import UserTokens
 from fairshare.live.chronicle import Chronicle
 from fairshare.live.configuration import LiveConfiguration, LoadedSettings
+from fairshare.live.configuration_versions import ConfigurationVersions
+from fairshare.live.event_feed import EventFeed
 from fairshare.live.event_log import EventLog, close_log, open_log
 from fairshare.live.history import ContainerHistory, HistoricJournal
 from fairshare.live.kept_configuration import FILE as KEPT_FILE
+from fairshare.live.metrics import MeasuredJournal, Metrics
+from fairshare.live.metrics_of_state import StateCollector
+from fairshare.live.moments import Moments
+from fairshare.live.moments import watch as watch_moments
 from fairshare.live.retention import Retention, restore
 from fairshare.live.service import Service
 from fairshare.live.settings import LiveSettings
@@ -101,15 +108,19 @@ class LiveServer:
         self.stop_containers = settings.stop_containers
         self.stop_requested = asyncio.Event()
         self.url = ""
-        self._started = False
+        self.started = False
+        self.open_streams = 0
+        self.metrics = Metrics()
         self.groups = user_groups(settings.configuration)
         self._watching: list[asyncio.Task[None]] = []
         self.directory = open_state_directory(settings.state_directory)
         with contextlib.ExitStack() as opened:
             self._journal = SqliteJournal(self.directory.path)
             opened.callback(self._journal.close)
-            handlers = open_log(self.directory.log)
+            handlers = open_log(self.directory.log, settings.log_format)
             opened.callback(close_log, handlers)
+            self.audit = AuditLog(self.directory.path)
+            opened.callback(self.audit.close)
             clock = WallClock()
             self.started_ms = clock.now_ms()
             self._identity = self.directory.claim(
@@ -125,6 +136,7 @@ class LiveServer:
                 clock.now_ms,
             )
             self._runtime = self._recovered_runtime()
+            self.census = Census(self._runtime.manager.state.applications.values())
             self.service = Service(
                 self._runtime, WallClock(self._runtime.position.now_ms), self._history
             )
@@ -139,7 +151,14 @@ class LiveServer:
             self._retention = Retention(
                 settings.retention, self._journal, self.service, self._parts, self._since
             )
-            self.moments = moments.Moments(self.started_ms)
+            self.moments = Moments(self.started_ms)
+            self.event_feed = EventFeed(
+                self.service.state, self.directory.path, self.service.version
+            )
+            self.metrics.registry.register(StateCollector(self.service))
+            self.metrics.show_streams(lambda: self.open_streams)
+            self.service.on_turn = self.metrics.turn
+            self._retention.on_snapshot = self.metrics.snapshot_taken
             self._opened = opened.pop_all()
 
     def _recovered_runtime(self) -> Runtime:
@@ -150,10 +169,11 @@ class LiveServer:
         self._history: ContainerHistory = parts.get("history") or ContainerHistory()
         self._loaded: LoadedSettings = parts.get("loaded") or LoadedSettings()
         self.chronicle: Chronicle = parts.get("chronicle") or Chronicle(manager.state)
-        self._event_log = EventLog(manager.state)
+        self.versions: ConfigurationVersions = parts.get("versions") or ConfigurationVersions()
+        self._event_log = EventLog(manager.state, self.settings.log_format)
         runtime = Runtime(
             manager,
-            self._journal,
+            MeasuredJournal(self._journal, self.metrics),
             self.engine,
             observers=(self._observe,),
             extra_environment=self._environment,
@@ -162,7 +182,11 @@ class LiveServer:
         )
         position = runtime.recover(
             HistoricJournal(
-                self._journal, self._history, self._loaded.observe, self.chronicle.observe
+                self._journal,
+                self._history,
+                self._loaded.observe,
+                self.chronicle.observe,
+                self.versions.observe,
             ),
             self._since,
         )
@@ -182,6 +206,7 @@ class LiveServer:
             "history": self._history,
             "loaded": self._loaded,
             "chronicle": self.chronicle,
+            "versions": self.versions,
         }
 
     # While it runs.
@@ -213,6 +238,10 @@ class LiveServer:
         self.chronicle.observe(record)
         for event in record.events:
             self._history.observe(record.now_ms, event)
+            self.census.observe(event)
+        self.versions.observe(record)
+        self.metrics.observe(record)
+        self.event_feed.observe(record)
         self._event_log.write(record.events)
         self._retention.observe(record)
         for application in self._history.take_forgotten():
@@ -283,11 +312,10 @@ class LiveServer:
         self._watching = [
             asyncio.create_task(self.configuration.watch(), name="fairshare-watch"),
             asyncio.create_task(self._retention.watch(), name="fairshare-retention"),
-            asyncio.create_task(
-                moments.watch(self.service, self.moments), name="fairshare-moments"
-            ),
+            asyncio.create_task(self.metrics.watch(), name="fairshare-lag"),
+            asyncio.create_task(watch_moments(self.service, self.moments)),
         ]
-        self._started = True
+        self.started = True
         _log.info("listening on %s", url)
 
     def _load_configuration(self) -> None:
@@ -343,7 +371,7 @@ class LiveServer:
             watching.cancel()
         await asyncio.gather(*self._watching, return_exceptions=True)
         await self.service.stop()
-        started, self._started = self._started, False
+        started, self.started = self.started, False
         if started and self.stop_containers and self.service.failure is None:
             # Recorded first, and not as the containers' own failure: their tasks will wait again.
             self.service.record(

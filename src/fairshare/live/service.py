@@ -12,8 +12,9 @@ Must not know what an input means, nor who shows the views.
 import asyncio
 import contextlib
 import logging
+import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from fairshare.errors import FairshareError, InputError
 from fairshare.live.history import ContainerHistory
@@ -61,6 +62,7 @@ class Service:
         self._writer: asyncio.Task[None] | None = None
         self._stopping = False
         self._vain_wakes = 0
+        self.on_turn: Callable[[float, int], None] = lambda seconds, inputs: None
         self._views: Views | None = None
 
     # For readers.
@@ -97,6 +99,11 @@ class Service:
         """Whether nothing will be fed any more."""
         return self._stopping or self.ended.is_set()
 
+    @property
+    def full(self) -> bool:
+        """Whether so many calls wait that further ones are refused."""
+        return len(self._inbox) >= MAX_WAITING
+
     def now_ms(self) -> int:
         """The instant."""
         return self._clock.now_ms()
@@ -123,7 +130,7 @@ class Service:
         """
         if self._stopping or self._writer is None or self._writer.done():
             raise InputError("stopping", "the server is stopping: try again when it is back")
-        if len(self._inbox) >= MAX_WAITING:
+        if self.full:
             raise InputError(
                 "busy", f"{MAX_WAITING} calls are waiting already: try again in a moment"
             )
@@ -214,7 +221,7 @@ class Service:
 
     def _feed_batch(self) -> None:
         batch = [self._inbox.popleft() for _ in range(min(len(self._inbox), MAX_BATCH))]
-        before = self.version
+        before, began_s = self.version, time.perf_counter()
         try:
             steps = self._runtime.turn(self._clock.now_ms(), [given for given, _ in batch])
         except Exception:
@@ -223,6 +230,7 @@ class Service:
         for (_, answer), (_, events) in zip(batch, steps, strict=False):
             if answer is not None and not answer.done():
                 answer.set_result(events)
+        self.on_turn(time.perf_counter() - began_s, len(batch))
         if self.version != before:
             self._changed.set()
             self._changed.clear()

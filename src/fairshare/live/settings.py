@@ -64,6 +64,8 @@ class LiveSettings(msgspec.Struct, frozen=True, kw_only=True):
     names: tuple[str, ...] = ()
     certificate: str | None = None
     key: str | None = None
+    log_format: str = "text"
+    event_streams: int = 1_000
     configuration: Configuration | None = None
     read_ms: int = 0
 
@@ -103,6 +105,8 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
         names=server.names,
         certificate=server.certificate,
         key=server.key,
+        log_format=server.log_format,
+        event_streams=server.event_streams,
         configuration=configuration,
         read_ms=read_ms,
     )

@@ -5,6 +5,7 @@
     url            where the server listens; there only while it does
     tokens.json    hashes of the users' tokens
     server.log     the log
+    audit.log      who did what, and what was refused (0600)
 
 The journal and the containers' folders stand beside them; their own rooms write those. The folder
 is for its owner alone (0700). What it holds must not be read as instructions by anything else.

@@ -15,6 +15,8 @@ from fairshare.live.history import ContainerHistory, ContainerRecord
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationState
 from fairshare.model.identifiers import ApplicationId, application_name, container_name
+from fairshare.model.nodes import Node
+from fairshare.model.operations import Drain
 from fairshare.model.resources import Resource, subtract
 from fairshare.model.tasks import GroupProgress, TaskState
 from fairshare.schedulers.protocol import Scheduler
@@ -84,6 +86,8 @@ class NodeView(msgspec.Struct, frozen=True):
     reserved_for: str | None
     attributes: dict[str, str]
     label: str = ""  # the partition that it belongs to
+    state: str = "RUNNING"  # or DRAINING, DRAINED (it is empty), DECOMMISSIONING
+    leaves_ms: int | None = None  # when it leaves at the latest, if it is decommissioned
 
 
 class ClusterView(msgspec.Struct, frozen=True):
@@ -96,6 +100,7 @@ class ClusterView(msgspec.Struct, frozen=True):
     nodes: int
     containers: int
     applications: dict[str, int]
+    safe_mode: bool = False
 
 
 class Views:
@@ -122,6 +127,7 @@ class Views:
             nodes=len(state.nodes),
             containers=sum(len(node.containers) for node in state.nodes.values()),
             applications={each.value: counts[each.value] for each in ApplicationState},
+            safe_mode=state.safe_mode,
         )
 
     @cached_property
@@ -148,6 +154,8 @@ class Views:
                 ),
                 attributes=node.attributes,
                 label=state.label_of(node),
+                state=state_of(state.drains.get(node.name), node),
+                leaves_ms=deadline_of(state.drains.get(node.name)),
             )
             for node in state.nodes.values()
         )
@@ -221,6 +229,20 @@ class Views:
             finished_ms=record.finished_ms,
             master=record.master,
         )
+
+
+def state_of(drain: Drain | None, node: Node) -> str:
+    """How a node stands, in one word."""
+    if drain is None:
+        return "RUNNING"
+    if drain.deadline_ms is not None:
+        return "DECOMMISSIONING"
+    return "DRAINING" if node.containers else "DRAINED"
+
+
+def deadline_of(drain: Drain | None) -> int | None:
+    """When a node leaves at the latest (ms); None if it stays."""
+    return None if drain is None else drain.deadline_ms
 
 
 def group_view(progress: GroupProgress) -> GroupView:

@@ -13,6 +13,7 @@ from fairshare.live.access.identity import Identity
 from fairshare.live.server import LiveServer
 from fairshare.live.users.identity import own_user
 from fairshare.model.applications import Application
+from fairshare.web.audit import note
 from fairshare.web.authentication import KEY
 from fairshare.web.bodies import ActorBody
 from fairshare.web.requests import server_of
@@ -38,12 +39,14 @@ def caller_of(request: Request, named: str | None) -> str:
     """
     identity = identity_of(request)
     if identity is None:
+        note(request, user=named or own_user())
         return named or own_user()
     if named and named != identity.user and not identity.administrator:
         raise InputError(
             "access-denied",
             f"you are {identity.user}: only an administrator may act for {named}",
         )
+    note(request, user=named or identity.user)
     return named or identity.user
 
 

@@ -1,5 +1,6 @@
 """Owns the assembly of the web application: all paths, and what stands before them."""
 
+import time
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
@@ -14,14 +15,20 @@ from fairshare.web import (
     configuration,
     containers,
     driver,
+    events,
+    health,
     labels,
+    metrics,
     nodes,
+    operations,
     queues,
     reasons,
 )
-from fairshare.web.authentication import Door
+from fairshare.web.audit import Audit
+from fairshare.web.authentication import KEY, Door
 from fairshare.web.faults import HANDLERS
 from fairshare.web.guard import LOOPBACK_NAMES, Guard, host_name
+from fairshare.web.limits import Buckets, Throttle, requests_per_second
 from fairshare.web.pages import history, session, stream
 from fairshare.web.pages.files import page_routes
 from fairshare.web.yarn.cross_origin import is_trusted
@@ -52,12 +59,15 @@ def build_app(server: LiveServer) -> Starlette:
         nodes,
         labels,
         driver,
+        events,
+        operations,
         session,
         history,
         stream,
     )
     routes = [route for topic in topics for route in topic.ROUTES]
     gateway = LiveGateway(server, server.directory.secret())
+    buckets = Buckets(requests_per_second(server.settings), time.monotonic)
 
     def trusted(origin: str, path: str) -> bool:
         return path.startswith(YARN) and is_trusted(gateway.settings.cross_origin, origin)
@@ -65,10 +75,14 @@ def build_app(server: LiveServer) -> Starlette:
     app = Starlette(
         routes=[
             *page_routes(),
+            *health.ROUTES,
+            *metrics.ROUTES,
             Mount(BASE, routes=routes),
             *yarn_routes(),
         ],
         middleware=[
+            Middleware(metrics.Meter, metrics=server.metrics),
+            Middleware(Audit, server=server, identity_key=KEY),
             Middleware(
                 Guard,
                 names=LOOPBACK_NAMES | {own_name, *server.settings.names},
@@ -76,7 +90,8 @@ def build_app(server: LiveServer) -> Starlette:
                 exposed=server.settings.authentication.required,
                 trusted=trusted,
             ),
-            Middleware(Door, server=server),
+            Middleware(Door, server=server, buckets=buckets),
+            Middleware(Throttle, limits=server.settings.limits, buckets=buckets, identity_key=KEY),
         ],
         exception_handlers=HANDLERS,
     )

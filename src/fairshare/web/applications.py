@@ -22,7 +22,9 @@ from fairshare.web.actors import (
     sees_all_of,
 )
 from fairshare.web.answers import answer, named, refusal
+from fairshare.web.audit import note
 from fairshare.web.bodies import KillBody, MoveBody, PriorityBody, SubmissionBody
+from fairshare.web.limits import check_tasks, submission_slot
 from fairshare.web.requests import (
     read_application,
     read_body,
@@ -89,8 +91,11 @@ async def submit_application(request: Request) -> Response:
     user = caller_of(request, body.user)
     check_claimed_groups(request, body.groups)
     groups = body.groups or await groups_of(server, user)
+    check_tasks(server.settings.limits, sum(group.count for group in body.tasks))
     submission = submission_of(body, server.service.state.types, user, groups)
-    events = await server.service.ask(submission)
+    note(request, queue=submission.queue)
+    with submission_slot(server, user):
+        events = await server.service.ask(submission)
     epoch_ms = server.service.state.epoch_ms
     for event in events:
         match event:

@@ -19,6 +19,7 @@ from fairshare.model.identifiers import (
     parse_container,
 )
 from fairshare.web.answers import refusal
+from fairshare.web.limits import Buckets, address_of_scope, too_many_requests
 
 KEY = "fairshare.identity"
 OPEN = ("/cluster", "/static/", "/healthz", "/readyz", "/favicon.ico")
@@ -34,9 +35,10 @@ _log = logging.getLogger("fairshare.access")
 class Door:
     """Middleware: puts the caller's identity into the scope, or answers 401 or 403."""
 
-    def __init__(self, app: ASGIApp, server: LiveServer) -> None:
+    def __init__(self, app: ASGIApp, server: LiveServer, buckets: Buckets) -> None:
         self.app = app
         self.server = server
+        self.buckets = buckets
         self.authentication = server.authentication
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -45,9 +47,13 @@ class Door:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        address = (scope.get("client") or ("",))[0]
+        address = address_of_scope(scope)
         identity = self.authentication.identify(headers, address)
         if identity is None:
+            wait_s = self.buckets.take(f"nobody at {address}")
+            if wait_s:
+                await too_many_requests(wait_s)(scope, receive, send)
+                return
             given = "authorization" in headers
             _log.warning(
                 "401 %s %s from %s: %s",
@@ -65,6 +71,7 @@ class Door:
             )
             await answer(scope, receive, send)
             return
+        scope[KEY] = identity
         if identity.application is not None and not is_its_own(identity, path):
             _log.warning("403 %s %s: a driver's token elsewhere", scope["method"], path)
             answer = refusal(
@@ -77,7 +84,6 @@ class Door:
             _log.warning("403 %s %s: %s", scope["method"], path, reason)
             await refusal(403, "access-denied", reason)(scope, receive, send)
             return
-        scope[KEY] = identity
         await self.app(scope, receive, send)
 
     async def _closed(self, identity: Identity, path: str) -> str:

@@ -45,6 +45,24 @@ class ActorBody(_Body, frozen=True):
     user: User | None = None
 
 
+class NodesBody(ActorBody, frozen=True, kw_only=True):
+    """Some nodes, by name."""
+
+    nodes: Annotated[tuple[Place, ...], msgspec.Meta(min_length=1, max_length=10_000)]
+
+
+class DecommissionBody(NodesBody, frozen=True):
+    """Nodes that shall leave; without a word they have an hour, as in Hadoop."""
+
+    timeout_ms: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 3_600_000
+
+
+class SafeModeBody(ActorBody, frozen=True, kw_only=True):
+    """Whether nothing shall be admitted and granted any more."""
+
+    on: bool
+
+
 class ChangeBody(ActorBody, frozen=True):
     """A change of properties: a document as Hadoop's `scheduler-conf` takes it. With `check` it is
     only judged."""

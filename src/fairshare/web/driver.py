@@ -29,6 +29,7 @@ from fairshare.web.bodies import (
     RequestsBody,
     TasksBody,
 )
+from fairshare.web.limits import check_asks, check_tasks
 from fairshare.web.requests import (
     container_of,
     read_application,
@@ -77,6 +78,7 @@ async def request_containers(request: Request) -> Response:
     application = own_application(request)
     body = await read_body(request, RequestsBody)
     server = server_of(request)
+    check_asks(server.settings.limits, [wish.count for wish in body.requests])
     translation = Translation(server.service.state.types)
     wishes = translation.requests(body.requests)
     translation.finish()
@@ -91,6 +93,11 @@ async def add_tasks(request: Request) -> Response:
     server = server_of(request)
     translation = Translation(server.service.state.types)
     earlier = [progress.spec for progress in application.tasks.groups]
+    check_tasks(
+        server.settings.limits,
+        sum(group.count for group in body.tasks),
+        sum(group.count for group in earlier),
+    )
     tasks = translation.groups(body.tasks, "tasks", earlier)
     translation.finish()
     await server.service.ask(AddTasks(application.id, tasks))

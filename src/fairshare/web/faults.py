@@ -21,9 +21,16 @@ STATUSES = {
     "unknown-log": 404,
     "no-result": 404,
     "unknown-moment": 404,
+    "unknown-node": 404,
     "too-large": 413,
+    "too-many-tasks": 413,
+    "too-many-asks": 413,
+    "too-many-containers": 413,
+    "too-many-applications": 429,
     "busy": 503,
     "stopping": 503,
+    "safe-mode": 503,
+    "too-many-streams": 429,
 }
 """By code; a code that is not here is a refusal of the scheduler or manager: 409."""
 

@@ -175,7 +175,7 @@ def check_asks(limits: LimitSettings, counts: list[int]) -> None:
     if len(counts) > limits.asks:
         raise InputError(
             "too-many-asks",
-            f"{len(counts)} asks are more than the {limits.asks} of one request: send them in parts",
+            f"{len(counts)} asks are more than the {limits.asks} of one request: send several",
         )
     wanted = sum(count for count in counts if count > 0)
     if wanted > limits.containers:

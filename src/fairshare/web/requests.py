@@ -21,8 +21,7 @@ from fairshare.model.identifiers import (
     parse_container,
 )
 from fairshare.schedulers.protocol import State
-
-MAX_BODY_BYTES = 8 * 1024 * 1024
+from fairshare.web.limits import body_limit_bytes
 
 Body = TypeVar("Body", bound=msgspec.Struct)
 
@@ -40,12 +39,13 @@ async def read_body(request: Request, form: type[Body]) -> Body:
     Raises InputError: `too-large`, or `bad-request` with the place of what is wrong.
     """
     content = bytearray()
+    most_bytes = body_limit_bytes(request)
     async for chunk in request.stream():
         content += chunk
-        if len(content) > MAX_BODY_BYTES:
+        if len(content) > most_bytes:
             raise InputError(
                 "too-large",
-                f"the body is larger than {MAX_BODY_BYTES} bytes; put large data into a file, "
+                f"the body is larger than {most_bytes} bytes; put large data into a file, "
                 "or submit several applications",
             )
     try:

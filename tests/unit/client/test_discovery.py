@@ -1,10 +1,19 @@
 import getpass
+import os
 
 import httpx
 import pytest
 
 from fairshare.client import Client, ServerUnreachable
-from fairshare.client.discovery import find_url, is_loopback, own_user, state_directory
+from fairshare.client.discovery import (
+    find_token,
+    find_url,
+    is_loopback,
+    own_user,
+    state_directory,
+    token_file,
+)
+from fairshare.client.errors import TokenUnusable
 
 
 def test_the_variable_names_the_server(tmp_path):
@@ -95,3 +104,46 @@ def test_a_container_acts_for_the_user_of_its_application(monkeypatch):
 
     monkeypatch.setattr(getpass, "getuser", nobody)
     assert own_user({}) is None
+
+
+def write_token(tmp_path, text="fst_00000000_abc\n", mode=0o600):
+    file = tmp_path / "fairshare" / "token"
+    file.parent.mkdir()
+    file.write_text(text)
+    file.chmod(mode)
+    return file
+
+
+def test_a_token_is_found_in_the_file_of_the_user(tmp_path):
+    environment = {"XDG_CONFIG_HOME": str(tmp_path)}
+    assert find_token(environment) is None
+    write_token(tmp_path)
+    assert find_token(environment) == "fst_00000000_abc"
+    assert find_token({**environment, "FAIRSHARE_TOKEN": "other"}) == "other"
+
+
+def test_the_file_stands_in_the_home_directory_where_nothing_else_is_said(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for environment in ({}, {"XDG_CONFIG_HOME": ""}, {"XDG_CONFIG_HOME": "relative"}):
+        assert token_file(environment) == tmp_path / ".config" / "fairshare" / "token"
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o666])
+def test_a_token_that_others_can_read_or_change_is_refused(tmp_path, mode):
+    file = write_token(tmp_path, mode=mode)
+    with pytest.raises(TokenUnusable, match=f"chmod 600 {file}"):
+        find_token({"XDG_CONFIG_HOME": str(tmp_path)})
+
+
+@pytest.mark.parametrize("text", ["", "\n", "two words", "x" * 5000, "ümlaut"])
+def test_a_file_without_a_token_is_told(tmp_path, text):
+    write_token(tmp_path, text)
+    with pytest.raises(TokenUnusable, match="holds no token"):
+        find_token({"XDG_CONFIG_HOME": str(tmp_path)})
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_a_token_of_another_user_is_refused(tmp_path):
+    os.chown(write_token(tmp_path), 65534, 65534)
+    with pytest.raises(TokenUnusable, match="belongs to another user"):
+        find_token({"XDG_CONFIG_HOME": str(tmp_path)})

@@ -71,11 +71,7 @@ class CapacityScheduler(labels.LabelDoors):
     # Configuration and queues.
 
     def load(self, step: Step, settings: bytes, epoch_ms: int) -> None:
-        """Take settings over, at the start or at a reload.
-
-        A refused reload changes nothing but that limits are computed anew: Hadoop goes back to the
-        queues that it had (25.1).
-        """
+        """Take settings over, at the start or at a reload; those refused: see `go_back` (25.1)."""
         state = self._state
         try:
             new = msgspec.json.decode(settings, type=CapacitySettings)
@@ -96,9 +92,13 @@ class CapacityScheduler(labels.LabelDoors):
         activation.wake_everywhere(state, step)
 
     def go_back(self, step: Step) -> None:
-        """Apply the settings in force once more, unless a node's size has made them impossible."""
+        """Apply the settings in force once more, unless a node's size has made them impossible.
+
+        Where there is no application it would change nothing.
+        """
         state = self._state
-        if ROOT in state.queues and tree.is_sound(state):
+        idle = not any(queue.applications for queue in state.queues.values())
+        if not idle and tree.is_sound(state):
             step.emit(QueuesConfigured(()))
             activation.activate_everywhere(state, step)
 
@@ -329,10 +329,7 @@ class CapacityScheduler(labels.LabelDoors):
     # Time.
 
     def node_changed(self, step: Step) -> None:
-        """There may be room for more masters.
-
-        A node that was given the size which it had lets limits be computed anew all the same.
-        """
+        """There may be room for more masters; also if a node was given the size that it had."""
         if not step.events and ROOT in self._state.queues:
             step.emit(LimitsComputed(ROOT))
         activation.activate_everywhere(self._state, step)

@@ -22,8 +22,8 @@ DEFAULT_POINTS = 600
 async def show_history(request: Request) -> Response:
     """GET /history: the lines of a queue from `since` to `until`, at most `points` points.
 
-    Without a queue the root's. `began_ms` is since when anything is remembered: a server that starts
-    remembers nothing. A point holds until the next one.
+    Without a queue the root's. `began_ms` is since when anything is remembered: a server that
+    starts remembers nothing. A point holds until the next one.
     """
     parameters = read_parameters(request, "queue", "since", "until", "points")
     server = server_of(request)

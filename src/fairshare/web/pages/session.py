@@ -1,4 +1,4 @@
-"""Owns the path that tells a page who its reader is, so that it offers no action that he may not do.
+"""Owns the path that tells a page who its reader is, so that it offers what he may do.
 
 What is allowed is decided again where it is done.
 """
@@ -16,8 +16,8 @@ from fairshare.web.requests import read_parameters, server_of
 async def show_session(request: Request) -> Response:
     """GET /session: the reader's name, whether it is proven, and what he administers.
 
-    `administrator`: the whole cluster. `administers`: queues, without those below one of them. Where
-    no access lists are in force everybody whose name is believed may do everything.
+    `administrator`: the whole cluster. `administers`: queues, without those below one of them.
+    Where no access lists are in force everybody whose name is believed may do everything.
     """
     read_parameters(request)
     server = server_of(request)

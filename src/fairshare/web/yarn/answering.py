@@ -15,6 +15,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from fairshare.errors import InputError
+from fairshare.web.audit import note
 from fairshare.web.yarn.callers import Caller, Rejected, identify
 from fairshare.web.yarn.cross_origin import headers_for
 from fairshare.web.yarn.errors import PlainRefusal, Refused, wrong_form
@@ -93,6 +94,7 @@ async def respond(request: Request, handlers: Mapping[str, Handler]) -> Response
         return _finish(
             request, rejected.content, rejected.status, JSON, rejected.headers, rejected.cookie
         )
+    note(request, user=caller.user)
     answer = await _answer(request, handlers, caller)
     form = accepted_form(request)
     refused_form = form is None
@@ -146,9 +148,13 @@ def refusal_of(refused: Refused) -> Answer:
 
 def _input_error(error: InputError) -> Answer:
     """What the core refuses, and no handler has turned into YARN's own words."""
-    status = {"busy": 503, "stopping": 503, "access-denied": 403, "too-large": 413}.get(
-        error.code, 400
-    )
+    status = {
+        "busy": 503,
+        "stopping": 503,
+        "access-denied": 403,
+        "too-large": 413,
+        "too-many-applications": 429,
+    }.get(error.code, 400)
     kind = {
         403: "org.apache.hadoop.yarn.webapp.ForbiddenException",
         503: "org.apache.hadoop.ipc.RetriableException",

@@ -14,7 +14,7 @@ from starlette.requests import Request
 
 from fairshare.config.problems import Problems
 from fairshare.config.xml import Element, parse
-from fairshare.web.requests import MAX_BODY_BYTES
+from fairshare.web.limits import body_limit_bytes
 from fairshare.web.yarn.errors import Refused, wrong_form
 
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
@@ -38,25 +38,26 @@ async def read_object(request: Request, root: str) -> dict[str, Any]:
 
 async def read_bytes(request: Request) -> bytes:
     """The body, unpacked; raises Refused (400, 413)."""
+    most_bytes = body_limit_bytes(request)
     found = bytearray()
     async for chunk in request.stream():
         found += chunk
-        if len(found) > MAX_BODY_BYTES:
-            raise _too_large()
+        if len(found) > most_bytes:
+            raise _too_large(most_bytes)
     content = bytes(found)
     if "gzip" in request.headers.get("content-encoding", ""):
         try:
             unpacked = zlib.decompressobj(zlib.MAX_WBITS | 16)
-            content = unpacked.decompress(content, MAX_BODY_BYTES + 1)
+            content = unpacked.decompress(content, most_bytes + 1)
         except (zlib.error, gzip.BadGzipFile) as error:
             raise wrong_form(f"the body is not gzip: {error}") from None
-        if len(content) > MAX_BODY_BYTES:
-            raise _too_large()
+        if len(content) > most_bytes:
+            raise _too_large(most_bytes)
     return content
 
 
-def _too_large() -> Refused:
-    return wrong_form(f"the body is larger than {MAX_BODY_BYTES} bytes", 413)
+def _too_large(most_bytes: int) -> Refused:
+    return wrong_form(f"the body is larger than {most_bytes} bytes", 413)
 
 
 def _from_json(content: bytes) -> dict[str, Any]:

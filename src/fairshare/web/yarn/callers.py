@@ -92,9 +92,7 @@ async def _proven(request: Request, gateway: Gateway, proved: Identity) -> Calle
     )
     if named is None:
         groups = await gateway.groups_of(proved.user)
-        return Caller(
-            proved.user, groups, proven=True, administrator=proved.administrator
-        )
+        return Caller(proved.user, groups, proven=True, administrator=proved.administrator)
     if not proved.administrator:
         raise Rejected(403, _no_impersonation(proved.user, named))
     return Caller(named, await gateway.groups_of(named), proven=True)

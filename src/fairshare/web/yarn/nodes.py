@@ -162,7 +162,10 @@ def all_nodes(gateway: Gateway) -> list[NodeInfo]:
 def node_states(gateway: Gateway) -> Counter[str]:
     """How many nodes are in which state."""
     counts = Counter(node.state for node in gateway.node_book.inactive.values())
-    counts["RUNNING"] += len(gateway.scheduler.state.nodes)
+    present = gateway.scheduler.state.nodes
+    leaving = sum(name in present for name in gateway.node_book.draining)
+    counts["DECOMMISSIONING"] += leaving
+    counts["RUNNING"] += len(present) - leaving
     return counts
 
 
@@ -174,7 +177,7 @@ def _present(gateway: Gateway, node: Node) -> NodeInfo:
     physical, cpu = measured.physical_memory_mb, measured.cpu
     return NodeInfo(
         rack=node.rack,
-        state="RUNNING",
+        state="DECOMMISSIONING" if node.name in gateway.node_book.draining else "RUNNING",
         id=gateway.node_address(node.name),
         nodeHostName=node.name,
         nodeHTTPAddress=gateway.node_web_address(node.name),

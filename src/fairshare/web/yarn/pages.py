@@ -4,6 +4,7 @@ for, the sign of life, logs of containers, and the way to a master's own pages (
 
 import json
 from html import escape
+from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -13,7 +14,7 @@ from starlette.routing import Route
 
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import application_name, application_of, container_name
-from fairshare.web.containers import read_whole
+from fairshare.web.containers import read_part
 from fairshare.web.yarn.access import may_view
 from fairshare.web.yarn.answering import HEADERS
 from fairshare.web.yarn.callers import Rejected, identify
@@ -25,6 +26,9 @@ from fairshare.web.yarn.names import find_application, read_container_id
 TITLE = "All Applications"
 HTML = "text/html;charset=utf-8"
 TEXT = "text/plain;charset=utf-8"
+MOST_BYTES = 1_000_000
+"""Of a log that are shown; our own interface gives all of it."""
+
 LIST = "/ws/v1/cluster/apps"
 _PAGE = (
     "<!DOCTYPE html><html><head><meta charset='utf-8'><title>{title}</title></head>"
@@ -163,12 +167,15 @@ async def show_logs(request: Request) -> Response:
     await _check_view(request, application)
     parts = []
     for title, path in (("stdout", directory.stdout), ("stderr", directory.stderr)):
-        try:
-            content = await run_in_threadpool(read_whole, path)
-        except FileNotFoundError:
-            content = b""
+        content = await run_in_threadpool(_end_of, path)
         parts.append(f"<h2>{title}</h2><pre>{escape(content.decode(errors='replace'))}</pre>")
     return HTMLResponse(_PAGE.format(title=escape(name), body="".join(parts)))
+
+
+def _end_of(path: Path) -> bytes:
+    """The last `MOST_BYTES` of a log; nothing if there is none."""
+    _, size = read_part(path, 0, 0)
+    return read_part(path, max(0, size - MOST_BYTES), MOST_BYTES)[0]
 
 
 ROUTES = [

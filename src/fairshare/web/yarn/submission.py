@@ -22,6 +22,8 @@ from fairshare.model.inputs import (
 from fairshare.model.resources import Resource
 from fairshare.model.work import Command
 from fairshare.schedulers.fair.dump import resource_text
+from fairshare.web.audit import note
+from fairshare.web.limits import submission_slot
 from fairshare.web.yarn.answering import Answer, YarnRoute
 from fairshare.web.yarn.bodies import as_list, lenient_integer, pairs, read_object, text_of, truth
 from fairshare.web.yarn.callers import Caller
@@ -82,9 +84,13 @@ async def submit(request: Request, caller: Caller) -> Answer:
     if number in state.applications:
         return accepted
     submission = read_submission(gateway, body, caller, number)
+    note(request, application=text, queue=submission.queue)
     try:
-        await gateway.ask(submission)
+        with submission_slot(request.app.state.server, submission.user):
+            await gateway.ask(submission)
     except InputError as error:
+        if error.code == "too-many-applications":
+            raise
         raise bad_request(str(error), "java.lang.Exception") from None
     found = gateway.scheduler.state.applications.get(number)
     if found is not None and gateway.controls_access and found.over:

@@ -3,11 +3,6 @@
 import gzip
 
 import pytest
-from starlette.requests import Request
-
-from fairshare.live.access.identity import Identity
-from fairshare.web.authentication import KEY
-from fairshare.web.yarn.callers import identify
 
 pytestmark = pytest.mark.anyio
 
@@ -113,17 +108,3 @@ async def test_the_list_of_applications_says_the_same_in_both_forms(yarn):
     written = (await yarn.get("/apps", headers={"Accept": "application/xml"})).text
     assert written.count("<app>") == 3
     assert (await yarn.get("/apps?states=KILLED")).json()["apps"]["app"] == found[:1]
-
-
-async def test_where_a_proof_is_needed_a_name_says_nothing(yarn):
-    app = yarn.server.http._transport.app
-    scope = {
-        "type": "http",
-        "method": "GET",
-        "path": "/",
-        "headers": [],
-        "query_string": b"user.name=admin",
-        "app": app,
-        KEY: Identity("alice"),
-    }
-    assert (await identify(Request(scope))).user == "alice"

@@ -1,0 +1,157 @@
+"""Owns what happened last, for readers who follow: records as JSON, by their numbers.
+
+The newest `KEPT` records stand in memory, what is older is read from the journal's file, and what
+that has forgotten is gone: whoever asks for it must begin anew. A record is written as JSON once,
+however many read it, and only if somebody does. What tenants keep to themselves (commands,
+environments, output) is not in it. Knows neither HTTP nor who reads.
+"""
+
+from collections import deque
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from fairshare.engines.local.outcome import without_output
+from fairshare.errors import JournalError
+from fairshare.journal.sqlite import SqliteJournal
+from fairshare.model.events import Event, Record
+from fairshare.model.identifiers import application_name, container_name
+from fairshare.model.resources import Resource
+from fairshare.schedulers.protocol import State
+
+KEPT = 10_000
+"""Records in memory."""
+
+PAGE = 500
+"""Records that are read from the file at a time."""
+
+PRIVATE = frozenset({"command", "settings", "submission", "requests", "tasks"})
+"""Fields of events that are left out; of a submission its user, name and queue are told."""
+
+Line = tuple[int, bytes]
+"""A record's number, and its JSON."""
+
+_encoder = msgspec.json.Encoder()
+
+
+class Gone(Exception):
+    """What was asked for is not kept any more, or never was. `first` is the oldest that is."""
+
+    def __init__(self, first: int) -> None:
+        super().__init__(first)
+        self.first = first
+
+
+class EventFeed:
+    """The newest records of one state, which `observe` is told in order; all in one loop.
+
+    `start` is the number of the last record before the first one that is observed.
+    """
+
+    def __init__(self, state: State, directory: Path, start: int, kept: int = KEPT) -> None:
+        self._state = state
+        self._directory = directory
+        self._records: deque[Record] = deque(maxlen=kept)
+        self._lines: deque[bytes | None] = deque(maxlen=kept)
+        self.last = start
+
+    def observe(self, record: Record) -> None:
+        """Take notice of one record."""
+        self._records.append(record)
+        self._lines.append(None)
+        self.last = record.sequence
+
+    def recent(self, after: int, most: int = PAGE) -> list[Line] | None:
+        """The records behind number `after` that are in memory; None if the next one is not."""
+        if after >= self.last:
+            return []
+        first = self.last - len(self._records) + 1
+        if after + 1 < first:
+            return None
+        start = after + 1 - first
+        found: list[Line] = []
+        for place in range(start, min(start + most, len(self._records))):
+            line = self._lines[place]
+            if line is None:
+                line = self._lines[place] = self._line(self._records[place])
+            found.append((first + place, line))
+        return found
+
+    def older(self, after: int) -> list[Line]:
+        """The records behind number `after` from the journal's file; may be called in a thread.
+
+        Raises Gone if the next one is not there any more, JournalError if the file is damaged.
+        """
+        journal = SqliteJournal(self._directory, read_only=True)
+        try:
+            first = journal.first_record()
+            if after + 1 < first:
+                raise Gone(first)
+            records = islice(journal.records(after), PAGE)
+            return [(record.sequence, self._line(record)) for record in records]
+        finally:
+            journal.close()
+
+    def check(self, after: int) -> None:
+        """Raise Gone for a number that is still to come: the reader knows another history."""
+        if after > self.last:
+            try:
+                journal = SqliteJournal(self._directory, read_only=True)
+            except JournalError:
+                raise Gone(self.last + 1) from None
+            try:
+                raise Gone(journal.first_record())
+            finally:
+                journal.close()
+
+    def _line(self, record: Record) -> bytes:
+        return _encoder.encode(
+            {
+                "sequence": record.sequence,
+                "now_ms": record.now_ms,
+                "input": type(record.input).__name__,
+                "events": [document(self._state, event) for event in record.events],
+            }
+        )
+
+
+def document(state: State, event: Event) -> dict[str, Any]:
+    """An event as it is shown: its type, its fields, names in the place of numbers.
+
+    `{"type": "NodeRemoved", "node": "n1"}`
+    """
+    told: dict[str, Any] = {"type": type(event).__name__}
+    submission = getattr(event, "submission", None)
+    if submission is not None:
+        told.update(user=submission.user, name=submission.name, queue=submission.queue)
+    epoch_ms = state.epoch_ms
+    for name, vector in _fields(type(event)):
+        value = getattr(event, name)
+        match name:
+            case "application" | "beneficiary":
+                value = application_name(epoch_ms, value) if value else None
+            case "applications":
+                value = [application_name(epoch_ms, number) for number in value]
+            case "container":
+                value = container_name(epoch_ms, value)
+            case "diagnostics" | "reason":
+                value = without_output(value)
+            case _ if vector and len(value) == len(state.types.names):
+                value = state.types.mapping(value)
+            case _:
+                pass
+        told[name] = value
+    return told
+
+
+@cache
+def _fields(kind: type[msgspec.Struct]) -> tuple[tuple[str, bool], ...]:
+    """The fields that are told, and whether each is a vector."""
+    return tuple(
+        (field.name, field.type == Resource)
+        for field in msgspec.structs.fields(kind)
+        if field.name not in PRIVATE
+    )

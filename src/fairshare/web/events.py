@@ -1,0 +1,170 @@
+"""Owns the stream of what happens: server-sent events with the numbers of the journal's records.
+
+A reader that comes back with the last number it has seen misses nothing. Many may read: each one
+only remembers its place, and the more there are, the rarer each one is told (all that has happened
+since, in one piece), so that a thousand readers cost the writer little.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping
+
+import msgspec
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from fairshare.errors import FairshareError, InputError
+from fairshare.live.event_feed import PAGE, EventFeed, Gone, Line
+from fairshare.live.server import LiveServer
+from fairshare.web.requests import read_parameters, server_of
+
+LEAST_INTERVAL_S = 0.25
+"""A reader is told at most four times a second."""
+
+COST_OF_A_READER_S = 0.001
+"""Each further open stream makes all of them so much slower: a thousand are told each second."""
+
+SIGN_OF_LIFE_S = 15.0
+STALL_S = 30.0
+"""So long a reader may take nothing before its connection is closed."""
+
+MAX_BEHIND = 5_000
+"""So many records a reader may be behind once it has caught up; then it has to come again."""
+
+KINDS = ("record", "changed")
+
+
+class EventStream(StreamingResponse):
+    """An answer that goes on; it ends for a reader who takes nothing, and frees its place."""
+
+    def __init__(self, server: LiveServer, events: AsyncIterator[bytes]) -> None:
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        super().__init__(events, media_type="text/event-stream", headers=headers)
+        self._server = server
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_or_give_up(message: object) -> None:
+            async with asyncio.timeout(STALL_S):
+                await send(message)  # type: ignore[arg-type]
+
+        self._server.open_streams += 1
+        try:
+            await super().__call__(scope, receive, send_or_give_up)
+        except TimeoutError:
+            pass  # uvicorn closes a connection whose answer is not whole
+        finally:
+            self._server.open_streams -= 1
+
+
+async def stream_events(request: Request) -> Response:
+    """GET /events: what happens, from now on, or behind record `since` (or Last-Event-ID).
+
+    Events: `record` (a record as JSON; its number is the id), `changed` (a new version), `reset`
+    (what was asked for is not kept: look at everything again, and go on from the number it tells),
+    `dropped` (the reader was too slow: connect again with the last id). 429 if too many read.
+    """
+    parameters = read_parameters(request, "since", "kinds")
+    server = server_of(request)
+    kinds = frozenset(parameters.get("kinds", ",".join(KINDS)).split(","))
+    if not kinds <= set(KINDS):
+        raise InputError("bad-request", f"kinds: {', '.join(KINDS)}, divided by commas")
+    since = _number(parameters.get("since") or request.headers.get("last-event-id"))
+    if server.open_streams >= server.settings.event_streams:
+        raise InputError(
+            "too-many-streams",
+            f"{server.open_streams} streams are open already, as many as event_streams in"
+            " fairshare.toml allows: close one, or try again later",
+        )
+    return EventStream(server, events_of(server, since, kinds))
+
+
+def _number(text: str | None) -> int | None:
+    if text is None or text == "":
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= 18):
+        raise InputError("bad-request", f"since={text}: the number of a record is needed")
+    return int(text)
+
+
+async def events_of(
+    server: LiveServer, since: int | None, kinds: frozenset[str]
+) -> AsyncIterator[bytes]:
+    """The pieces of one stream, until the server ends or the reader is dropped."""
+    service, feed = server.service, server.event_feed
+    reader = _Reader(feed, feed.last if since is None else since)
+    yield b"retry: 1000\n\n"
+    version = -1
+    while True:
+        seen = service.version
+        pieces: list[bytes] = []
+        if "record" in kinds:
+            pieces = await reader.take()
+        if "changed" in kinds and service.version != version:
+            version = service.version
+            pieces.append(_changed(version, alone="record" not in kinds))
+        if pieces:
+            yield b"".join(pieces)
+        if reader.over or service.stopping:
+            return
+        if reader.full:
+            continue
+        await asyncio.sleep(max(LEAST_INTERVAL_S, server.open_streams * COST_OF_A_READER_S))
+        await service.changed(seen, SIGN_OF_LIFE_S)
+        if service.version == seen and not service.stopping:
+            yield b": alive\n\n"
+
+
+class _Reader:
+    """The place of one reader. `live`: it has caught up once. `full`: there was a whole page."""
+
+    def __init__(self, feed: EventFeed, last: int) -> None:
+        self._feed = feed
+        self.last = last
+        self.live = False
+        self.over = False
+        self.full = False
+
+    async def take(self) -> list[bytes]:
+        """What it has not been told yet, a page of it at most."""
+        feed = self._feed
+        self.full = False
+        if self.live and feed.last - self.last > MAX_BEHIND:
+            self.over = True
+            told = {"last": self.last, "behind": feed.last - self.last}
+            return [_event("dropped", told)]
+        try:
+            lines = await self._lines()
+        except Gone as gone:
+            self.last = feed.last
+            return [_event("reset", {"first": gone.first, "last": self.last}, self.last)]
+        except FairshareError as error:
+            self.over = True
+            return [_event("failed", {"message": str(error)})]
+        if lines:
+            self.last = lines[-1][0]
+        self.full = len(lines) >= PAGE
+        self.live = self.live or self.last >= feed.last
+        return [b"id: %d\nevent: record\ndata: %s\n\n" % line for line in lines]
+
+    async def _lines(self) -> list[Line]:
+        feed = self._feed
+        if self.last > feed.last:
+            await run_in_threadpool(feed.check, self.last)
+        found = feed.recent(self.last)
+        return await run_in_threadpool(feed.older, self.last) if found is None else found
+
+
+def _changed(version: int, *, alone: bool) -> bytes:
+    told = {"version": version, "now_ms": time.time_ns() // 1_000_000}
+    return _event("changed", told, version if alone else None)
+
+
+def _event(kind: str, told: Mapping[str, object], number: int | None = None) -> bytes:
+    name = b"" if number is None else b"id: %d\n" % number
+    return b"%sevent: %s\ndata: %s\n\n" % (name, kind.encode(), msgspec.json.encode(told))
+
+
+ROUTES = [Route("/events", stream_events)]

@@ -1,0 +1,42 @@
+"""Owns the paths by which a supervisor asks whether the server lives, and may be sent work.
+
+They say nothing of the cluster, so that they need no proof of who asks.
+"""
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from fairshare.web.answers import answer
+from fairshare.web.requests import server_of
+
+
+async def show_health(request: Request) -> Response:
+    """GET /healthz: 200 as long as the server decides; 503: restart it, what runs goes on."""
+    service = server_of(request).service
+    failed = service.failure is not None
+    checks = {"writer": "failed" if failed else "ended" if service.ended.is_set() else "ok"}
+    return _told(checks, "ok" if checks["writer"] == "ok" else "failed")
+
+
+async def show_readiness(request: Request) -> Response:
+    """GET /readyz: 200 when it accepts work, 503 while it starts, stops, or cannot keep up."""
+    server = server_of(request)
+    service = server.service
+    checks = {
+        "started": "ok" if server.started else "starting",
+        "writer": "ok" if service.failure is None and not service.ended.is_set() else "failed",
+        "stopping": "stopping" if service.stopping else "ok",
+        "inbox": "full" if service.full else "ok",
+        "safe_mode": "on" if service.state.safe_mode else "ok",
+    }
+    ready = all(word == "ok" for word in checks.values())
+    return _told(checks, "ready" if ready else "not ready")
+
+
+def _told(checks: dict[str, str], status: str) -> Response:
+    code = 200 if status in ("ok", "ready") else 503
+    return answer({"status": status, "checks": checks}, code)
+
+
+ROUTES = [Route("/healthz", show_health), Route("/readyz", show_readiness)]

@@ -1,0 +1,74 @@
+"""Owns the path of the figures for Prometheus, and the count of all requests and their times."""
+
+import time
+
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from fairshare.live.metrics import Metrics
+from fairshare.web.requests import server_of
+
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
+
+
+async def show_metrics(request: Request) -> Response:
+    """GET /metrics: in the text format of Prometheus, whatever parameters come with it."""
+    return Response(
+        server_of(request).metrics.exposition(), headers={"Content-Type": CONTENT_TYPE_LATEST}
+    )
+
+
+class Meter:
+    """Middleware: counts each request under its path's form (`/api/v1/applications/{application}`)
+    and measures its time, until the last byte of the answer is handed over."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self.app = app
+        self.metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began_s = time.perf_counter()
+        status, endless = 500, False
+
+        async def send_and_see(message: Message) -> None:
+            nonlocal status, endless
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                endless = any(
+                    name.lower() == b"content-type" and value.startswith(b"text/event-stream")
+                    for name, value in message.get("headers", ())
+                )
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_and_see)
+        finally:
+            method = scope["method"] if scope["method"] in METHODS else "other"
+            seconds = None if endless else time.perf_counter() - began_s
+            self.metrics.request(method, path_form(scope), status, seconds)
+
+
+def path_form(scope: Scope) -> str:
+    """A path with names in the place of what callers choose; what leads nowhere is one form.
+
+    >>> path_form({"path": "/a/7/b", "endpoint": print, "path_params": {"number": "7"}})
+    '/a/{number}/b'
+    >>> path_form({"path": "/no/such/path"})
+    '(none)'
+    """
+    if "endpoint" not in scope:
+        return "(none)"
+    path = str(scope["path"])
+    for name, value in scope.get("path_params", {}).items():
+        if str(value):
+            path = f"{path}/".replace(f"/{value}/", f"/{{{name}}}/", 1)[:-1]
+    return path
+
+
+ROUTES = [Route("/metrics", show_metrics)]

@@ -1,0 +1,108 @@
+"""Owns the paths by which administrators run the cluster: drained nodes, and the safe mode."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from fairshare.engines.protocol import NodeOffer
+from fairshare.live.server import LiveServer
+from fairshare.model.inputs import (
+    DecommissionNode,
+    DrainNode,
+    Input,
+    NodeJoined,
+    SetSafeMode,
+    UndrainNode,
+)
+from fairshare.web.actors import Actor, believed_administrator, groups_of
+from fairshare.web.answers import answer
+from fairshare.web.bodies import ActorBody, DecommissionBody, NodesBody, SafeModeBody
+from fairshare.web.nodes import node_rows
+from fairshare.web.requests import read_body, read_parameters, server_of
+
+
+async def drain_nodes(request: Request) -> Response:
+    """POST /admin/nodes/drain: they take no new containers, and what runs there goes on."""
+    body = await read_body(request, NodesBody)
+    actor = await _actor(request, body)
+    return await _order(request, [DrainNode(node, *actor) for node in body.nodes])
+
+
+async def decommission_nodes(request: Request) -> Response:
+    """POST /admin/nodes/decommission: as drained, and they leave when they are empty, or when
+    `timeout_ms` is over; what runs then is ended, and its tasks wait again."""
+    body = await read_body(request, DecommissionBody)
+    user, groups = await _actor(request, body)
+    orders = [DecommissionNode(node, body.timeout_ms, user, groups) for node in body.nodes]
+    return await _order(request, orders)
+
+
+async def undrain_nodes(request: Request) -> Response:
+    """POST /admin/nodes/undrain: they take containers again; those that have left come back."""
+    body = await read_body(request, NodesBody)
+    actor = await _actor(request, body)
+    server = server_of(request)
+    gone = [node for node in body.nodes if node not in server.service.state.nodes]
+    response = await _order(request, [UndrainNode(node, *actor) for node in body.nodes])
+    if not gone:
+        return response
+    for offer in server.engine.nodes():
+        if offer.node in gone:
+            await server.service.ask(_joined(server, offer))
+    return answer(_nodes(server))
+
+
+async def show_safe_mode(request: Request) -> Response:
+    """GET /admin/safe-mode."""
+    read_parameters(request)
+    return answer({"safe_mode": server_of(request).service.state.safe_mode})
+
+
+async def set_safe_mode(request: Request) -> Response:
+    """POST /admin/safe-mode: nothing is admitted and granted any more, or again."""
+    body = await read_body(request, SafeModeBody)
+    server = server_of(request)
+    await server.service.ask(SetSafeMode(body.on, *await _actor(request, body)))
+    return answer({"safe_mode": server.service.state.safe_mode})
+
+
+async def _order(request: Request, orders: Sequence[Input]) -> Response:
+    """Carry out all orders, or none if one names a node that there is not."""
+    server = server_of(request)
+    state = server.service.state
+    for order in orders:
+        name = getattr(order, "node", "")
+        if name not in state.nodes and not (
+            isinstance(order, UndrainNode) and name in state.drains
+        ):
+            await server.service.ask(order)  # refused, with the words of the core
+    for order in orders:
+        await server.service.ask(order)
+    return answer(_nodes(server))
+
+
+def _nodes(server: LiveServer) -> dict[str, Any]:
+    return node_rows(server)
+
+
+def _joined(server: LiveServer, offer: NodeOffer) -> NodeJoined:
+    total = tuple(offer.resources.get(one, 0) for one in server.service.state.types.names)
+    return NodeJoined(offer.node, total, offer.rack, offer.attributes)
+
+
+async def _actor(request: Request, body: ActorBody) -> Actor:
+    server = server_of(request)
+    user = believed_administrator(request, body.user)
+    return user, await groups_of(server, user) if server.controls_access else ()
+
+
+ROUTES = [
+    Route("/admin/nodes/drain", drain_nodes, methods=["POST"]),
+    Route("/admin/nodes/decommission", decommission_nodes, methods=["POST"]),
+    Route("/admin/nodes/undrain", undrain_nodes, methods=["POST"]),
+    Route("/admin/safe-mode", show_safe_mode),
+    Route("/admin/safe-mode", set_safe_mode, methods=["POST"]),
+]
