@@ -223,6 +223,29 @@ class LiveConfiguration:
                     self._failed(error)
                 raise
 
+    async def roll_back(self, settings: bytes) -> None:
+        """Let settings that were in force before be in force again, until the files are read anew.
+
+        Raises InputError where there are none to go back to, where documents change them, or if
+        the scheduler refuses them. Then nothing has changed.
+        """
+        if self._in_force is None:
+            raise InputError(
+                "no-configuration", "this server was started without a configuration directory"
+            )
+        if self.mutable:
+            raise InputError(
+                "mutable-configuration",
+                "this scheduler's properties are changed by documents: send one that says what"
+                " they were (POST /admin/configuration)",
+            )
+        async with self._loading:
+            began_ms = self._service.now_ms()
+            stamp = stamp_of(self._watch.path) if self._watch is not None else None
+            found = msgspec.json.decode(settings, type=type(self._in_force))
+            await self._load(found)
+            self._succeeded(found, stamp, began_ms, ())
+
     async def _refresh(self) -> Refreshed:
         assert self._started is not None
         assert self._in_force is not None

@@ -57,6 +57,12 @@ class DecommissionBody(NodesBody, frozen=True):
     timeout_ms: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 3_600_000
 
 
+class RollBackBody(ActorBody, frozen=True):
+    """The version of the configuration that shall be in force again."""
+
+    version: Annotated[int, msgspec.Meta(ge=1, le=2**53)]
+
+
 class SafeModeBody(ActorBody, frozen=True, kw_only=True):
     """Whether nothing shall be admitted and granted any more."""
 

@@ -12,7 +12,7 @@ from fairshare.errors import ConfigurationError
 from fairshare.live import mutation
 from fairshare.web.actors import believed_administrator, check_administrator
 from fairshare.web.answers import answer
-from fairshare.web.bodies import ActorBody, ChangeBody
+from fairshare.web.bodies import ActorBody, ChangeBody, RollBackBody
 from fairshare.web.requests import read_body, read_parameters, server_of
 
 
@@ -81,7 +81,51 @@ async def format_properties(request: Request) -> Response:
     return answer(msgspec.to_builtins(outcome))
 
 
+async def list_versions(request: Request) -> Response:
+    """GET /configuration/versions: what was in force since when, the newest first."""
+    read_parameters(request)
+    server = server_of(request)
+    in_force = server.configuration.view().version
+    rows = [
+        {"version": one.version, "loaded_ms": one.loaded_ms, "in_force": one.version == in_force}
+        for one in reversed(server.versions.all)
+    ]
+    return answer({"versions": rows})
+
+
+async def show_version(request: Request) -> Response:
+    """GET /configuration/versions/VERSION: the scheduler's settings as they were then."""
+    read_parameters(request)
+    server = server_of(request)
+    text = request.path_params["version"]
+    number = int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else 0
+    found = server.versions.get(number)
+    return answer(
+        {
+            "version": found.version,
+            "loaded_ms": found.loaded_ms,
+            "in_force": found.version == server.configuration.view().version,
+            "scheduler": server.scheduler_name,
+            "settings": msgspec.Raw(found.settings),
+        }
+    )
+
+
+async def roll_back(request: Request) -> Response:
+    """POST /admin/configuration/roll-back: an earlier version is in force again, until the files
+    are read anew; 409 where the scheduler's settings cannot go back."""
+    body = await read_body(request, RollBackBody)
+    await check_administrator(request, body)
+    server = server_of(request)
+    found = server.versions.get(body.version)
+    await server.configuration.roll_back(found.settings)
+    return answer({"version": server.configuration.view().version, "restored": body.version})
+
+
 ROUTES = [
+    Route("/configuration/versions", list_versions),
+    Route("/configuration/versions/{version}", show_version),
+    Route("/admin/configuration/roll-back", roll_back, methods=["POST"]),
     Route("/configuration/properties", show_properties),
     Route("/admin/configuration", change_properties, methods=["POST"]),
     Route("/admin/configuration/format", format_properties, methods=["POST"]),

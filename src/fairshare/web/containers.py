@@ -17,8 +17,9 @@ from fairshare.engines.local.log_limit import dropped_range
 from fairshare.errors import InputError
 from fairshare.model.identifiers import ContainerId, application_of
 from fairshare.web.actors import caller_of, check_administrator
-from fairshare.web.answers import answer
+from fairshare.web.answers import answer, refusal
 from fairshare.web.bodies import ActorBody
+from fairshare.web.ranges import NotSatisfiable, read_range
 from fairshare.web.requests import (
     read_body,
     read_container,
@@ -32,7 +33,8 @@ MAX_PART_BYTES = 16 * 1024 * 1024
 
 
 async def read_log(request: Request) -> Response:
-    """GET /containers/ID/logs/STREAM: bytes from `offset`, at most `limit` of them.
+    """GET /containers/ID/logs/STREAM: bytes from `offset`, at most `limit` of them; or those that
+    the header Range names (206, and 416 if there are none).
 
     X-Fairshare-Complete is true when the container is over and nothing comes after these bytes.
     X-Fairshare-Skipped says how many bytes before these were left out, as the log is limited.
@@ -51,16 +53,33 @@ async def read_log(request: Request) -> Response:
     ended = files.exit.exists() or not files.launch.exists()
     over = ended and server.service.is_over(container)
     path = files.stdout if stream == "stdout" else files.stderr
+    size = await run_in_threadpool(size_of, path)
+    ranged = None
+    if not parameters:
+        try:
+            ranged = read_range(request.headers.get("range"), size)
+        except NotSatisfiable:
+            message = f"the log has {size} bytes, and none of them is in this range"
+            return refusal(416, "no-such-range", message, {"Content-Range": f"bytes */{size}"})
+    if ranged is not None:
+        offset = ranged.first
+        limit = min(MAX_PART_BYTES, limit if ranged.limit is None else ranged.limit)
     gap, end = await run_in_threadpool(dropped_range, path)
     skipped = end - offset if gap <= offset < end else 0
     if offset < gap:
         limit = min(limit, gap - offset)
     content, size = await run_in_threadpool(read_part, path, offset + skipped, limit)
     complete = over and offset + skipped + len(content) >= size
-    headers = {"X-Fairshare-Complete": "true" if complete else "false"}
+    headers = {"X-Fairshare-Complete": "true" if complete else "false", "Accept-Ranges": "bytes"}
     if skipped:
         headers["X-Fairshare-Skipped"] = str(skipped)
-    return Response(content, headers=headers, media_type="text/plain")
+    status = 200
+    if ranged is not None and content:
+        start = offset + skipped
+        whole = size if over else "*"  # it may still grow
+        headers["Content-Range"] = f"bytes {start}-{start + len(content) - 1}/{whole}"
+        status = 206
+    return Response(content, status, headers=headers, media_type="text/plain")
 
 
 async def read_result(request: Request) -> Response:
@@ -114,6 +133,14 @@ def read_part(path: Path, offset: int, limit: int) -> tuple[bytes, int]:
         return os.pread(descriptor, max(0, min(limit, size - offset)), offset), size
     finally:
         os.close(descriptor)
+
+
+def size_of(path: Path) -> int:
+    """The bytes of a log; one that is not there (yet) has none."""
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return 0
 
 
 def read_whole(path: Path) -> bytes:

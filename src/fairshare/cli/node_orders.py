@@ -1,0 +1,102 @@
+"""Owns the verbs below `admin` that take nodes out of service, and bring them back."""
+
+import time
+from typing import Any
+
+import click
+
+from fairshare.cli.options import DURATION, json_option, with_client
+from fairshare.cli.tables import open_console, print_all, print_json
+from fairshare.cli.verbs import Failure
+from fairshare.client import Client, Node
+
+HOUR_MS = 3_600_000
+PACE_S = 0.5
+
+nodes_argument = click.argument("nodes", metavar="NODE...", nargs=-1, required=True)
+wait_option = click.option("--wait", is_flag=True, help="Return when nothing runs there any more.")
+
+
+@click.command()
+@nodes_argument
+@wait_option
+@with_client
+@json_option
+def drain(client: Client, nodes: tuple[str, ...], wait: bool, as_json: bool) -> None:
+    """Let nodes take no new containers; what runs there goes on.
+
+    They stay drained, also when the server starts anew, until `fairshare admin undrain`.
+    """
+    found = client.order_nodes("drain", nodes)
+    _finish(client, nodes, found, wait, as_json)
+
+
+@click.command()
+@nodes_argument
+@click.option(
+    "--timeout",
+    "timeout_ms",
+    type=DURATION,
+    default=str(HOUR_MS) + "ms",
+    show_default="1h",
+    help="What still runs there after this time is ended, and its tasks wait again.",
+)
+@wait_option
+@with_client
+@json_option
+def decommission(
+    client: Client, nodes: tuple[str, ...], timeout_ms: int, wait: bool, as_json: bool
+) -> None:
+    """Take nodes out of the cluster: they are drained, and leave as soon as they are empty.
+
+    They come back with `fairshare admin undrain`.
+    """
+    found = client.order_nodes("decommission", nodes, timeout_ms=timeout_ms)
+    _finish(client, nodes, found, wait, as_json)
+
+
+@click.command()
+@nodes_argument
+@with_client
+@json_option
+def undrain(client: Client, nodes: tuple[str, ...], as_json: bool) -> None:
+    """Let nodes take containers again; those that were decommissioned come back."""
+    _finish(client, nodes, client.order_nodes("undrain", nodes), False, as_json)
+
+
+@click.command("safe-mode")
+@click.argument("order", type=click.Choice(["on", "off", "get"]))
+@with_client
+@json_option
+def safe_mode(client: Client, order: str, as_json: bool) -> None:
+    """Admit and grant nothing any more (on), or again (off); what runs goes on."""
+    on = client.safe_mode() if order == "get" else client.set_safe_mode(order == "on")
+    if as_json:
+        print_json({"safe_mode": on})
+    else:
+        click.echo(f"safe mode is {'on' if on else 'off'}")
+
+
+def _finish(
+    client: Client, names: tuple[str, ...], found: list[Node], wait: bool, as_json: bool
+) -> None:
+    while wait and any(node.name in names and node.containers for node in found):
+        _check_drained(names, found)
+        time.sleep(PACE_S)
+        found = client.nodes()
+    if as_json:
+        rows: Any = client.connection.get("/nodes")
+        print_json(rows)
+        return
+    # Not imported above: the table of nodes is only needed here.
+    from fairshare.cli.nodes import node_table
+
+    console = open_console()
+    print_all(console, node_table(console, found) if found else "No node is left.")
+
+
+def _check_drained(names: tuple[str, ...], found: list[Node]) -> None:
+    """Raise Failure if somebody has undone the order while we wait."""
+    for node in found:
+        if node.name in names and node.state == "RUNNING":
+            raise Failure(f"node {node.name} takes containers again: somebody has undrained it")
