@@ -22,7 +22,7 @@ NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 .PHONY: help setup demo test quick facts rest-samples lint format bench soak lock clean
 
 help: ## list these doors
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMP) ## make .venv with the locked versions; does nothing when nothing changed
 

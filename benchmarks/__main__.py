@@ -31,7 +31,8 @@ def measure(point: Point, policy: str, samples: int, seconds: float) -> Sample:
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--policy", default="fair", choices=["fair", "drf"])
+    policies = ["fair", "drf", "capacity", "capacity-drf"]  # the last two: the other scheduler
+    parser.add_argument("--policy", default="fair", choices=policies)
     parser.add_argument("--nodes", type=int, default=1000)
     parser.add_argument("--points", default="", help="part of a point's id")
     parser.add_argument("--samples", type=int, default=3)
@@ -54,7 +55,7 @@ def main() -> int:
         if options.json:
             told = {
                 "rival": "fairshare",
-                "scheduler": "fair",
+                "scheduler": "capacity" if "capacity" in options.policy else "fair",
                 "nodes": point.nodes,
                 "queues": point.queues,
                 "apps": point.queues * point.applications_per_queue,

@@ -23,6 +23,8 @@ from fairshare.model.inputs import (
 )
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import ContainerRequest
+from fairshare.schedulers.capacity.settings import CapacitySettings, Weight
+from fairshare.schedulers.capacity.settings import QueueSettings as CapacityQueueSettings
 from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
 from fairshare.schedulers.registry import SCHEDULERS
 
@@ -93,12 +95,36 @@ def settings(point: Point, policy: str) -> FairSettings:
     )
 
 
+def capacity_settings(point: Point, policy: str) -> CapacitySettings:
+    """The same for the Capacity Scheduler: weights, and users that nothing holds back."""
+    queues: dict[str, CapacityQueueSettings] = {}
+    names = ["root"]
+    for width in (*point.tree, 0):
+        children = tuple(f"q{number}" for number in range(width)) or None
+        for name in names:
+            weight = None if name == "root" else Weight(1.0)
+            queues[name] = CapacityQueueSettings(children=children, capacity=weight)
+        names = [f"{name}.{child}" for name in names for child in children or ()]
+    return CapacitySettings(
+        queues=queues,
+        minimum_allocation=ASK,
+        maximum_allocation=NODE,
+        dominant=policy == "capacity-drf",
+        maximum_applications=1_000_000,
+        maximum_master_share=1.0,
+        user_limit_factor=-1.0,
+        maximum_assignments=-1,
+        maximum_off_switch_assignments=1_000_000,
+    )
+
+
 class Driver:
     """Drives one sample through its phases."""
 
     def __init__(self, point: Point, policy: str) -> None:
         self.point = point
-        self.manager = ResourceManager(SCHEDULERS["fair"](ResourceTypes()))
+        kind = "capacity" if policy.startswith("capacity") else "fair"
+        self.manager = ResourceManager(SCHEDULERS[kind](ResourceTypes()))
         self.handle = self.manager.handle
         self.now_ms = 0
         self.sample = Sample(point.id, policy)
@@ -108,7 +134,8 @@ class Driver:
         self.beats = [NodeBeat(f"n{number}") for number in range(point.nodes)]
         self.place = {beat.node: number for number, beat in enumerate(self.beats)}
         self.updates_ns: list[int] = []
-        configuration = msgspec.json.encode(settings(point, policy))
+        build = capacity_settings if kind == "capacity" else settings
+        configuration = msgspec.json.encode(build(point, policy))
         self.handle(0, LoadConfiguration(configuration, 1))
         for beat in self.beats:
             self.handle(0, NodeJoined(beat.node, NODE))
@@ -135,14 +162,17 @@ class Driver:
             handle(now_ms, ContainerExited(container, 0))
         events = handle(now_ms, self.beats[number])
         spent = thread_time_ns() - begin
-        self._remember(events)
-        return len(events), spent
+        return self._remember(events), spent
 
-    def _remember(self, events: tuple[Event, ...]) -> None:
+    def _remember(self, events: tuple[Event, ...]) -> int:
+        """Keep what was granted for the masters' turn; how much that is."""
+        before = len(self.fresh)
         for event in events:
-            assert type(event) is ContainerAllocated
+            if type(event) is not ContainerAllocated:  # what else a scheduler notes
+                continue
             self.granted[event.application] = self.granted.get(event.application, 0) + 1
             self.fresh.append(event)
+        return len(self.fresh) - before
 
     def turn(self) -> None:
         """Every master that was granted something takes it and sets its backlog back."""

@@ -6,6 +6,7 @@ import msgspec
 from fairshare.cli.cells import plain_lines
 from fairshare.cli.configuration import config
 from fairshare.cli.labels import labels
+from fairshare.cli.node_orders import decommission, drain, safe_mode, undrain
 from fairshare.cli.options import json_option, with_client
 from fairshare.cli.tables import print_json
 from fairshare.cli.tokens import token
@@ -20,6 +21,8 @@ def command() -> None:
 command.add_command(config)
 command.add_command(token)
 command.add_command(labels)
+for _order in (drain, undrain, decommission, safe_mode):
+    command.add_command(_order)
 
 
 @command.command("refresh-queues")

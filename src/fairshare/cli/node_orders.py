@@ -78,7 +78,7 @@ def safe_mode(client: Client, order: str, as_json: bool) -> None:
 
 
 def _finish(
-    client: Client, names: tuple[str, ...], found: list[Node], wait: bool, as_json: bool
+    client: Client, names: tuple[str, ...], found: tuple[Node, ...], wait: bool, as_json: bool
 ) -> None:
     while wait and any(node.name in names and node.containers for node in found):
         _check_drained(names, found)
@@ -95,7 +95,7 @@ def _finish(
     print_all(console, node_table(console, found) if found else "No node is left.")
 
 
-def _check_drained(names: tuple[str, ...], found: list[Node]) -> None:
+def _check_drained(names: tuple[str, ...], found: tuple[Node, ...]) -> None:
     """Raise Failure if somebody has undone the order while we wait."""
     for node in found:
         if node.name in names and node.state == "RUNNING":

@@ -23,6 +23,7 @@ from fairshare.client import Client, Node
 
 COLUMNS = (
     Column("Node"),
+    Column("State"),
     Column("Rack"),
     Column("Use", whole=True),
     Column("Used"),
@@ -58,6 +59,7 @@ def _row(console: Console, node: Node) -> list[str | Text]:
         reserved = reserved.rpartition("_")[2]  # the number alone names an application too
     return [
         node.name,
+        node.state.lower(),
         node.rack or NOTHING,
         Text(bar(use, bar_width(console), ascii_only=ascii_only(console)), style="green"),
         amounts_text(node.used),

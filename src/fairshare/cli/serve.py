@@ -1,6 +1,7 @@
 """Owns the verb `serve`: it runs the scheduler on this machine until it is told to stop."""
 
 import asyncio
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -109,6 +110,9 @@ def command(
         from fairshare.web.listener import check_exposure, serve
 
         check_exposure(settings)
+        if settings.run_as == "user":
+            # Users pass through the state directory: nothing new in it may be open to them.
+            os.umask(0o077)
         if standby:
             _stand_by(settings.state_directory)
 

@@ -242,6 +242,12 @@ class Node(msgspec.Struct, frozen=True):
     leaves_ms: int | None = None
 
 
+class SafeMode(msgspec.Struct, frozen=True):
+    """Whether nothing is admitted and granted."""
+
+    safe_mode: bool
+
+
 class Label(msgspec.Struct, frozen=True):
     """One partition and its nodes; one that is not exclusive lends what is idle."""
 

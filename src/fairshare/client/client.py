@@ -26,6 +26,7 @@ from fairshare.client.answers import (
     Queue,
     Reason,
     Refreshed,
+    SafeMode,
     Task,
     listed,
     understood,
@@ -121,6 +122,21 @@ class Client:
     def _change_labels(self, verb: str, body: dict[str, Any]) -> list[Label]:
         found = self.connection.post(f"/admin/labels/{verb}", {**body, **self._actor()})
         return understood(found, Labels).labels
+
+    def order_nodes(self, verb: str, nodes: Sequence[str], **more: int) -> tuple[Node, ...]:
+        """`drain`, `undrain` or `decommission` (with `timeout_ms`) nodes; all nodes as they are."""
+        body = {"nodes": list(nodes), **more, **self._actor()}
+        found = self.connection.post(f"/admin/nodes/{verb}", body)
+        return listed(found, "nodes", Node)
+
+    def safe_mode(self) -> bool:
+        """Whether nothing is admitted and granted."""
+        return understood(self.connection.get("/admin/safe-mode"), SafeMode).safe_mode
+
+    def set_safe_mode(self, on: bool) -> bool:
+        """Admit and grant nothing any more, or again."""
+        found = self.connection.post("/admin/safe-mode", {"on": on, **self._actor()})
+        return understood(found, SafeMode).safe_mode
 
     def properties(self) -> Properties:
         """The scheduler's properties. Raises Refused where only a file can change them."""

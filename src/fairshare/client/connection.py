@@ -4,6 +4,8 @@ Paths are relative to `/api/v1`. Knows no application and no queue: what an answ
 `answers`.
 """
 
+import os
+import ssl
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
@@ -50,6 +52,7 @@ class Connection:
     def _turn_to(self, url: str) -> None:
         self.url = url
         self._http = httpx.Client(
+            verify=trust(),
             base_url=url + BASE,
             headers={"Authorization": f"Bearer {self._token}"} if self._token else {},
             timeout=httpx.Timeout(READ_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
@@ -93,6 +96,13 @@ class Connection:
                 self._http.close()
                 self._turn_to(other)
                 return self._call(method, path, wait_s=wait_s, **more)
+            if "CERTIFICATE_VERIFY_FAILED" in str(error):
+                raise ServerUnreachable(
+                    f"who answers at {self.url} cannot be verified ({error}), so nothing was sent:"
+                    " name the certificate of who has signed the server's in SSL_CERT_FILE, and call"
+                    " the server by a name that stands in its certificate",
+                    self.url,
+                ) from error
             raise ServerUnreachable(f"no server at {self.url}: {START_ONE}", self.url) from error
         except httpx.TimeoutException as error:
             raise ServerUnreachable(
@@ -128,6 +138,14 @@ class Connection:
             f"what answers at {self.url} speaks otherwise ({what}): see whether it is a fairshare"
             " server, and of the same version as this client"
         )
+
+
+def trust() -> ssl.SSLContext | bool:
+    """Whose certificates are believed: what SSL_CERT_FILE and SSL_CERT_DIR say, else httpx's own
+    list of authorities. They count for this machine too, whose proxies do not."""
+    if os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR"):
+        return ssl.create_default_context()
+    return True
 
 
 def segment(text: str) -> str:

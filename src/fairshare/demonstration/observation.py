@@ -59,6 +59,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     queries: QueryStatus
     queries_total: int
     happenings: tuple[Happening, ...]
+    unit: str = "memory"  # what teams have parts of
 
 
 def team_status(

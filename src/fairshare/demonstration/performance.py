@@ -68,7 +68,7 @@ class Performance:
         repeated = None
         if self._archive is not None:
             repeated = self._archive.plan_to_repeat(self._scheduler, self._pace, time.time())
-        with _folder() as folder:
+        with temporary_folder() as folder:
             server = Server(folder, configuration, self._scheduler)
             try:
                 with confined(machine.processors()):
@@ -122,7 +122,8 @@ def demonstrate(
 
 
 @contextlib.contextmanager
-def _folder() -> Iterator[Path]:
+def temporary_folder() -> Iterator[Path]:
+    """A folder for everything; it goes, whatever happens. Raises DemonstrationFailed if it cannot."""
     folder = Path(tempfile.mkdtemp(prefix="fairshare-demo-"))
     try:
         yield folder

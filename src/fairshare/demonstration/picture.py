@@ -21,6 +21,7 @@ SCHEDULER_WORDS = {
     "fair": "fair: everybody gets his share",
     "capacity": "capacity: everybody has his guarantee",
     "fifo": "fifo: first come, first served",
+    "pools": "mapreduce: every pool has its minimum",
 }
 
 
@@ -109,7 +110,7 @@ def _shares(snapshot: Snapshot, ascii_only: bool) -> Table:
     for justify in ("left", "left", "right", "right", "left"):
         table.add_column(justify=justify, no_wrap=True)
     mark = "|" if ascii_only else "┃"
-    table.add_row("", f"of the memory ({mark} = owed)", "has", "owed", "", style="dim")
+    table.add_row("", f"of the {snapshot.unit} ({mark} = owed)", "has", "owed", "", style="dim")
     for team in snapshot.teams:
         table.add_row(*_share_row(team, ascii_only))
     return table

@@ -41,7 +41,7 @@ def configuration_directory(scheduler: str = "fair") -> Path:
     """The example that is demonstrated; raises DemonstrationFailed where it is not."""
     name = SETTINGS[scheduler].configuration
     directory = Path(fairshare.__file__).resolve().parents[2] / "examples" / name
-    if not (directory / "yarn-site.xml").is_file():
+    if not (directory / "fairshare.toml").is_file():
         raise DemonstrationFailed(
             f"the demonstration needs its configuration {directory}, which is only in a checkout of"
             " the project: run `make demo` there"

@@ -38,7 +38,13 @@ ONE_USER_EACH = Setting("three-teams", CONTAINER)
 WEIGHTED_USERS = Setting(
     "three-teams-capacity", {"memory-mb": 256, "vcores": 16}, {"bob": 1, "ann": 2}
 )
-SETTINGS = {"fair": ONE_USER_EACH, "fifo": ONE_USER_EACH, "capacity": WEIGHTED_USERS}
+SLOTS = Setting("three-teams-mapreduce", {"memory-mb": 96, "vcores": 1})
+SETTINGS = {
+    "fair": ONE_USER_EACH,
+    "fifo": ONE_USER_EACH,
+    "capacity": WEIGHTED_USERS,
+    "pools": SLOTS,
+}
 
 QUERY_TASKS = 2
 TIME_LIMIT_MS = 60_000

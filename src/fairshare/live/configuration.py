@@ -104,6 +104,7 @@ class LiveConfiguration:
         kept: Path | None = None,
     ) -> None:
         self.error: ConfigurationFailure | None = None
+        self.on_loaded: Callable[[], None] = lambda: None  # told after each load
         self._started = started
         self._loaded = loaded
         self._service = service
@@ -111,7 +112,7 @@ class LiveConfiguration:
         self._loaded_ms = loaded_ms
         self._gone_told = False
         self._what = "allocation file"
-        self._loading = asyncio.Lock()
+        self.loading = asyncio.Lock()
         self._problems: tuple[Problem, ...] = ()
         self._in_force: SchedulerSettings | None = None
         self._watch: FileWatch | None = None
@@ -178,7 +179,7 @@ class LiveConfiguration:
         watch = self._watch
         if watch is None:
             return
-        async with self._loading:
+        async with self.loading:
             finding = await asyncio.to_thread(watch.look, self._service.now_ms())
             if finding is Finding.GONE and not self._gone_told:
                 _log.warning(
@@ -193,7 +194,7 @@ class LiveConfiguration:
                 if isinstance(self._in_force, FairSettings | PoolsSettings):
                     await self._load_allocations(watch)
                 else:
-                    await self._refresh()
+                    await self.reread()
             except ConfigurationError as error:
                 self._failed(error)
             except InputError as error:
@@ -210,9 +211,9 @@ class LiveConfiguration:
             raise InputError(
                 "no-configuration", "this server was started without a configuration directory"
             )
-        async with self._loading:
+        async with self.loading:
             try:
-                return await self._refresh()
+                return await self.reread()
             except ConfigurationError as error:
                 self._failed(error)
                 with suppress(InputError):  # the server is busy, or stops
@@ -239,14 +240,15 @@ class LiveConfiguration:
                 "this scheduler's properties are changed by documents: send one that says what"
                 " they were (POST /admin/configuration)",
             )
-        async with self._loading:
+        async with self.loading:
             began_ms = self._service.now_ms()
             stamp = stamp_of(self._watch.path) if self._watch is not None else None
             found = msgspec.json.decode(settings, type=type(self._in_force))
             await self._load(found)
             self._succeeded(found, stamp, began_ms, ())
 
-    async def _refresh(self) -> Refreshed:
+    async def reread(self) -> Refreshed:
+        """As `refresh`, for who holds `loading` and tells the failure himself."""
         assert self._started is not None
         assert self._in_force is not None
         began_ms = self._service.now_ms()
@@ -311,7 +313,7 @@ class LiveConfiguration:
         nothing has changed.
         """
         assert self._kept is not None
-        async with self._loading:
+        async with self.loading:
             began_ms = self._service.now_ms()
             properties = change(self._kept.properties)
             found = await self.check(properties)
@@ -365,6 +367,7 @@ class LiveConfiguration:
         told = frozenset(self._problems)
         self._in_force, self._problems, self._loaded_ms = settings, problems, began_ms
         self.error = None
+        self.on_loaded()
         _log.info("the configuration was read again: %s", self.file or "its properties")
         for problem in problems:
             if problem not in told:

@@ -24,11 +24,11 @@ from fairshare.live.access.identity import Identity
 from fairshare.live.access.tokens import UserTokens
 from fairshare.live.chronicle import Chronicle
 from fairshare.live.configuration import LiveConfiguration, LoadedSettings
-from fairshare.live.configuration_versions import ConfigurationVersions
 from fairshare.live.event_feed import EventFeed
 from fairshare.live.event_log import EventLog, close_log, open_log
 from fairshare.live.history import ContainerHistory, HistoricJournal
 from fairshare.live.kept_configuration import FILE as KEPT_FILE
+from fairshare.live.loaded_versions import LoadedVersions
 from fairshare.live.metrics import MeasuredJournal, Metrics
 from fairshare.live.metrics_of_state import StateCollector
 from fairshare.live.moments import Moments
@@ -91,6 +91,7 @@ def local_engine(settings: LiveSettings, state_directory: Path) -> FilingEngine:
         log_limit_mb=settings.log_limit_mb,
         vcores_per_core=node_manager.vcores_per_core,
         partition=node_manager.partition,
+        run_as=settings.run_as,
     )
 
 
@@ -169,7 +170,7 @@ class LiveServer:
         self._history: ContainerHistory = parts.get("history") or ContainerHistory()
         self._loaded: LoadedSettings = parts.get("loaded") or LoadedSettings()
         self.chronicle: Chronicle = parts.get("chronicle") or Chronicle(manager.state)
-        self.versions: ConfigurationVersions = parts.get("versions") or ConfigurationVersions()
+        self.versions: LoadedVersions = parts.get("versions") or LoadedVersions()
         self._event_log = EventLog(manager.state, self.settings.log_format)
         runtime = Runtime(
             manager,

@@ -23,6 +23,10 @@ from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.live.tokens import SECRET_BYTES
 from fairshare.model.resources import ResourceTypes
 
+PASSABLE = 0o711
+"""The mode of a folder in which containers run under the accounts of users: they may pass through
+to what is theirs (`engines/local/accounts.py`)."""
+
 DEFAULT_STATE_DIRECTORY = Path("~/.local/state/fairshare")
 
 _OWN_FILES = frozenset({"cluster.json", "lock", "secret", "tokens.json", "url", "server.log"})
@@ -159,7 +163,7 @@ def open_state_directory(path: Path) -> StateDirectory:
             f"{path} is not a state directory of fairshare: it holds {min(names)}; name an empty "
             "or a new folder with --state"
         )
-    if stat.S_IMODE(found.st_mode) != 0o700:
+    if stat.S_IMODE(found.st_mode) not in (0o700, PASSABLE):
         # What tenants ran, their output and the secret are in there.
         path.chmod(0o700)
     return StateDirectory(path)

@@ -8,6 +8,8 @@ and believes a name as Hadoop does without Kerberos; the groups it looks up itse
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
+from fairshare.engines.local.accounts import find_account
+from fairshare.engines.local.outcome import StartFailure
 from fairshare.errors import InputError
 from fairshare.live.access.identity import Identity
 from fairshare.live.server import LiveServer
@@ -48,6 +50,17 @@ def caller_of(request: Request, named: str | None) -> str:
         )
     note(request, user=named or identity.user)
     return named or identity.user
+
+
+async def check_account(server: LiveServer, user: str) -> None:
+    """Raise InputError (`no-account`) for a user whose containers could not run, where they run
+    under his own account."""
+    if server.settings.run_as != "user":
+        return
+    try:
+        await run_in_threadpool(find_account, user)
+    except StartFailure as failure:
+        raise InputError("no-account", failure.diagnostics) from None
 
 
 def check_claimed_groups(request: Request, groups: tuple[str, ...] | None) -> None:

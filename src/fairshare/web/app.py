@@ -29,7 +29,7 @@ from fairshare.web.authentication import KEY, Door
 from fairshare.web.faults import HANDLERS
 from fairshare.web.guard import LOOPBACK_NAMES, Guard, host_name
 from fairshare.web.limits import Buckets, Throttle, requests_per_second
-from fairshare.web.pages import history, session, stream
+from fairshare.web.pages import history, session
 from fairshare.web.pages.files import page_routes
 from fairshare.web.yarn.cross_origin import is_trusted
 from fairshare.web.yarn.gateway import LiveGateway
@@ -63,7 +63,6 @@ def build_app(server: LiveServer) -> Starlette:
         operations,
         session,
         history,
-        stream,
     )
     routes = [route for topic in topics for route in topic.ROUTES]
     gateway = LiveGateway(server, server.directory.secret())

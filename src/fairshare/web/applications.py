@@ -17,6 +17,7 @@ from fairshare.model.inputs import KillApplication, MoveApplication, SetPriority
 from fairshare.web.actors import (
     actor_of,
     caller_of,
+    check_account,
     check_claimed_groups,
     groups_of,
     sees_all_of,
@@ -94,6 +95,7 @@ async def submit_application(request: Request) -> Response:
     check_tasks(server.settings.limits, sum(group.count for group in body.tasks))
     submission = submission_of(body, server.service.state.types, user, groups)
     note(request, queue=submission.queue)
+    await check_account(server, user)
     with submission_slot(server, user):
         events = await server.service.ask(submission)
     epoch_ms = server.service.state.epoch_ms

@@ -51,13 +51,13 @@ class NodesBody(ActorBody, frozen=True, kw_only=True):
     nodes: Annotated[tuple[Place, ...], msgspec.Meta(min_length=1, max_length=10_000)]
 
 
-class DecommissionBody(NodesBody, frozen=True):
+class DecommissionBody(NodesBody, frozen=True, kw_only=True):
     """Nodes that shall leave; without a word they have an hour, as in Hadoop."""
 
     timeout_ms: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 3_600_000
 
 
-class RollBackBody(ActorBody, frozen=True):
+class RollBackBody(ActorBody, frozen=True, kw_only=True):
     """The version of the configuration that shall be in force again."""
 
     version: Annotated[int, msgspec.Meta(ge=1, le=2**53)]

@@ -8,6 +8,7 @@ from fairshare import __version__
 from fairshare.web.actors import check_administrator
 from fairshare.web.answers import answer, named
 from fairshare.web.bodies import ShutdownBody
+from fairshare.web.queues import moment_at
 from fairshare.web.requests import read_body, read_parameters, seconds, server_of, whole_number
 
 MAX_WAIT_S = 300.0
@@ -15,10 +16,13 @@ DEFAULT_WAIT_S = 30.0
 
 
 async def show_cluster(request: Request) -> Response:
-    """GET /cluster."""
-    read_parameters(request)
+    """GET /cluster; with `at` as it stood at that instant (see GET /queues)."""
+    parameters = read_parameters(request, "at")
     server = server_of(request)
-    views = server.service.views
+    if "at" in parameters:
+        view = moment_at(request, whole_number(parameters, "at", 0, 2**63 - 1)).cluster
+    else:
+        view = server.service.views.cluster
     return answer(
         {
             "name": "fairshare",
@@ -29,7 +33,7 @@ async def show_cluster(request: Request) -> Response:
             "epoch_ms": server.service.state.epoch_ms,
             "started_ms": server.started_ms,
             "now_ms": server.service.now_ms(),
-            **named(views.cluster, server.service.state.types),
+            **named(view, server.service.state.types),
         }
     )
 

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import errno
 import ipaddress
+import logging
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -19,7 +20,11 @@ from fairshare.live.server import LiveServer
 from fairshare.live.settings import LiveSettings
 from fairshare.web.app import build_app
 
+_log = logging.getLogger("fairshare.access")
+
 BACKLOG = 256
+HEADER_ROOM_BYTES = 64 * 1024
+"""Beyond the limit for headers: what is refused below this is refused with a reason."""
 GRACE_S = 5
 """How long a request that is being answered may hold up the end of the server."""
 
@@ -80,10 +85,32 @@ def address_of(host: str) -> str:
 
 def check_exposure(settings: LiveSettings) -> None:
     """Raise ConfigurationError for an address of the network where nobody proves who he is."""
+    if settings.run_as == "user" and not settings.authentication.required:
+        raise ConfigurationError(
+            [
+                'run_as = "user" below [engine] needs [authentication] in fairshare.toml: without'
+                " it everybody who can reach the server could run commands under the account of"
+                " anybody"
+            ]
+        )
     if settings.authentication.required:
         address_of(settings.host)
     else:
         loopback_address(settings.host)
+
+
+def warn_of_exposure(settings: LiveSettings) -> None:
+    """Say in the log where tokens and all else go over the network as plain text."""
+    if settings.certificate or settings.authentication.proxies:
+        return
+    address = address_of(settings.host)
+    if not ipaddress.ip_address(address).is_loopback:
+        _log.warning(
+            "listening on %s without TLS: whoever can listen to the network reads the tokens of all"
+            " users. Name a certificate and its key below [server] in fairshare.toml, or put a"
+            " proxy that speaks TLS before the server and name it below [authentication]",
+            address,
+        )
 
 
 def loopback_address(host: str) -> str:
@@ -150,6 +177,7 @@ async def serve(server: LiveServer, ready: Callable[[str], None]) -> None:
         preferred = port_of(server.directory.url())
         with contextlib.closing(bind(settings.host, settings.port, preferred)) as listener:
             await server.start(url_of(listener, "https" if settings.certificate else "http"))
+            warn_of_exposure(settings)
             with _stop_on_signals(server):
                 await _serve_until_stopped(server, listener, ready)
     finally:
@@ -166,6 +194,7 @@ async def serve(server: LiveServer, ready: Callable[[str], None]) -> None:
 async def _serve_until_stopped(
     server: LiveServer, listener: socket.socket, ready: Callable[[str], None]
 ) -> None:
+    limits = server.settings.limits
     web = _Web(
         uvicorn.Config(
             build_app(server),
@@ -176,6 +205,8 @@ async def _serve_until_stopped(
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=GRACE_S,
+            limit_concurrency=limits.connections,
+            h11_max_incomplete_event_size=limits.header_kb * 1024 + HEADER_ROOM_BYTES,
             ssl_certfile=server.settings.certificate,
             ssl_keyfile=server.settings.key,
         )

@@ -66,9 +66,7 @@ def judge_draft(
 
 def draft_site(text: str, file: str, configuration: Configuration, problems: Problems) -> Site:
     """The properties of a draft before those of all other files, unless those are final."""
-    own = read_site(
-        [(file, text)], problems, os.environ, include_reader(configuration.directory)
-    )
+    own = read_site([(file, text)], problems, os.environ, include_reader(configuration.directory))
     merged = {found.name: found for found in configuration.store.base}
     for found in own:
         earlier = merged.get(found.name)

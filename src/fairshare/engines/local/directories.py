@@ -5,12 +5,15 @@
     stdout.log    stderr.log               work/           its own working directory
     stdout.dropped  stderr.dropped         what the logs had in their middle, and have no more
     call.pickle   a Python call            result.pickle   what the call returned
+    returned/     where a call leaves its result that runs under a user's account
 
 Must stay light, as supervisors use it: standard library only, nothing of the model.
 """
 
+import contextlib
 import json
 import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -59,12 +62,46 @@ class ContainerDirectory:
         self.work = path / "work"
         self.call = path / "call.pickle"
         self.result = path / "result.pickle"
+        self.returned = path / "returned"
 
-    def write_launch(self, launch: bytes, call: bytes) -> None:
-        """Make the directory with its order; raises OSError, perhaps half-way."""
+    def write_launch(
+        self, launch: bytes, call: bytes, owner: tuple[int, int] | None = None
+    ) -> None:
+        """Make the directory with its order; raises OSError, perhaps half-way.
+
+        `owner` are user and group whose container it is, if that is not the server itself: what is
+        theirs is given to them, all else stays closed.
+        """
         self.work.mkdir(mode=0o700, parents=True, exist_ok=True)
         if call:
             self.call.write_bytes(call)
+        if owner is not None:
+            self._give(*owner, call=bool(call))
         descriptor = os.open(self.launch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(launch)
+
+    def _give(self, uid: int, gid: int, *, call: bool) -> None:
+        # Others may pass through to what is theirs, and see nothing on the way.
+        for folder in (self.path.parent, self.path):
+            folder.chmod(0o711)
+        self.returned.mkdir(mode=0o700, exist_ok=True)
+        for folder in (self.work, self.returned):
+            os.chown(folder, uid, gid)
+        if call:
+            self.call.chmod(0o400)
+            os.chown(self.call, uid, gid)
+
+    def take_result(self, uid: int) -> None:
+        """Take over the result that a call of a user has left, if it is a plain file of his own.
+
+        What has another name elsewhere, or leads to elsewhere, is none.
+        """
+        try:
+            (self.returned / self.result.name).replace(self.result)
+        except OSError:
+            return
+        found = self.result.lstat()
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != uid or found.st_nlink != 1:
+            with contextlib.suppress(OSError):
+                self.result.unlink()

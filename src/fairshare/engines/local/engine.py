@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from fairshare.engines.local import machine
+from fairshare.engines.local import accounts, machine
 from fairshare.engines.local.adoption import Alive, Never, fate
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.hierarchies import (
@@ -61,7 +61,9 @@ class LocalEngine:
     * `strict_cpu` True gives nobody more CPU than his vcores also when others idle (Hadoop's
       strict-resource-usage); it needs a cgroup.
 
-    Containers run as the user of the server. Raises EngineError for what cannot be.
+    * `run_as`: `server`, or `user` for the account of who submitted the application.
+
+    Raises EngineError for what cannot be.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class LocalEngine:
         log_limit_mb: int = 0,
         vcores_per_core: float = 1.0,
         partition: str = "",
+        run_as: str = "server",
     ) -> None:
         if not sys.platform.startswith("linux"):
             raise EngineError(
@@ -103,6 +106,10 @@ class LocalEngine:
             strict_cpu=strict_cpu,
         )
         attributes = {**self._limits.attributes, "run-as": machine.user_name()}
+        self._as_user = run_as == "user"
+        if self._as_user:
+            accounts.check_switch(self._state.path)
+            attributes["run-as"] = accounts.SUBMITTING_USER
         if partition:
             attributes["partition"] = partition
         self._offers = machine.offers(nodes, amounts, rack, attributes)
@@ -132,7 +139,13 @@ class LocalEngine:
         self._take_directory()
         limit = machine.raise_file_limit()
         nursery = Nursery(self._state, os.environ, limit, self._limits.bases)
-        preparation = Preparation(self._limits, os.environ, self._grace_ms, self._log_limit_mb)
+        preparation = Preparation(
+            self._limits,
+            os.environ,
+            self._grace_ms,
+            self._log_limit_mb,
+            as_user=self._as_user,
+        )
         reports = Reports(report)
         watcher = Watcher(self._state, preparation, nursery, reports, self._limits.bases)
         try:
@@ -249,6 +262,10 @@ class LocalEngine:
     def _take_directory(self) -> None:
         try:
             self._state.create()
+            if self._as_user:
+                accounts.open_way(self._state.path, self._state.containers)
+            else:
+                accounts.close_way(self._state.path)
             lock = os.open(self._state.engine_lock, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise EngineError(

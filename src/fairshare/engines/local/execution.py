@@ -58,7 +58,7 @@ def start(launch: Launch, directory: ContainerDirectory) -> int:
     Raises StartFailure, and then no process is left.
     """
     try:
-        outputs = [_open_log(directory.stdout), _open_log(directory.stderr)]
+        outputs = [_open_log(directory.stdout, launch), _open_log(directory.stderr, launch)]
     except OSError as error:
         raise StartFailure(
             DISK_FAILED, f"cannot write the container's logs: {error.strerror} ({error.filename})"
@@ -84,8 +84,12 @@ def start(launch: Launch, directory: ContainerDirectory) -> int:
     raise _failure(launch, stage, number)
 
 
-def _open_log(path: Path) -> int:
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o640)
+def _open_log(path: Path, launch: Launch) -> int:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o640)
+    if launch.account:
+        # A program may open its own output again, by /dev/stderr.
+        os.fchown(descriptor, launch.uid, -1)
+    return descriptor
 
 
 def _become(launch: Launch, outputs: list[int], writer: int, supervisor: int) -> NoReturn:
@@ -108,6 +112,9 @@ def _become(launch: Launch, outputs: list[int], writer: int, supervisor: int) ->
             groups.enter(group.path)
         if launch.niceness:
             os.setpriority(os.PRIO_PROCESS, 0, launch.niceness)
+        if launch.account:
+            stage = "account"
+            _switch(launch, supervisor)
         stage = "directory"
         os.chdir(launch.directory)
         stage = "command"
@@ -121,6 +128,18 @@ def _become(launch: Launch, outputs: list[int], writer: int, supervisor: int) ->
         os._exit(NOT_EXECUTABLE)
 
 
+def _switch(launch: Launch, supervisor: int) -> None:
+    """Become the user, with all his groups and nobody else's rights; raises OSError."""
+    os.initgroups(launch.account, launch.gid)
+    os.setresgid(launch.gid, launch.gid, launch.gid)
+    os.setresuid(launch.uid, launch.uid, launch.uid)
+    os.umask(0o022)
+    # The kernel forgets this one when the user changes.
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != supervisor:
+        os._exit(1)
+
+
 def _failure(launch: Launch, stage: str, number: int) -> StartFailure:
     command = repr(launch.arguments[0]) if launch.arguments else "the command"
     reason = os.strerror(number)
@@ -131,6 +150,10 @@ def _failure(launch: Launch, stage: str, number: int) -> StartFailure:
         )
     if stage == "limit":
         return StartFailure(ABORTED, f"cannot set the container's limits: {reason}")
+    if stage == "account":
+        return StartFailure(
+            NOT_EXECUTABLE, f"cannot run {command} under the account {launch.account}: {reason}"
+        )
     if stage == "process":
         return StartFailure(ABORTED, f"cannot prepare a process for {command}: {reason}")
     if stage == "argument":

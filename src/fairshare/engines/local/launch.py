@@ -37,6 +37,9 @@ class Launch(NamedTuple):
     grace_ms: int = 250  # between SIGTERM and SIGKILL
     watch_ms: int = 100  # between two looks at the memory, if it is watched
     log_limit_bytes: int = 0  # of what is kept of each stream; 0: all
+    account: str = ""  # under which it runs; empty: that of the server
+    uid: int = -1
+    gid: int = -1
 
     def encode(self) -> bytes:
         """The content of `launch.json`."""

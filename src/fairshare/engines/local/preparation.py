@@ -4,6 +4,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from fairshare.engines.local.accounts import find_account
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.environment import environment
 from fairshare.engines.local.launch import Launch
@@ -15,27 +16,39 @@ _INVOCATION = Path(__file__).with_name("invocation.py")
 
 class Preparation:
     """What all containers of an engine have in common. `grace_ms` is from SIGTERM to SIGKILL,
-    `log_limit_mb` how much is kept of each stream (0: all)."""
+    `log_limit_mb` how much is kept of each stream (0: all); with `as_user` each runs under the
+    account of who submitted it."""
 
     def __init__(
-        self, limits: Limits, server: Mapping[str, str], grace_ms: int, log_limit_mb: int = 0
+        self,
+        limits: Limits,
+        server: Mapping[str, str],
+        grace_ms: int,
+        log_limit_mb: int = 0,
+        *,
+        as_user: bool = False,
     ) -> None:
         self._limits = limits
         self._server = dict(server)
         self._grace_ms = grace_ms
         self._log_limit_bytes = log_limit_mb * 1024 * 1024
+        self._as_user = as_user
 
     def launch(self, order: LaunchOrder, directory: ContainerDirectory) -> Launch:
         """The order as a supervisor reads it.
 
-        A working directory that is not absolute is taken from the container's own.
+        A working directory that is not absolute is taken from the container's own. Raises
+        StartFailure for a user without an account.
         """
+        account = find_account(order.user) if self._as_user else None
         limits = self._limits.container(order.container_name, order.memory_mb, order.vcores)
         return Launch(
             container=order.container,
             container_name=order.container_name,
-            arguments=_arguments(order, directory),
-            environment=environment(order, directory.path, self._server),
+            arguments=_arguments(
+                order, directory, directory.result if account is None else directory.returned
+            ),
+            environment=environment(order, directory.path, self._server, account),
             directory=str(directory.work / (order.command.directory or "")),
             memory_mb=order.memory_mb if limits.memory_checked else 0,
             memory_limit=limits.memory_limit,
@@ -45,12 +58,19 @@ class Preparation:
             time_limit_ms=order.time_limit_ms,
             grace_ms=self._grace_ms,
             log_limit_bytes=self._log_limit_bytes,
+            account="" if account is None else account.name,
+            uid=-1 if account is None else account.uid,
+            gid=-1 if account is None else account.gid,
         )
 
 
-def _arguments(order: LaunchOrder, directory: ContainerDirectory) -> tuple[str, ...]:
+def _arguments(
+    order: LaunchOrder, directory: ContainerDirectory, result: Path
+) -> tuple[str, ...]:
     if not order.command.callable:
         return order.command.arguments
     # -P: what lies beside the program is not importable under its bare name.
     program = (sys.executable, "-P", str(_INVOCATION))
-    return (*program, str(directory.call), str(directory.result))
+    if result == directory.returned:
+        result /= directory.result.name
+    return (*program, str(directory.call), str(result))

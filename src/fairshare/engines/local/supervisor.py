@@ -102,6 +102,8 @@ class Supervisor:
         self._over_memory = self._over_memory or holder.exceeded(())
         self._remove_groups()
         self._logs.look(math.inf)
+        if launch.account:
+            self._directory.take_result(launch.uid)
         outcome, said = self._conclude(peak_bytes), self._logs.said()
         if said:
             words = f"{outcome.diagnostics}\n{said}" if outcome.diagnostics else said

@@ -17,7 +17,7 @@ from fairshare.engines.local import adoption
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.launch import Launch
 from fairshare.engines.local.nursery import Answer, Nursery
-from fairshare.engines.local.outcome import ABORTED, DISK_FAILED, Outcome
+from fairshare.engines.local.outcome import ABORTED, DISK_FAILED, Outcome, StartFailure
 from fairshare.engines.local.preparation import Preparation
 from fairshare.engines.local.reports import Reports
 from fairshare.engines.local.state import StateDirectory, remove_tree
@@ -175,7 +175,12 @@ class Watcher:
     def _begin(self, order: LaunchOrder, directory: ContainerDirectory) -> None:
         try:
             launch = self._preparation.launch(order, directory)
-            directory.write_launch(launch.encode(), order.command.callable)
+            owner = (launch.uid, launch.gid) if launch.account else None
+            directory.write_launch(launch.encode(), order.command.callable, owner)
+        except StartFailure as failure:
+            words = failure.diagnostics
+            self._reports.ended(Outcome(order.container, failure.exit_code, words))
+            return
         except OSError as error:
             with contextlib.suppress(OSError):
                 remove_tree(directory.path)

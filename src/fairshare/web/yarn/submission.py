@@ -22,6 +22,7 @@ from fairshare.model.inputs import (
 from fairshare.model.resources import Resource
 from fairshare.model.work import Command
 from fairshare.schedulers.fair.dump import resource_text
+from fairshare.web.actors import check_account
 from fairshare.web.audit import note
 from fairshare.web.limits import submission_slot
 from fairshare.web.yarn.answering import Answer, YarnRoute
@@ -85,6 +86,7 @@ async def submit(request: Request, caller: Caller) -> Answer:
         return accepted
     submission = read_submission(gateway, body, caller, number)
     note(request, application=text, queue=submission.queue)
+    await check_account(request.app.state.server, submission.user)
     try:
         with submission_slot(request.app.state.server, submission.user):
             await gateway.ask(submission)

@@ -125,10 +125,17 @@ def test_another_priority_lets_one_that_is_held_back_wait_for_room_for_its_maste
 
 
 def test_an_application_that_is_over_leaves_nothing_behind_whatever_its_priority_did():
-    """Hadoop keeps such a one in its list, starts it again, and its room for masters is lost."""
+    """Hadoop keeps such a one in its list, starts it again, and its room for masters is lost.
+
+    There is room for two masters: `two` gets its own for its priority, and then waits for another.
+    """
     held = {"max-parallel-apps": "1", "yarn.cluster.max-application-priority": "10"}
-    found = game(submit("one", "root.a"), submit("two", "root.a"), **held)
-    found.do({"set_priority": {"app": "two", "priority": 3}}, reload(**{"max-parallel-apps": "5"}))
+    few = {"root.a.maximum-am-resource-percent": "0.1"}
+    found = game(submit("one", "root.a"), submit("two", "root.a"), **held, **few)
+    found.do({"set_priority": {"app": "two", "priority": 3}}, {"node": {"add": node("n3")}})
+    found.do({"node": {"remove": "n3"}}, reload(**{"max-parallel-apps": "5"}))
+    queue = found.seen["queues"]["root.a"]
+    assert (queue["pending_apps"], queue["running_apps"]) == (1, 2)
     found.do({"kill": "two"}, {"kill": "one"})
     queue = found.seen["queues"]["root.a"]
     assert (queue["pending_apps"], queue["running_apps"]) == (0, 0)

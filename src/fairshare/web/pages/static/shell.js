@@ -41,7 +41,7 @@ export class Shell {
       this.notices, this.place);
     followLinks((path) => this.entryOf(path) !== null);
     store.start();
-    store.watch("/cluster", (entry) => { if (entry.data) { this.cluster = entry.data; this.drawTop(); } }, { past: false });
+    store.watch("/cluster", (entry) => { if (entry.data) { this.cluster = entry.data; this.drawTop(); } }, { past: true });
     store.watch("/session", (entry) => { if (entry.data) session.learn(entry.data); });
     store.onConnection(() => { this.drawNotices(); this.timeline.draw(); });
     session.onChange(() => this.drawTop());

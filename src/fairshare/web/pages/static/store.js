@@ -16,7 +16,7 @@
 //
 // A Fault has kind (offline, signed-out, denied, missing, wrong, failed), status, code, message.
 //
-// Freshness: /api/v1/stream says that the version is another one; then each watched resource is
+// Freshness: /api/v1/events says that the version is another one; then each watched resource is
 // fetched once more, never twice at the same time, and so seldom that fetching and drawing take a
 // tenth of the time at most. A hidden window fetches nothing until it is looked at again.
 
@@ -26,7 +26,7 @@ import { token } from "./session.js";
 const BASE = "/api/v1";
 const LEAST_INTERVAL_MS = 1000;
 const PAUSE_PER_COST = 9; // after t ms of fetching and drawing, rest for nine times as long
-const SILENCE_MS = 12_000; // the stream gives a sign of life every 5 s
+const SILENCE_MS = 25_000; // the stream gives a sign of life every 15 s
 const RETRY_MS = [500, 1000, 2000, 4000, 8000];
 
 export class Fault extends Error {
@@ -189,12 +189,13 @@ async function openStream() {
   const stop = new AbortController();
   stopStream = stop;
   try {
-    const answer = await ask("/stream", { signal: stop.signal });
+    const answer = await ask("/events?kinds=changed", { signal: stop.signal });
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     for (;;) {
       const { value, done } = await reader.read();
       if (done) break;
+      lastSign = performance.now();
       const blocks = (rest + value).split("\n\n");
       rest = blocks.pop();
       for (const block of blocks) hear(block);
@@ -214,8 +215,7 @@ function hear(block) {
   const data = block.split("\n").filter((line) => line.startsWith("data:")).map((line) => line.slice(5));
   if (!data.length) return;
   const said = JSON.parse(data.join("\n"));
-  lastSign = performance.now();
-  const news = said.version !== connection.version || said.started_ms !== connection.started_ms;
+  const news = said.version !== connection.version;
   const back = connection.state !== "live";
   tries = 0;
   if (news || back) connect({ state: "live", retry_ms: null, ...said });

@@ -42,11 +42,11 @@ function nodesBox(cluster) {
 function applicationsBox(cluster) {
   const states = cluster.applications;
   const running = states.RUNNING ?? 0;
-  const waiting = (states.PENDING ?? 0) + (states.SUBMITTED ?? 0) + (states.ACCEPTED ?? 0);
+  const waiting = states.PENDING ?? 0;
   const failed = (states.FAILED ?? 0) + (states.KILLED ?? 0);
   return box("Applications", null, [count(running), " ", h("small", {}, "running")],
-    h("p", {}, h("a", { href: link("/cluster/apps", { state: "waiting" }) }, `${count(waiting)} waiting`),
-      ` · ${count(states.SUCCEEDED ?? states.FINISHED ?? 0)} done`, failed > 0 && ` · ${count(failed)} failed or killed`));
+    h("p", {}, h("a", { href: link("/cluster/apps", { state: "PENDING" }) }, `${count(waiting)} waiting`),
+      ` · ${count(states.FINISHED ?? 0)} done`, failed > 0 && ` · ${count(failed)} failed or killed`));
 }
 
 function waitingBox(root, types) {

@@ -1,0 +1,182 @@
+"""Owns the conversation with a ResourceManager, a real one or ours: one call and how it can fail.
+
+Paths are relative to `/ws/v1/cluster`. Of several ResourceManagers the first that answers is asked;
+one on standby names the active one, which is followed. Knows no document's meaning.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from fairshare.cli.yarn.addresses import Addresses
+from fairshare.cli.yarn.documents import Fields, decoded
+from fairshare.client.discovery import is_loopback
+from fairshare.client.errors import AnswerNotUnderstood, ServerUnreachable
+from fairshare.errors import FairshareError
+
+BASE = "/ws/v1/cluster"
+OWN_BASE = "/api/v1"
+TIMEOUT_S = 30.0
+NOT_FOUND = 404
+ACCEPTED = 202
+
+
+class RemoteRefusal(FairshareError):
+    """The ResourceManager says no. `exception` is Java's name of the reason, "" if it named none."""
+
+    def __init__(self, status: int, exception: str, message: str) -> None:
+        self.status = status
+        self.exception = exception
+        self.message = message
+        super().__init__(message or exception or f"HTTP {status}")
+
+
+class Impossible(FairshareError):
+    """REST cannot do it; the message says why, and what can."""
+
+
+class ResourceManager:
+    """The calls to one cluster. `user` is whose name is sent.
+
+    Each raises ServerUnreachable, RemoteRefusal or AnswerNotUnderstood.
+    """
+
+    def __init__(
+        self,
+        addresses: Addresses,
+        user: str | None,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self.addresses = addresses
+        self.user = user
+        self._transport = transport
+        self._connections: dict[str, httpx.Client] = {}
+        self._answers_at: str | None = None
+
+    def get(self, path: str, **parameters: str) -> Any:
+        """The document that a GET answers."""
+        return self._document(self.call("GET", path, parameters))
+
+    def put(self, path: str, body: object) -> httpx.Response:
+        """A PUT of a JSON document."""
+        return self.call("PUT", path, {}, body)
+
+    def post(self, path: str, body: object = None, **parameters: str) -> httpx.Response:
+        """A POST of a JSON document, or of nothing."""
+        return self.call("POST", path, parameters, {} if body is None else body)
+
+    def call(
+        self, method: str, path: str, parameters: Mapping[str, str], body: object = None
+    ) -> httpx.Response:
+        """One call below `/ws/v1/cluster`."""
+        named = {**parameters, **({"user.name": self.user} if self.user else {})}
+        more = {} if body is None else {"json": body}
+        return self._checked(self._send(method, BASE + path, params=named, **more))
+
+    def own(self, method: str, path: str, body: object = None) -> httpx.Response | None:
+        """A call of fairshare's own interface; None where the server has none."""
+        more = {} if body is None else {"json": body}
+        answer = self._send(method, OWN_BASE + path, **more)
+        kind = answer.headers.get("content-type", "")
+        if answer.status_code == NOT_FOUND and "json" not in kind:
+            return None
+        return self._checked(answer)
+
+    def text_at(self, url: str) -> httpx.Response:
+        """What stands at another address, that of a node; the token stays here."""
+        try:
+            with self._open(url, None) as http:
+                parameters = {"user.name": self.user} if self.user else {}
+                return self._checked(http.get(url, params=parameters))
+        except httpx.HTTPError as error:
+            raise ServerUnreachable(f"{url}: {error}", url) from error
+
+    def info(self, name: str) -> Fields:
+        """`clusterInfo` of the ResourceManager with this id, active or not."""
+        url = self.addresses.urls[name]
+        response = self._request(url, "GET", f"{BASE}/info")
+        found: Fields = self._document(self._checked(response))["clusterInfo"]
+        return found
+
+    @property
+    def url(self) -> str:
+        """The ResourceManager that answered last, else the first one."""
+        return self._answers_at or next(iter(self.addresses.urls.values()))
+
+    def close(self) -> None:
+        """Let the sockets go."""
+        for connection in self._connections.values():
+            connection.close()
+
+    def _open(self, url: str, token: str | None) -> httpx.Client:
+        return httpx.Client(
+            headers={
+                "Accept": "application/json",
+                **({"Authorization": f"Bearer {token}"} if token else {}),
+            },
+            timeout=TIMEOUT_S,
+            transport=self._transport,
+            trust_env=not is_loopback(url),
+            follow_redirects=True,  # what is on standby sends to the active one
+        )
+
+    def _send(self, method: str, path: str, **more: Any) -> httpx.Response:
+        unreachable: ServerUnreachable | None = None
+        urls = list(self.addresses.urls.values())
+        for url in sorted(urls, key=lambda one: one != self._answers_at):
+            try:
+                response = self._request(url, method, path, **more)
+            except ServerUnreachable as error:
+                unreachable = unreachable or error
+                continue
+            self._answers_at = url
+            return response
+        assert unreachable is not None  # there is at least one address
+        raise unreachable
+
+    def _request(self, url: str, method: str, path: str, **more: Any) -> httpx.Response:
+        if url not in self._connections:
+            self._connections[url] = self._open(url, self.addresses.token)
+        try:
+            return self._connections[url].request(method, url + path, **more)
+        except (httpx.HTTPError, httpx.TooManyRedirects) as error:
+            raise ServerUnreachable(
+                f"no ResourceManager answers at {url} ({error}): name its web address with --url,"
+                " or in yarn.resourcemanager.webapp.address of yarn-site.xml in HADOOP_CONF_DIR",
+                url,
+            ) from error
+
+    def _document(self, response: httpx.Response) -> Any:
+        try:
+            return decoded(response.content)
+        except ValueError as error:
+            raise AnswerNotUnderstood(
+                f"what answers at {response.url} sends no JSON: see whether it is a ResourceManager"
+            ) from error
+
+    def _checked(self, response: httpx.Response) -> httpx.Response:
+        if response.is_success:
+            return response
+        status = response.status_code
+        try:
+            answer = decoded(response.content)
+        except ValueError:
+            html = "html" in response.headers.get("content-type", "")
+            text = "" if html else response.text.strip()
+            raise RemoteRefusal(status, "", text or f"HTTP {status} of {response.url}") from None
+        if isinstance(answer, str):
+            raise RemoteRefusal(status, "", answer)
+        remote = answer.get("RemoteException", answer) if isinstance(answer, dict) else {}
+        message = str(remote.get("message") or "")
+        raise RemoteRefusal(
+            status,
+            str(remote.get("exception") or ""),
+            message.removeprefix("java.lang.Exception: "),
+        )
+
+
+def segment(text: str) -> str:
+    """One part of a path, so that an odd name cannot become another path."""
+    return quote(text, safe=":")

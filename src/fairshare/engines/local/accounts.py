@@ -1,0 +1,88 @@
+"""Owns the question under whose account a container runs, and what it needs to run there.
+
+With `run_as = "user"` a container has the rights of who submitted its application, and no others:
+for that the server has to be root, the user needs an account on this machine, and the way to the
+working directories must be open. Used by the server only; `execution` makes the switch.
+"""
+
+import os
+import pwd
+import stat
+from pathlib import Path
+from typing import NamedTuple
+
+from fairshare.engines.local.outcome import NOT_EXECUTABLE, StartFailure
+from fairshare.errors import EngineError
+
+SUBMITTING_USER = "submitting-user"
+"""What nodes say of themselves (`run-as`) where containers run so."""
+
+_OWN_FOLDER = 0o711
+"""Others may pass through to what is theirs, and see nothing on the way."""
+
+
+class Account(NamedTuple):
+    """An account of this machine."""
+
+    name: str
+    uid: int
+    gid: int
+    home: str
+    shell: str
+
+
+def find_account(user: str) -> Account:
+    """The account of a user; raises StartFailure if there is none, or it is root's."""
+    try:
+        found = pwd.getpwnam(user)
+    except (KeyError, ValueError):  # ValueError: a NUL character in it
+        raise StartFailure(
+            NOT_EXECUTABLE,
+            f"there is no account {user!r} on this machine, and containers run under that of who"
+            ' submits them (run_as = "user" below [engine] in fairshare.toml)',
+        ) from None
+    if found.pw_uid == 0:
+        raise StartFailure(
+            NOT_EXECUTABLE,
+            f"{user!r} is root here, and nothing runs as root: submit under another name",
+        )
+    return Account(
+        found.pw_name, found.pw_uid, found.pw_gid, found.pw_dir or "/", found.pw_shell or "/bin/sh"
+    )
+
+
+def check_switch(state_directory: Path) -> None:
+    """Raise EngineError where this server cannot run containers under the accounts of users."""
+    if os.geteuid() != 0:
+        raise EngineError(
+            'run_as = "user" needs root: a server of another user cannot run containers under the'
+            " accounts of users. Start it as root (docs/security.md says what that means), or write"
+            ' run_as = "server" below [engine] in fairshare.toml'
+        )
+    for folder in state_directory.absolute().parents:
+        if folder.exists() and not folder.stat().st_mode & stat.S_IXOTH:
+            raise EngineError(
+                f"users cannot reach their working directories in {state_directory}, since {folder}"
+                ' is closed to others, and run_as = "user" needs that: name a state directory such'
+                " as /var/lib/fairshare with --state"
+            )
+
+
+def open_way(state_directory: Path, containers: Path) -> None:
+    """Let users pass through the state directory to what is theirs, and to nothing else.
+
+    All that is there beside the containers is closed to everybody but the server, whatever mode it
+    was made with. Raises OSError.
+    """
+    for entry in sorted(state_directory.iterdir()):
+        if entry != containers and not entry.is_symlink():
+            mode = stat.S_IMODE(entry.stat().st_mode)
+            entry.chmod(mode & stat.S_IRWXU)
+    containers.chmod(_OWN_FOLDER)
+    state_directory.chmod(_OWN_FOLDER)
+
+
+def close_way(state_directory: Path) -> None:
+    """Undo `open_way`, after which containers of users cannot find their files by name."""
+    if stat.S_IMODE(state_directory.stat().st_mode) != stat.S_IRWXU:
+        state_directory.chmod(stat.S_IRWXU)

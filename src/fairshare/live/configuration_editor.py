@@ -1,0 +1,270 @@
+"""Owns the scheduler's file as it is edited by people through the server: its text in force, what a
+draft of it would mean, and how a draft comes into force.
+
+A draft that is put in force is judged, written into the file at once, and loaded; if the scheduler
+refuses it the file is as before. Where properties are changed by document (`kept_configuration.py`)
+there is no file to write: then a draft changes the properties. Knows nothing of HTTP.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fairshare.config.capacity import CAPACITY_FILE
+from fairshare.config.directory import Configuration
+from fairshare.config.draft import (
+    EMPTY,
+    Edit,
+    Entry,
+    Kind,
+    edited,
+    properties_text,
+    read_draft,
+)
+from fairshare.config.lint.drafts import judge_draft
+from fairshare.config.problems import Problem, Problems
+from fairshare.config.site_files import read_site
+from fairshare.errors import ConfigurationError, FairshareError, InputError
+from fairshare.live.configuration_texts import ConfigurationText, ConfigurationTexts, digest_of
+from fairshare.live.file_swap import swap_file
+from fairshare.schedulers.capacity.checks import refusals
+from fairshare.schedulers.capacity.state import CapacityState
+
+if TYPE_CHECKING:
+    from fairshare.live.server import LiveServer
+
+STORE = "scheduler-conf"
+
+_log = logging.getLogger("fairshare.configuration")
+
+
+class QueueProblem(msgspec.Struct, frozen=True):
+    """A problem of a draft, and the queue that the file speaks of where it stands."""
+
+    queue: str
+    problem: Problem
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """What a draft says. `usable`: it could be put in force."""
+
+    text: str
+    entries: tuple[Entry, ...]
+    problems: tuple[QueueProblem, ...]
+    usable: bool
+
+
+class Document(msgspec.Struct, frozen=True):
+    """The scheduler's file. `text` is what is in force, `version` since which version, and `digest`
+    that of what lies on the disk now: `differs` says that this is something else."""
+
+    kind: Kind
+    file: str
+    text: str
+    version: int
+    digest: str
+    differs: bool
+    judgement: Judgement
+
+
+class ConfigurationEditor:
+    """The editor of one server's configuration."""
+
+    def __init__(self, server: "LiveServer") -> None:
+        self._server = server
+        self.texts = ConfigurationTexts(server.directory.path)
+        self._author = ("", "")
+        server.configuration.on_loaded = self.remember
+
+    @property
+    def started(self) -> Configuration:
+        """What the server was started with; raises InputError if it has no file to edit."""
+        started = self._server.settings.configuration
+        if started is None:
+            raise InputError(
+                "no-configuration", "this server was started without a configuration directory"
+            )
+        return started
+
+    @property
+    def kind(self) -> Kind:
+        """Which scheduler's file it is; raises InputError (`no-configuration`)."""
+        started = self.started
+        if started.fair is not None:
+            return "fair"
+        if started.pools is not None:
+            return "pools"
+        if started.capacity is not None:
+            return "capacity"
+        raise InputError("no-configuration", "the FIFO scheduler has no file of queues")
+
+    @property
+    def path(self) -> Path | None:
+        """The file; None where the properties are kept by the server."""
+        if self.kind != "capacity":
+            return self._server.configuration.file
+        if self._server.configuration.mutable:
+            return None
+        return self.started.directory.absolute() / CAPACITY_FILE
+
+    @property
+    def file(self) -> str:
+        """What the file is called in problems."""
+        return STORE if self.path is None else str(self.path)
+
+    def remember(self) -> None:
+        """What was loaded just now becomes a version."""
+        try:
+            text = self._written()
+            if text is not None:
+                view = self._server.configuration.view()
+                self.texts.add(view.version, view.loaded_ms, text, *self._author)
+        except InputError:
+            return
+        except FairshareError as error:
+            _log.error("the text of this version of the configuration is not kept: %s", error)
+
+    def _written(self) -> str | None:
+        """What the file holds now, or the server; None if there is no file.
+
+        Raises FairshareError if it cannot be read.
+        """
+        path = self.path
+        if path is None:
+            return properties_text(self._server.configuration.properties())
+        try:
+            return path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        except (OSError, UnicodeDecodeError) as error:
+            raise FairshareError(f"cannot read {path}: {error}") from error
+
+    async def document(self) -> Document:
+        """The file as it stands; raises InputError, or FairshareError if it cannot be read."""
+        kind = self.kind
+        written = await asyncio.to_thread(self._written)
+        view = self._server.configuration.view()
+        newest = self.texts.newest
+        if newest is None or (not view.changed and newest.digest != digest_of(written)):
+            self.remember()
+            newest = self.texts.newest
+        text = newest.text if newest is not None else EMPTY[kind]
+        version = newest.number if newest is not None else view.version
+        return Document(
+            kind=kind,
+            file=self.file,
+            text=text,
+            version=version,
+            digest=digest_of(written),
+            differs=written is not None and digest_of(written) != digest_of(text),
+            judgement=await self.judge(text),
+        )
+
+    async def judge(self, text: str, edits: Sequence[Edit] = ()) -> Judgement:
+        """What a draft would mean, after some changes of it; changes nothing.
+
+        Raises InputError (`bad-edit`) for a change that cannot be made.
+        """
+        cluster = self._server.service.state.types.mapping(self._server.service.state.total)
+        return await asyncio.to_thread(self._judged, text, edits, cluster)
+
+    def _judged(self, text: str, edits: Sequence[Edit], cluster: dict[str, int]) -> Judgement:
+        kind, file = self.kind, self.file
+        text = edited(kind, text, edits)
+        known = cluster if any(cluster.values()) else None
+        problems, capacity = judge_draft(kind, text, file, self.started, known)
+        found = [*problems]
+        state = self._server.service.state
+        if capacity is not None and isinstance(state, CapacityState):
+            found += [
+                Problem(file, 0, 0, "refused", "error", fault.message)
+                for fault in refusals(capacity, state)
+                if all(fault.message != problem.message for problem in problems)
+            ]
+        reading = read_draft(kind, text)
+        return Judgement(
+            text=text,
+            entries=reading.entries,
+            problems=tuple(QueueProblem(reading.queue_at(p.line), p) for p in found),
+            usable=all(problem.severity != "error" for problem in found),
+        )
+
+    async def apply(self, text: str, digest: str, user: str, note: str) -> ConfigurationText:
+        """Put a draft in force; the version that it has become.
+
+        `digest` is that of the file as the draft's author saw it. Raises InputError
+        (`configuration-changed`) if it is another one now, ConfigurationError with all problems of
+        the draft, InputError if the scheduler refuses it, FairshareError if it cannot be written.
+        Then nothing has changed.
+        """
+        judged = await self.judge(text)
+        if not judged.usable:
+            raise ConfigurationError([one.problem for one in judged.problems])
+        configuration = self._server.configuration
+        self._author = (user, note)
+        try:
+            path = self.path
+            if path is None:
+                properties = self._properties(text)
+                await configuration.mutate(lambda _: properties)
+            else:
+                await self._replace(path, text, digest)
+        finally:
+            self._author = ("", "")
+        newest = self.texts.newest
+        assert newest is not None, "what was loaded was remembered"
+        _log.info("%s put version %d of %s in force", user, newest.number, self.file)
+        return newest
+
+    async def _replace(self, path: Path, text: str, digest: str) -> None:
+        """Write the file and load it, or leave it as it is."""
+        configuration = self._server.configuration
+        async with configuration.loading:
+            self._check(digest)
+            before = await asyncio.to_thread(swap_file, path, text.encode())
+            try:
+                await configuration.reread()
+            except BaseException:
+                swap_file(path, before)
+                raise
+
+    def _check(self, digest: str) -> None:
+        if digest_of(self._written()) != digest:
+            raise InputError(
+                "configuration-changed",
+                f"{self.file} was changed by somebody else since this draft was begun: look at what"
+                " it says now, and make the change again",
+            )
+
+    def _properties(self, text: str) -> dict[str, str]:
+        site = read_site([(self.file, text)], Problems())
+        return {found.name: found.value for found in site}
+
+    def site_rows(self) -> list[dict[str, object]]:
+        """The properties of all other files, by the names of the files; secrets are masked."""
+        base = self.started.store.base if self.kind == "capacity" else self.started.site
+        return [
+            {
+                "name": found.name,
+                "value": "(not shown)" if is_secret(found.name) else found.value,
+                "file": found.place.file,
+                "line": found.place.line,
+                "final": found.final,
+            }
+            for found in base
+        ]
+
+
+def is_secret(name: str) -> bool:
+    """Whether a property's value is for its file's readers alone.
+
+    >>> is_secret("ssl.server.keystore.password"), is_secret("yarn.acl.enable")
+    (True, False)
+    """
+    return any(
+        part in name.lower() for part in ("secret", "password", "keypass", "credential", "token")
+    )

@@ -1,0 +1,56 @@
+"""Owns which settings of the scheduler were in force when: the last `KEPT` versions.
+
+Derived from records, and part of snapshots, so that a restart and a shorter journal forget none. A
+version's number is that of the record that loaded it. Decides nothing.
+"""
+
+from collections import OrderedDict
+
+import msgspec
+
+from fairshare.errors import InputError
+from fairshare.model.events import ConfigurationLoaded, Record
+
+KEPT = 50
+
+
+class ConfigurationVersion(msgspec.Struct, frozen=True):
+    """Settings as the scheduler took them over, as JSON, and since when they were in force."""
+
+    version: int
+    loaded_ms: int
+    settings: bytes
+
+
+class ConfigurationVersions:
+    """The versions, the oldest first."""
+
+    def __init__(self) -> None:
+        self._versions: OrderedDict[int, ConfigurationVersion] = OrderedDict()
+
+    def observe(self, record: Record) -> None:
+        """Take notice of one record."""
+        for event in record.events:
+            if type(event) is ConfigurationLoaded:
+                self._versions[record.sequence] = ConfigurationVersion(
+                    record.sequence, record.now_ms, event.settings
+                )
+                if len(self._versions) > KEPT:
+                    self._versions.popitem(last=False)
+
+    @property
+    def all(self) -> tuple[ConfigurationVersion, ...]:
+        """All that are kept, the oldest first."""
+        return tuple(self._versions.values())
+
+    def get(self, version: int) -> ConfigurationVersion:
+        """One version; raises InputError (`unknown-version`)."""
+        found = self._versions.get(version)
+        if found is None:
+            known = ", ".join(map(str, self._versions)) or "none"
+            raise InputError(
+                "unknown-version",
+                f"no configuration was loaded by record {version}, or it is too long ago: the"
+                f" versions that are kept are {known}",
+            )
+        return found

@@ -1,0 +1,50 @@
+// queue-jobs.js owns the table of jobs of a pool of the MapReduce scheduler: deficits, shares, and
+// pool and priority changed in place.
+
+import { link } from "../address.js";
+import { fill, h } from "../document.js";
+import { count, duration, instant, lastName } from "../format.js";
+import { session } from "../session.js";
+import { entryState } from "../states.js";
+import { store } from "../store.js";
+
+const PRIORITIES = ["VERY_LOW", "LOW", "NORMAL", "HIGH", "VERY_HIGH"];
+
+export function drawJobs(entry, queue, { byName }) {
+  if (!queue.leaf) return h("p", { class: "pad soft" }, "Jobs are in pools: choose one below.");
+  if (store.moment !== null) return h("p", { class: "pad soft" }, "Jobs are shown as they are now: go back to live.");
+  const blank = entryState(entry, `the jobs of ${queue.name}`, 4);
+  if (blank) return blank;
+  const jobs = entry.data.applications.filter((application) => application.job);
+  if (!jobs.length) return h("p", { class: "pad soft" }, "No job runs or waits in this pool.");
+  const pools = [...byName.values()].filter((one) => one.leaf).map((one) => one.name);
+  const fault = h("p", { class: "fault pad", role: "alert" });
+  const columns = ["Job", "User", "Pool", "Priority", "Maps", "share", "deficit", "Reduces", "share", "deficit", "Submitted"];
+  return [h("table", { class: "jobs" },
+    h("thead", {}, h("tr", {}, columns.map((title, n) => h("th", { scope: "col", class: n > 3 ? "num" : null }, title)))),
+    h("tbody", {}, jobs.map((one) => jobRow(one, pools, fault)))), fault];
+}
+
+function jobRow(one, pools, fault) {
+  const may = session.mayChange(one);
+  const send = (path, body) => store.send(`/applications/${one.id}/${path}`, body).then(() => fill(fault), (error) => fill(fault, error.message));
+  const choose = (label, value, choices, act) => may
+    ? h("select", { "aria-label": `${label} of ${one.name}`, value, on: { change() { act(this.value); } } },
+      choices.map(([key, said]) => h("option", { value: key, selected: key === value }, said)))
+    : choices.find(([key]) => key === value)?.[1] ?? value;
+  const priority = String(PRIORITIES.indexOf(one.job.priority) + 1);
+  const slots = (kind) => [
+    h("td", { class: "num", title: "finished · running · to start" }, `${count(kind.finished)} · ${count(kind.running)} · ${count(kind.needed)}`),
+    h("td", { class: "num", title: `weight ${kind.weight.toFixed(2)}, minimum ${kind.min_share}` }, kind.fair_share.toFixed(1)),
+    h("td", { class: "num" }, deficit(kind.deficit))];
+  return h("tr", { key: one.id }, h("td", {}, h("a", { href: link(`/cluster/app/${one.id}`) }, one.name || one.id)), h("td", {}, one.user),
+    h("td", {}, choose("Pool", one.queue, pools.map((name) => [name, lastName(name)]), (queue) => send("move", { queue }))),
+    h("td", {}, choose("Priority", priority, PRIORITIES.map((name, n) => [String(n + 1), name]), (value) => send("priority", { priority: Number(value) }))),
+    slots(one.job.maps), slots(one.job.reduces), h("td", { class: "num" }, instant(one.submitted_ms)));
+}
+
+// Slot-milliseconds as slot-seconds, signed; newer releases know none.
+function deficit(value) {
+  if (value === null) return "–";
+  return `${value < 0 ? "−" : ""}${duration(Math.abs(value))}`;
+}

@@ -1,0 +1,184 @@
+"""A server with its pages on a socket, and an engine that runs nothing: for tests of the pages, their
+pictures and their measurement.
+
+The server lives in a thread with a loop of its own. Containers start at once and end when a test
+says so. `Cluster.end_some` and `submit` make things happen; nothing happens by itself.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import uvicorn
+
+from fairshare.engines.local.directories import ContainerDirectory
+from fairshare.engines.protocol import LaunchOrder, NodeOffer
+from fairshare.live.server import LiveServer
+from fairshare.live.settings import LiveSettings, Overrides, read_settings
+from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
+from fairshare.web.app import build_app
+from fairshare.web.listener import bind, url_of
+
+READY_S = 60.0
+
+
+class IdleEngine:
+    """Offers nodes; a container is only a line in a book."""
+
+    def __init__(self, path: Path, nodes: int, offer: dict[str, int], racks: int) -> None:
+        self.path = path
+        self.alive: dict[int, LaunchOrder] = {}
+        self._offers = tuple(
+            NodeOffer(f"node-{n:04}", f"/rack-{n % racks:02}", offer, {}) for n in range(nodes)
+        )
+        self.report: Callable[[Input], None]
+
+    def nodes(self) -> tuple[NodeOffer, ...]:
+        return self._offers
+
+    def start(self, report: Callable[[Input], None]) -> None:
+        self.report = report
+
+    def launch(self, order: LaunchOrder) -> None:
+        self.alive[order.container] = order
+        self.report(ContainerStarted(order.container))
+
+    def stop(self, container: int) -> None:
+        if self.alive.pop(container, None) is not None:
+            self.report(ContainerExited(container, 143, "stopped"))
+
+    def end(self, container: int, exit_code: int = 0, diagnostics: str = "") -> None:
+        if self.alive.pop(container, None) is not None:
+            self.report(ContainerExited(container, exit_code, diagnostics))
+
+    def running(self) -> frozenset[int]:
+        return frozenset()
+
+    def files(self, application_name: str, container_name: str) -> ContainerDirectory:
+        return ContainerDirectory(self.path / application_name / container_name)
+
+    def prune(self, application_name: str) -> None:
+        pass
+
+    def close(self, *, stop_containers: bool) -> None:
+        pass
+
+
+class Cluster:
+    """A running server, seen from outside; `url` is where its pages are."""
+
+    def __init__(self, server: LiveServer, engine: IdleEngine, url: str, port: int) -> None:
+        self.server = server
+        self.engine = engine
+        self.url = url
+        self.port = port
+        self.http = httpx.Client(base_url=f"{url}/api/v1", timeout=120, trust_env=False)
+
+    def submit(self, queue: str, count: int = 1, **more: object) -> str:
+        """Hand in an application of `count` tasks; its name."""
+        resources = more.pop("resources", {"memory-mb": 1024, "vcores": 1})
+        group = {"name": "work", "command": "true", "count": count, "resources": resources}
+        body = {"queue": queue, "tasks": [group], **more}
+        answer = self.http.post("/applications", json=body)
+        assert answer.status_code == 201, answer.text
+        name: str = answer.json()["id"]
+        return name
+
+    def end_some(self, count: int, exit_code: int = 0) -> None:
+        """The first containers that still run end."""
+        for container in list(self.engine.alive)[:count]:
+            self.engine.end(container, exit_code)
+
+    def queue(self, name: str) -> dict[str, object]:
+        """One queue as the REST interface tells it."""
+        rows = self.http.get("/queues").json()["queues"]
+        row: dict[str, object] = next(row for row in rows if row["name"] == name)
+        return row
+
+    def until(self, condition: Callable[[], object], timeout_s: float = 20.0) -> None:
+        """Wait for something; each look waits for the next change of the server."""
+        version = -1
+        for _ in range(int(timeout_s * 10)):
+            if condition():
+                return
+            answer = self.http.get("/changes", params={"since": version, "timeout": 0.1})
+            version = answer.json()["version"]
+        raise AssertionError("it did not come true")
+
+
+@contextmanager
+def running(
+    configuration: Path,
+    state: Path,
+    *,
+    nodes: int = 4,
+    offer: dict[str, int] | None = None,
+    racks: int = 4,
+    port: int = 0,
+    settings: Callable[[LiveSettings], LiveSettings] = lambda given: given,
+) -> Iterator[Cluster]:
+    """Serve a configuration directory until the block ends."""
+    given = settings(read_settings(configuration, Overrides(port=port, state_directory=state)))
+    engine = IdleEngine(state / "containers", nodes, offer or {"memory-mb": 8192, "vcores": 8}, racks)
+    ready = threading.Event()
+    told: list[Cluster] = []
+    failures: list[BaseException] = []
+    end: list[Callable[[], None]] = []
+
+    async def serve() -> None:
+        listener = bind("127.0.0.1", port)
+        server = LiveServer(given, lambda _, __: engine)
+        await server.start(url_of(listener))
+        web = uvicorn.Server(
+            uvicorn.Config(
+                build_app(server),
+                http="h11",
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                timeout_graceful_shutdown=2,
+            )
+        )
+        loop = asyncio.get_running_loop()
+
+        def stop() -> None:
+            loop.call_soon_threadsafe(setattr, web, "should_exit", True)
+
+        end.append(stop)
+        told.append(Cluster(server, engine, server.url, listener.getsockname()[1]))
+        ready.set()
+        serving = asyncio.create_task(web._serve([listener]))
+        while not web.should_exit:
+            await asyncio.sleep(0.05)
+        await server.end()
+        await serving
+        await server.close()
+        listener.close()
+
+    def run() -> None:
+        try:
+            asyncio.run(serve())
+        except BaseException as error:
+            failures.append(error)
+        finally:
+            ready.set()
+
+    thread = threading.Thread(target=run, name="pages-server")
+    thread.start()
+    try:
+        assert ready.wait(READY_S), "the server did not start"
+        if failures:
+            raise failures[0]
+        yield told[0]
+    finally:
+        for stop in end:
+            stop()
+        for cluster in told:
+            cluster.http.close()
+        thread.join(30)
+    if failures:
+        raise failures[0]

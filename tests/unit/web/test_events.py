@@ -1,0 +1,207 @@
+"""The stream of what happens: in order, without a gap, whoever reads and however slowly."""
+
+import asyncio
+import json
+
+import msgspec
+import pytest
+
+from fairshare.live.event_feed import EventFeed, document
+from fairshare.web import events
+from fairshare.web.events import events_of
+
+pytestmark = pytest.mark.anyio
+
+RECORDS = frozenset({"record"})
+BOTH = frozenset({"record", "changed"})
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(events, "LEAST_INTERVAL_S", 0.01)
+    monkeypatch.setattr(events, "SIGN_OF_LIFE_S", 0.2)
+
+
+def parsed(piece):
+    """The events of a piece: (kind, id, data)."""
+    found = []
+    for block in piece.decode().split("\n\n"):
+        lines = dict(line.split(": ", 1) for line in block.split("\n") if line and line[0] != ":")
+        if "event" in lines:
+            number = int(lines["id"]) if "id" in lines else None
+            found.append((lines["event"], number, json.loads(lines["data"])))
+    return found
+
+
+async def follow(page, since=0, kinds=RECORDS, until=lambda seen: False, pieces=1):
+    """What a reader is told until something holds, or for so many pieces."""
+    stream = events_of(page.server, since, kinds)
+    seen = []
+    async with asyncio.timeout(10):
+        async for piece in stream:
+            seen += parsed(piece)
+            pieces -= bool(parsed(piece))
+            if until(seen) or (pieces <= 0 and not until.__defaults__ and until([]) is False):
+                break
+    await stream.aclose()
+    return seen
+
+
+def last(page):
+    return lambda seen: bool(seen) and seen[-1][1] == page.server.service.version
+
+
+async def test_all_records_are_told_in_order_with_their_numbers(page):
+    await page.submit(queue="a", tasks=[{"command": "secret", "environment": {"A": "hush"}}])
+    await page.launched()
+    seen = await follow(page, 0, RECORDS, last(page), 10**6)
+    assert [number for _, number, _ in seen] == list(range(1, page.server.service.version + 1))
+    kinds = [event["type"] for _, _, data in seen for event in data["events"]]
+    for kind in ("NodeAdded", "ApplicationSubmitted", "ContainerAllocated", "ContainerLaunched"):
+        assert kind in kinds
+    [submitted] = [
+        event
+        for _, _, data in seen
+        for event in data["events"]
+        if event["type"] == "ApplicationSubmitted"
+    ]
+    assert submitted["application"].startswith("application_")
+    assert submitted["queue"] == "root.a"
+    text = json.dumps(seen)
+    assert "secret" not in text
+    assert "hush" not in text
+
+
+async def test_a_reader_that_comes_back_goes_on_where_it_was(page):
+    await page.submit(queue="a", tasks=[{"command": "x"}])
+    version = page.server.service.version
+    await page.submit(queue="b", tasks=[{"command": "x"}])
+    seen = await follow(page, version, RECORDS, last(page), 10**6)
+    assert seen[0][1] == version + 1
+
+
+async def test_what_is_no_longer_in_memory_is_read_from_the_journal(page):
+    for _ in range(5):
+        await page.submit(queue="a", tasks=[{"command": "x"}])
+    feed = page.server.event_feed
+    page.server.event_feed = EventFeed(page.server.service.state, feed._directory, feed.last, 2)
+    seen = await follow(page, 0, RECORDS, last(page), 10**6)
+    assert [number for _, number, _ in seen] == list(range(1, page.server.service.version + 1))
+
+
+async def test_what_is_not_kept_any_more_is_a_reset(page):
+    for _ in range(3):
+        await page.submit(queue="a", tasks=[{"command": "x"}])
+    service, feed = page.server.service, page.server.event_feed
+    page.server.event_feed = EventFeed(service.state, feed._directory, feed.last, 2)
+    page.server._retention.save()
+    assert page.server._journal.trim(1)
+    await page.submit(queue="a", tasks=[{"command": "x"}])
+    [(kind, number, data)] = await follow(page, 0, RECORDS, lambda seen: bool(seen), 10**6)
+    assert (kind, number) == ("reset", service.version)
+    assert data["first"] > 1
+
+
+async def test_a_number_of_another_history_is_a_reset(page):
+    [(kind, _, data)] = await follow(page, 10**9, RECORDS, lambda seen: bool(seen), 10**6)
+    assert (kind, data["last"]) == ("reset", page.server.service.version)
+
+
+async def test_changes_come_together_and_bear_the_version(page):
+    stream = events_of(page.server, None, frozenset({"changed"}))
+    seen = []
+    async with asyncio.timeout(10):
+        async for piece in stream:
+            seen += parsed(piece)
+            if seen and seen[-1][2]["version"] >= page.server.service.version and len(seen) > 1:
+                break
+            if len(seen) == 1 and page.server.service.version == seen[0][2]["version"]:
+                for _ in range(30):
+                    await page.submit(queue="a", tasks=[{"command": "x"}])
+    await stream.aclose()
+    assert len(seen) < 30
+    assert all(number == data["version"] for _, number, data in seen)
+
+
+async def test_a_slow_reader_is_dropped_with_a_word_and_resumes_by_number(page, monkeypatch):
+    monkeypatch.setattr(events, "MAX_BEHIND", 3)
+    stream = events_of(page.server, None, BOTH)
+    await anext(stream)
+    await anext(stream)
+    for _ in range(10):
+        await page.submit(queue="a", tasks=[{"command": "x"}])
+    async with asyncio.timeout(10):
+        pieces = [piece async for piece in stream]
+    kind, _, data = parsed(pieces[-1])[0]
+    assert kind == "dropped"
+    seen = await follow(page, data["last"], RECORDS, last(page), 10**6)
+    assert seen[0][1] == data["last"] + 1
+
+
+async def test_who_hears_nothing_hears_a_sign_of_life(page):
+    stream = events_of(page.server, None, BOTH)
+    async with asyncio.timeout(10):
+        async for piece in stream:
+            if piece == b": alive\n\n":
+                break
+    await stream.aclose()
+
+
+async def test_a_thousand_readers_are_all_told_everything(page):
+    """Each in its own task; the writer goes on meanwhile."""
+    version = page.server.service.version
+    numbers = [[] for _ in range(1_000)]
+    wanted = asyncio.Event()
+
+    async def read(seen):
+        page.server.open_streams += 1
+        async for piece in events_of(page.server, version, RECORDS):
+            seen += [number for _, number, _ in parsed(piece)]
+            if wanted.is_set() and seen and seen[-1] == page.server.service.version:
+                break
+        page.server.open_streams -= 1
+
+    monkey = events.COST_OF_A_READER_S
+    events.COST_OF_A_READER_S = 0.0001
+    try:
+        tasks = [asyncio.create_task(read(seen)) for seen in numbers]
+        for _ in range(20):
+            await page.submit(queue="a", tasks=[{"command": "x"}])
+        wanted.set()
+        await page.submit(queue="a", tasks=[{"command": "x"}])
+        async with asyncio.timeout(60):
+            await asyncio.gather(*tasks)
+    finally:
+        events.COST_OF_A_READER_S = monkey
+    last_number = page.server.service.version
+    assert all(seen == list(range(version + 1, last_number + 1)) for seen in numbers)
+    assert page.server.open_streams == 0
+
+
+async def test_too_many_streams_are_refused(page):
+    page.server.settings = msgspec.structs.replace(page.server.settings, event_streams=0)
+    answer = await page.get("/events")
+    assert (answer.status_code, answer.json()["code"]) == (429, "too-many-streams")
+
+
+@pytest.mark.parametrize("query", ["since=x", "since=-1", "kinds=all", "what=1"])
+async def test_parameters_that_make_no_sense_are_refused(page, query):
+    assert (await page.get(f"/events?{query}")).status_code == 400
+
+
+async def test_every_kind_of_event_can_be_told(page):
+    """Whatever the journal holds is JSON: events are built from their types."""
+    from hypothesis import given, settings
+    from hypothesis import strategies as st
+
+    from fairshare.model.events import Event
+
+    state = page.server.service.state
+
+    @settings(max_examples=100, deadline=None, database=None)
+    @given(st.from_type(Event))
+    def check(event):
+        told = json.loads(msgspec.json.encode(document(state, event)))
+        assert told["type"] == type(event).__name__
+
+    check()

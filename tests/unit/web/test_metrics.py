@@ -1,0 +1,81 @@
+"""Figures for Prometheus, health and readiness."""
+
+import re
+
+import pytest
+
+from fairshare.errors import JournalError
+
+pytestmark = pytest.mark.anyio
+
+ROOT = "http://127.0.0.1:1"
+
+
+async def figures(page):
+    answer = await page.get(f"{ROOT}/metrics")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/plain")
+    lines = [line for line in answer.text.splitlines() if not line.startswith("#")]
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
+
+
+async def test_the_figures_tell_what_happened_and_how_it_stands(page):
+    await page.submit(queue="a", tasks=[{"command": "x", "count": 9}])
+    (first, *_) = await page.launched(4)
+    page.engine.end(first, 3)
+    await page.until(lambda: page.server.service.is_over(first))
+    await page.post(
+        "/applications",
+        json={"queue": "a", "tasks": [{"command": "x", "resources": {"memory-mb": 2**40}}]},
+    )
+    await page.get("/applications/1")
+    await page.get("/no/such/path")
+    found = await figures(page)
+    assert found["fairshare_applications_submitted_total"] == 1
+    assert sum(v for k, v in found.items() if "applications_rejected_total" in k) == 1
+    assert found['fairshare_containers_completed_total{outcome="failure"}'] == 1
+    assert found["fairshare_containers"] == 4
+    assert found['fairshare_nodes{state="RUNNING"}'] == 1
+    assert found['fairshare_queue_used{queue="root.a",resource="vcores"}'] == 4
+    assert found['fairshare_queue_demand{queue="root.a",resource="vcores"}'] == 9
+    assert found['fairshare_queue_fair_share{queue="root.a",resource="memory-mb"}'] == 4096
+    assert found['fairshare_pending_by_reason{reason="no-room"}'] == 1
+    assert found["fairshare_journal_sequence"] == page.server.service.version
+    assert found["fairshare_journal_commit_seconds_count"] > 0
+    assert found["fairshare_decision_seconds_count"] > 0
+    form = 'method="GET",path="/api/v1/applications/{application}"'
+    assert found[f'fairshare_http_requests_total{{{form},status="200"}}'] == 1
+    assert found[f"fairshare_http_request_seconds_count{{{form}}}"] == 1
+    assert found['fairshare_http_requests_total{method="GET",path="(none)",status="404"}'] == 1
+
+
+async def test_what_is_shown_of_the_state_is_computed_once_in_a_while(page, monkeypatch):
+    await figures(page)
+    service = page.server.service
+    monkeypatch.setattr(type(service), "reasons", lambda *_: pytest.fail("computed again"))
+    await page.submit(queue="a", tasks=[{"command": "x", "count": 9}])
+    assert (await figures(page))["fairshare_containers"] == 0
+    assert (await figures(page))["fairshare_applications_submitted_total"] == 1
+
+
+async def test_names_of_figures_follow_the_rules(page):
+    text = (await page.get(f"{ROOT}/metrics")).text
+    names = set(re.findall(r"# TYPE (fairshare_\w+) (\w+)", text))
+    assert len(names) > 30
+    for name, kind in names:
+        assert name.endswith("_total") == (kind == "counter"), name
+        assert f"# HELP {name} " in text
+
+
+async def test_health_and_readiness_tell_a_writer_that_has_failed(page, monkeypatch):
+    for path in ("/healthz", "/readyz"):
+        assert (await page.get(ROOT + path)).status_code == 200
+
+    def fail():
+        raise JournalError("the disk is full")
+
+    monkeypatch.setattr(page.server._journal, "commit", fail)
+    await page.post("/applications", json={"tasks": [{"command": "x"}]})
+    answer = await page.get(f"{ROOT}/healthz")
+    assert (answer.status_code, answer.json()["checks"]) == (503, {"writer": "failed"})
+    assert (await page.get(f"{ROOT}/readyz")).status_code == 503
