@@ -1,5 +1,5 @@
-"""A server with its pages on a socket, and an engine that runs nothing: for tests of the pages, their
-pictures and their measurement.
+"""A server with its pages on a socket, and an engine that runs nothing: for tests of the pages,
+their pictures and their measurement.
 
 The server lives in a thread with a loop of its own. Containers start at once and end when a test
 says so. `Cluster.end_some` and `submit` make things happen; nothing happens by itself.
@@ -8,7 +8,7 @@ says so. `Cluster.end_some` and `submit` make things happen; nothing happens by 
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import httpx
@@ -100,13 +100,35 @@ class Cluster:
 
     def until(self, condition: Callable[[], object], timeout_s: float = 20.0) -> None:
         """Wait for something; each look waits for the next change of the server."""
-        version = -1
+        since: dict[str, int] = {}
         for _ in range(int(timeout_s * 10)):
             if condition():
                 return
-            answer = self.http.get("/changes", params={"since": version, "timeout": 0.1})
-            version = answer.json()["version"]
+            answer = self.http.get("/changes", params={**since, "timeout": 0.1})
+            since = {"since": answer.json()["version"]}
         raise AssertionError("it did not come true")
+
+
+class _Web(uvicorn.Server):
+    """Without signal handlers: it lives in a thread."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def _web(server: LiveServer) -> _Web:
+    return _Web(
+        uvicorn.Config(
+            build_app(server),
+            http="h11",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            timeout_graceful_shutdown=2,
+        )
+    )
 
 
 @contextmanager
@@ -122,42 +144,31 @@ def running(
 ) -> Iterator[Cluster]:
     """Serve a configuration directory until the block ends."""
     given = settings(read_settings(configuration, Overrides(port=port, state_directory=state)))
-    engine = IdleEngine(state / "containers", nodes, offer or {"memory-mb": 8192, "vcores": 8}, racks)
+    engine = IdleEngine(
+        state / "containers", nodes, offer or {"memory-mb": 8192, "vcores": 8}, racks
+    )
     ready = threading.Event()
     told: list[Cluster] = []
     failures: list[BaseException] = []
     end: list[Callable[[], None]] = []
 
     async def serve() -> None:
-        listener = bind("127.0.0.1", port)
-        server = LiveServer(given, lambda _, __: engine)
-        await server.start(url_of(listener))
-        web = uvicorn.Server(
-            uvicorn.Config(
-                build_app(server),
-                http="h11",
-                ws="none",
-                lifespan="off",
-                log_config=None,
-                access_log=False,
-                timeout_graceful_shutdown=2,
-            )
-        )
-        loop = asyncio.get_running_loop()
-
-        def stop() -> None:
-            loop.call_soon_threadsafe(setattr, web, "should_exit", True)
-
-        end.append(stop)
-        told.append(Cluster(server, engine, server.url, listener.getsockname()[1]))
-        ready.set()
-        serving = asyncio.create_task(web._serve([listener]))
-        while not web.should_exit:
-            await asyncio.sleep(0.05)
-        await server.end()
-        await serving
-        await server.close()
-        listener.close()
+        with closing(bind("127.0.0.1", port)) as listener:
+            server = LiveServer(given, lambda _, __: engine)
+            try:
+                await server.start(url_of(listener))
+                web = _web(server)
+                loop = asyncio.get_running_loop()
+                end.append(lambda: loop.call_soon_threadsafe(setattr, web, "should_exit", True))
+                told.append(Cluster(server, engine, server.url, listener.getsockname()[1]))
+                serving = asyncio.create_task(web.serve([listener]))
+                ready.set()
+                while not web.should_exit:
+                    await asyncio.sleep(0.05)
+                await server.end()
+                await serving
+            finally:
+                await server.close()
 
     def run() -> None:
         try:

@@ -2,17 +2,19 @@
 
 import click
 
+from fairshare.cli.options import POOLS, SchedulerChoice
 from fairshare.cli.tables import open_console
 
 
 @click.command()
 @click.option(
     "--scheduler",
-    type=click.Choice(["fair", "capacity", "fifo"]),
+    type=SchedulerChoice(["fair", "capacity", "fifo", POOLS]),
     default="fair",
     show_default=True,
     help="The very same work under another one. fifo shows the problem that the others solve: first"
-    " come, first served. With capacity two users with weights divide one queue.",
+    " come, first served. With capacity two users with weights divide one queue. mapreduce"
+    " is the original of them all: MapReduce jobs of three pools on map slots and reduce slots.",
 )
 @click.option("--quick", is_flag=True, hidden=True, help="Less of everything, for tests.")
 def command(scheduler: str, quick: bool) -> None:
@@ -22,8 +24,14 @@ def command(scheduler: str, quick: bool) -> None:
     it short. Shows who has what and who waits, checks the results, and ends by itself after about a
     minute. Nothing is left but a few figures in ~/.cache/fairshare, to compare two runs with.
     """
-    from fairshare.demonstration.performance import demonstrate
-    from fairshare.demonstration.plan import QUICK, WHOLE
+    if scheduler == POOLS:
+        from fairshare.demonstration.pools import performance, plan
 
-    if not demonstrate(scheduler, open_console(), pace=QUICK if quick else WHOLE):
+        passed = performance.demonstrate(open_console(), pace=plan.QUICK if quick else plan.WHOLE)
+    else:
+        from fairshare.demonstration.performance import demonstrate
+        from fairshare.demonstration.plan import QUICK, WHOLE
+
+        passed = demonstrate(scheduler, open_console(), pace=QUICK if quick else WHOLE)
+    if not passed:
         raise SystemExit(1)

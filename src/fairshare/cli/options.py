@@ -19,6 +19,8 @@ from fairshare.cli.units import (
 )
 from fairshare.client import Client
 
+MAPREDUCE, POOLS = "mapreduce", "pools"
+
 Value = TypeVar("Value")
 Verb = Callable[..., None]
 
@@ -62,10 +64,24 @@ def with_client(verb: Verb) -> Verb:
     return opened
 
 
+class SchedulerChoice(click.Choice[str]):
+    """Names of schedulers, of which `mapreduce` is what users call the one named `pools`."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__([MAPREDUCE if name == POOLS else name for name in names])
+
+    def convert(
+        self, value: Any, parameter: click.Parameter | None, context: click.Context | None
+    ) -> str:
+        """The scheduler's own name, which is understood too."""
+        chosen = super().convert(MAPREDUCE if value == POOLS else value, parameter, context)
+        return POOLS if chosen == MAPREDUCE else chosen
+
+
 def scheduler_option(names: Sequence[str]) -> Callable[[Verb], Verb]:
     """`--scheduler`, for a verb that reads a configuration which names one already."""
     return click.option(
-        "--scheduler", type=click.Choice(names), help="Instead of the one that is configured."
+        "--scheduler", type=SchedulerChoice(names), help="Instead of the one that is configured."
     )
 
 

@@ -47,6 +47,7 @@ VERBS = {
         "fairshare.cli.convert",
         "Make a Capacity Scheduler configuration of a Fair Scheduler one.",
     ),
+    "yarn": ("fairshare.cli.yarn", "Speak as YARN's command line does, to any cluster."),
     "demo": ("fairshare.cli.demo", "Show the scheduler at work."),
 }
 """Verb: its module and what `fairshare --help` says of it."""

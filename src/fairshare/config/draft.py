@@ -1,5 +1,5 @@
-"""Owns a draft of a scheduler's file: what it says of which queue in which line, and what becomes of
-its text when somebody sets one value, adds a queue or takes one away.
+"""Owns a draft of a scheduler's file: what it says of which queue in which line, and what becomes
+of its text when somebody sets one value, adds a queue or takes one away.
 
 The Fair Scheduler's and the pools' files have elements for queues, the Capacity Scheduler's has
 properties. Whether a draft makes sense is for `config.lint.drafts`; it is put in force elsewhere.

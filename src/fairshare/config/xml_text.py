@@ -1,7 +1,8 @@
-"""Owns the text of an XML file as somebody wrote it: where each element begins and ends, and changes
-that leave everything else, comments and blanks too, as it is.
+"""Owns the text of an XML file as somebody wrote it: where each element begins and ends, and
+changes that leave everything else, comments and blanks too, as it is.
 
-Knows nothing of what the elements mean. What is larger or deeper than `config.xml` reads is refused.
+Knows nothing of what the elements mean. What is larger or deeper than `config.xml` reads is
+refused.
 """
 
 from collections.abc import Iterable

@@ -16,11 +16,11 @@ Interval = tuple[int, int]
 
 
 class ContainerSpan(msgspec.Struct, frozen=True):
-    """One container, from its grant to its end."""
+    """One container, from its grant to its end; `amount`: its memory (MB), or its slots."""
 
     allocated_ms: int
     finished_ms: int
-    memory_mb: int
+    amount: int
 
 
 class ApplicationSpan(msgspec.Struct, frozen=True):
@@ -187,16 +187,14 @@ def length(intervals: Iterable[Interval]) -> int:
     return sum(end - start for start, end in intervals)
 
 
-def part_used(
-    spans: Iterable[ApplicationSpan], intervals: Sequence[Interval], memory_mb: int
-) -> float:
-    """Which part of the memory the containers had in these intervals, on the average.
+def part_used(spans: Iterable[ApplicationSpan], intervals: Sequence[Interval], total: int) -> float:
+    """Which part of all there is the containers had in these intervals, on the average.
 
     A container of 256 MB for 5 s, in 10 s of a cluster of 1024 MB: 256 * 5 / (1024 * 10) = 0.125.
     """
-    whole = length(intervals) * memory_mb
+    whole = length(intervals) * total
     used = sum(
-        container.memory_mb
+        container.amount
         * length(common([(container.allocated_ms, container.finished_ms)], intervals))
         for span in spans
         for container in span.containers

@@ -3,11 +3,7 @@
 Everything that is set up is put away again, whatever happens in between.
 """
 
-import contextlib
-import shutil
-import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Console
@@ -16,6 +12,7 @@ from fairshare.client.client import Client
 from fairshare.demonstration import archive, machine
 from fairshare.demonstration.director import Director
 from fairshare.demonstration.errors import DemonstrationFailed
+from fairshare.demonstration.folder import NOTHING_LEFT, temporary_folder
 from fairshare.demonstration.interruption import ended_by_signals
 from fairshare.demonstration.plan import WHOLE, Pace, Plan
 from fairshare.demonstration.preparation import Prepared, prepare
@@ -24,11 +21,7 @@ from fairshare.demonstration.results import Outcome, outcome_of
 from fairshare.demonstration.server import Server, configuration_directory, confined
 from fairshare.demonstration.summary import PROGRAM, summary
 from fairshare.demonstration.teams import SETTINGS, arrivals
-from fairshare.demonstration.verification import Check
 from fairshare.errors import FairshareError
-
-NOTHING_LEFT = Check(True, "nothing is left: no process, no file")
-"""Said only after the server and the folder have been put away, which raises if it fails."""
 
 
 class Performance:
@@ -119,15 +112,3 @@ def demonstrate(
 ) -> bool:
     """Show a scheduler (`fair`, `capacity`, `fifo`) at work; whether all was as it should be."""
     return Performance(scheduler, pace, console, archive_path or archive.archive_path()).run()
-
-
-@contextlib.contextmanager
-def temporary_folder() -> Iterator[Path]:
-    """A folder for everything; it goes, whatever happens. Raises DemonstrationFailed if it cannot."""
-    folder = Path(tempfile.mkdtemp(prefix="fairshare-demo-"))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        if folder.exists():
-            raise DemonstrationFailed(f"{folder} cannot be removed: delete it by hand")

@@ -49,44 +49,45 @@ def summary(
     """Everything that is said at the end of a demonstration."""
     parts: list[RenderableType] = [
         Text(),
-        _head("What happened"),
+        head("What happened"),
         _outline(figures, plan, places),
         Text(),
         _team_table(figures),
-        _wrapped(_explanation(figures), style="dim"),
+        wrapped(_explanation(figures), style="dim"),
         Text(),
         *_user_parts(figures),
         _query_text(figures.queries),
         Text(),
     ]
     if other is not None:
-        parts += [_head("The same work with both schedulers"), _comparison(figures, other)]
-        parts += [_wrapped(_verdict(figures, other.figures)), Text()]
-    parts += [_head("What was checked"), *(_check_text(check, ascii_only) for check in checks)]
+        parts += [head("The same work with both schedulers"), _comparison(figures, other)]
+        parts += [wrapped(_verdict(figures, other.figures)), Text()]
+    parts += [head("What was checked"), *(check_text(check, ascii_only) for check in checks)]
     parts += [
         _frequent_text(frequent),
         Text(),
-        _head("What to try next"),
+        head("What to try next"),
         _next_text(figures, other),
     ]
     return Group(*parts)
 
 
-def _head(text: str) -> Text:
+def head(text: str) -> Text:
+    """A title."""
     return Text(text, style="bold")
 
 
 def _outline(figures: Figures, plan: Plan, places: int) -> Text:
-    return _wrapped(
+    return wrapped(
         f"{_capital(NAMES[figures.scheduler])} divided a machine of {places} containers of 256 MB,"
-        f" on {plan.processors} processor{'s' * (plan.processors > 1)}, for {_s(figures.total_ms)};"
-        f" {figures.busy:.0%} of it was in use."
+        f" on {plan.processors} processor{'s' * (plan.processors > 1)}, for"
+        f" {seconds(figures.total_ms)}; {figures.busy:.0%} of it was in use."
     )
 
 
 def _team_table(figures: Figures) -> Table:
     owed = "due*" if figures.scheduler == FIFO else "owed"
-    table = _table("", "wanted", owed, "got", "first container after", "all done after")
+    table = new_table("", "wanted", owed, "got", "first container after", "all done after")
     for team in TEAMS:
         found = figures.teams[team]
         table.add_row(
@@ -94,15 +95,15 @@ def _team_table(figures: Figures) -> Table:
             f"{found.wanted:.0%}",
             f"{found.owed:.0%}",
             f"{found.got:.0%}",
-            _s(found.begun_ms),
-            _s(found.finished_ms),
+            seconds(found.begun_ms),
+            seconds(found.finished_ms),
         )
     return table
 
 
 def _explanation(figures: Figures) -> str:
     words = (
-        f"Parts of the memory, over the {_s(figures.contended_ms)} in which all three wanted"
+        f"Parts of the memory, over the {seconds(figures.contended_ms)} in which all three wanted"
         " something (at most 100%)."
     )
     if figures.scheduler == FIFO:
@@ -114,7 +115,7 @@ def _user_parts(figures: Figures) -> list[RenderableType]:
     """How the users of one queue divided it, where several did."""
     if not figures.users:
         return []
-    table = _table(f"users of {RESEARCH}", "weight", "expected", "got")
+    table = new_table(f"users of {RESEARCH}", "weight", "expected", "got")
     for user in sorted(figures.users, key=lambda user: -user.weight):
         row = (str(user.weight), f"{user.expected:.0%}", f"{user.got:.0%}")
         table.add_row(Text(user.name, style=STYLES[RESEARCH]), *row)
@@ -122,15 +123,15 @@ def _user_parts(figures: Figures) -> list[RenderableType]:
         f"Parts of what {RESEARCH} had, while both wanted more. A user is passed over once he is"
         " above his part, so that he may have one container more than it."
     )
-    return [table, _wrapped(words, style="dim"), Text()]
+    return [table, wrapped(words, style="dim"), Text()]
 
 
 def _query_text(queries: QueryFigures) -> Text:
-    return _wrapped(
+    return wrapped(
         f"{queries.count} short queries beside the big jobs: half of them began within"
-        f" {_s(queries.begun_median_ms)} and were answered within"
-        f" {_s(queries.answered_median_ms)}; the slowest began after"
-        f" {_s(queries.begun_longest_ms)}, and took {_s(queries.answered_longest_ms)}.",
+        f" {seconds(queries.begun_median_ms)} and were answered within"
+        f" {seconds(queries.answered_median_ms)}; the slowest began after"
+        f" {seconds(queries.begun_longest_ms)}, and took {seconds(queries.answered_longest_ms)}.",
         style=STYLES[ADHOC],
     )
 
@@ -139,7 +140,7 @@ def _comparison(figures: Figures, other: Run) -> Table:
     runs = {figures.scheduler: ("now", figures)}
     runs[other.figures.scheduler] = (date_text(other.at_s), other.figures)
     order = [name for name in (FAIR, CAPACITY, FIFO) if name in runs]
-    table = _table("", *(f"{name}, {runs[name][0]}" for name in order))
+    table = new_table("", *(f"{name}, {runs[name][0]}" for name in order))
     both = [runs[name][1] for name in order]
     rows = {
         "half of the queries answered within": [f.queries.answered_median_ms for f in both],
@@ -149,7 +150,7 @@ def _comparison(figures: Figures, other: Run) -> Table:
         "everything done after": [f.total_ms for f in both],
     }
     for name, times in rows.items():
-        table.add_row(name, *(_s(ms) for ms in times))
+        table.add_row(name, *(seconds(ms) for ms in times))
     return table
 
 
@@ -174,17 +175,18 @@ def _verdict(figures: Figures, other: Figures) -> str:
     return "This time the queries did not wait longer with FIFO."
 
 
-def _check_text(check: Check, ascii_only: bool) -> Text:
+def check_text(check: Check, ascii_only: bool) -> Text:
+    """A check with its mark."""
     good, bad = ("ok", "BAD") if ascii_only else ("✓", "✗")
     mark = good if check.passed else bad
-    text = _wrapped(f"{mark} {check.text}", style="" if check.passed else "bold red", indent=2)
+    text = wrapped(f"{mark} {check.text}", style="" if check.passed else "bold red", indent=2)
     text.stylize("bold green" if check.passed else "bold red", 0, len(mark))
     return text
 
 
 def _frequent_text(frequent: Sequence[tuple[str, Sequence[str]]]) -> Text:
     found = "; ".join(f"in {place}: {', '.join(words)}" for place, words in frequent if words)
-    return _wrapped(f"  The most frequent words, {found}.", style="dim", indent=2)
+    return wrapped(f"  The most frequent words, {found}.", style="dim", indent=2)
 
 
 def _next_text(figures: Figures, other: Run | None) -> Text:
@@ -211,7 +213,8 @@ def _next_text(figures: Figures, other: Run | None) -> Text:
     return text
 
 
-def _table(*titles: str) -> Table:
+def new_table(*titles: str) -> Table:
+    """A table without lines; all columns but the first are numbers."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for number, title in enumerate(titles):
         table.add_column(title, justify="right" if number else "left", no_wrap=True)
@@ -222,11 +225,12 @@ def _capital(words: str) -> str:
     return words[0].upper() + words[1:]
 
 
-def _wrapped(words: str, *, style: str = "", indent: int = 0) -> Text:
+def wrapped(words: str, *, style: str = "", indent: int = 0) -> Text:
+    """Text in lines that fit everywhere."""
     lines = textwrap.wrap(words, WIDTH, subsequent_indent=" " * indent)
     return Text("\n".join(lines), style=style)
 
 
-def _s(ms: int) -> str:
+def seconds(ms: int) -> str:
     """Seconds; of less than one, two decimals."""
     return f"{ms / 1000:.2f} s" if ms < 1000 else f"{ms / 1000:.1f} s"

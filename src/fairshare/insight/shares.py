@@ -86,7 +86,7 @@ class Shares:
             case "idle":
                 return "Nothing runs or waits here."
             case "served":
-                return f"Has all it asks for: {amount(used, name)}."
+                text = f"Has all it asks for: {amount(used, name)}."
             case "full":
                 text = (
                     f"Has its whole {share} of {amount(fair, name)}, and asks for "

@@ -3,11 +3,14 @@
 One object, so that a server keeps, restores and saves them together.
 """
 
+from typing import Any
+
 from fairshare.live.activities import Activities
 from fairshare.live.biographies import Biographies
 from fairshare.live.master_limits import MasterLimits
 from fairshare.live.node_book import NodeBook
 from fairshare.live.scheduler_health import SchedulerHealth
+from fairshare.live.spans import Lives
 from fairshare.model.events import Record
 from fairshare.schedulers.protocol import State
 
@@ -22,6 +25,11 @@ class Chronicle:
         self.health = SchedulerHealth(state.types)
         self.activities = Activities()
         self.master_limits = MasterLimits()
+        self.lives = Lives()
+
+    def __setstate__(self, fields: dict[str, Any]) -> None:
+        """From a snapshot; books that are younger than it begin empty."""
+        self.__dict__.update({"lives": Lives(), **fields})
 
     def observe(self, record: Record) -> None:
         """Take notice of one record, in the order of the journal, when it has been applied."""
@@ -30,3 +38,4 @@ class Chronicle:
         self.health.observe(record, self.state.applications)
         self.activities.observe(record, self.state.applications)
         self.master_limits.observe(record, self.state)
+        self.lives.observe(record)

@@ -1,7 +1,7 @@
 """Owns the texts of a scheduler's file that were in force: since when, and who put them there.
 
 One file of the state directory for each, so that they outlive the server; its number is that of the
-version (`configuration_versions.py`) that it made. A text counts once it is in force, by whatever
+version (`loaded_versions.py`) that it made. A text counts once it is in force, by whatever
 way: the page, an editor, a refresh. Knows nothing of what a text means.
 """
 

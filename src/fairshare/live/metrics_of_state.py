@@ -71,11 +71,16 @@ class StateCollector(Collector):
     def _cluster(self) -> Iterator[Metric]:
         service = self._service
         cluster = service.views.cluster
-        for name in ("total", "used", "available", "pending"):
+        for name, vector in (
+            ("offered", cluster.total),
+            ("used", cluster.used),
+            ("available", cluster.available),
+            ("pending", cluster.pending),
+        ):
             family = GaugeMetricFamily(
                 f"fairshare_cluster_{name}", f"Of the whole cluster: {name}.", labels=["resource"]
             )
-            self._add(family, [], getattr(cluster, name))
+            self._add(family, [], vector)
             yield family
         yield GaugeMetricFamily(
             "fairshare_containers", "Containers that live.", value=cluster.containers

@@ -24,6 +24,7 @@ from fairshare.live.access.identity import Identity
 from fairshare.live.access.tokens import UserTokens
 from fairshare.live.chronicle import Chronicle
 from fairshare.live.configuration import LiveConfiguration, LoadedSettings
+from fairshare.live.configuration_editor import ConfigurationEditor
 from fairshare.live.event_feed import EventFeed
 from fairshare.live.event_log import EventLog, close_log, open_log
 from fairshare.live.history import ContainerHistory, HistoricJournal
@@ -139,7 +140,7 @@ class LiveServer:
             self._runtime = self._recovered_runtime()
             self.census = Census(self._runtime.manager.state.applications.values())
             self.service = Service(
-                self._runtime, WallClock(self._runtime.position.now_ms), self._history
+                self._runtime, WallClock(self._runtime.position.now_ms), self.history
             )
             self.configuration = LiveConfiguration(
                 settings.configuration,
@@ -149,6 +150,7 @@ class LiveServer:
                 loaded_ms=settings.read_ms or self.started_ms,
                 kept=self.directory.path / KEPT_FILE,
             )
+            self.editor = ConfigurationEditor(self)
             self._retention = Retention(
                 settings.retention, self._journal, self.service, self._parts, self._since
             )
@@ -167,7 +169,7 @@ class LiveServer:
         manager: ResourceManager = parts.get("manager") or ResourceManager(
             SCHEDULERS[self.settings.scheduler](self.settings.types)
         )
-        self._history: ContainerHistory = parts.get("history") or ContainerHistory()
+        self.history: ContainerHistory = parts.get("history") or ContainerHistory()
         self._loaded: LoadedSettings = parts.get("loaded") or LoadedSettings()
         self.chronicle: Chronicle = parts.get("chronicle") or Chronicle(manager.state)
         self.versions: LoadedVersions = parts.get("versions") or LoadedVersions()
@@ -184,7 +186,7 @@ class LiveServer:
         position = runtime.recover(
             HistoricJournal(
                 self._journal,
-                self._history,
+                self.history,
                 self._loaded.observe,
                 self.chronicle.observe,
                 self.versions.observe,
@@ -204,7 +206,7 @@ class LiveServer:
         manager = self._runtime.manager
         return {
             "manager": manager,
-            "history": self._history,
+            "history": self.history,
             "loaded": self._loaded,
             "chronicle": self.chronicle,
             "versions": self.versions,
@@ -238,14 +240,14 @@ class LiveServer:
         self._loaded.observe(record)
         self.chronicle.observe(record)
         for event in record.events:
-            self._history.observe(record.now_ms, event)
+            self.history.observe(record.now_ms, event)
             self.census.observe(event)
         self.versions.observe(record)
         self.metrics.observe(record)
         self.event_feed.observe(record)
         self._event_log.write(record.events)
         self._retention.observe(record)
-        for application in self._history.take_forgotten():
+        for application in self.history.take_forgotten():
             self._prune(application)
 
     def _prune(self, application: ApplicationId) -> None:

@@ -94,6 +94,7 @@ class MapTask:
         def spill(groups: Groups) -> None:
             for part in combine([(sorted(groups), groups)]) if combine else [groups]:
                 spills.put(part)
+                del part  # so that it is gone while the next one is made
 
         buffer = lines.LineBuffer(job.sort_memory_bytes, lines.printed_form(job), spill)
         with self._command("mapper", job.mapper, self._input()) as command:
@@ -111,12 +112,13 @@ class MapTask:
         text = _counting(lines.written(batches), self._counters, names.COMBINE_INPUT_RECORDS)
         with self._command("combiner", self._job.combiner or "", text) as command:
             for _ in buffer.collecting(command.output()):
-                yield from parts
-                parts.clear()
+                while parts:
+                    yield parts.pop(0)
             command.end()
         buffer.flush()
         self._counters.add(names.COMBINE_OUTPUT_RECORDS, buffer.records)
-        yield from parts
+        while parts:
+            yield parts.pop(0)
 
     # Functions.
 

@@ -24,6 +24,11 @@ BATCH_PAIRS = 4096
 KEY_BYTES = 250
 """What a key costs beside itself: its place in the table, its list, later its encoded form."""
 
+ENCODED_KEY_BYTES = 260
+ENTRY_BYTES = 110
+"""What a key costs beside itself when it is encoded (its place in a table, which is twice there while
+it grows, its list), and each of its entries beside its bytes."""
+
 Packed = list[tuple[int, bytes]]
 
 _PICKLED = 0x80
@@ -93,6 +98,14 @@ def _values(same: Iterator[tuple[bytes, Packed]]) -> Iterator[Any]:
         yield from unpacked(payload)
 
 
+def _held_bytes(key: bytes, entries: Packed) -> int:
+    """About what an encoded key with its entries costs in memory.
+
+    A key of 7 bytes with one entry of 13 bytes costs 260 + 7 + 110 + 13 = 390.
+    """
+    return ENCODED_KEY_BYTES + len(key) + sum(ENTRY_BYTES + len(data) for _, data in entries)
+
+
 class Combiner:
     """A combiner function with its counters.
 
@@ -144,7 +157,7 @@ class Combiner:
                     made = self._combined(key, payload)
                 for new, entries in made.items():
                     found[new] = found[new] + entries if new in found else entries
-                    weight += KEY_BYTES + sum(len(data) for _, data in entries)
+                    weight += _held_bytes(new, entries)
                 if weight > self._limit_bytes:
                     yield found
                     found, weight = {}, 0

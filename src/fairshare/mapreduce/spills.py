@@ -115,10 +115,15 @@ class Spills:
     def _recombined(self, parts: Iterable[Groups], folder: Path) -> list[Segment]:
         """Runs of what a combiner made of a whole partition, few enough for one merge."""
         merger = Merger(folder, self._factor, self._counters)
-        for number, groups in enumerate(parts):
+        number = 0
+        for groups in parts:
             with RunWriter(folder / f"combined-{number}") as writer:
                 writer.write(sorted(groups), groups)
                 segment = writer.end_partition()
             merger.add(segment)
             self._counters.add(SPILLED_RECORDS, records_of(groups))
+            number += 1
+            # The next part is made when it is asked for: this one must not be there any more. (An
+            # enumerate would hold it, too.)
+            del groups
         return merger.final()

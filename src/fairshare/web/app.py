@@ -14,21 +14,25 @@ from fairshare.web import (
     cluster,
     configuration,
     containers,
+    drafts,
     driver,
     events,
     health,
     labels,
     metrics,
+    node_containers,
     nodes,
     operations,
     queues,
     reasons,
+    timelines,
 )
 from fairshare.web.audit import Audit
 from fairshare.web.authentication import KEY, Door
 from fairshare.web.faults import HANDLERS
 from fairshare.web.guard import LOOPBACK_NAMES, Guard, host_name
 from fairshare.web.limits import Buckets, Throttle, requests_per_second
+from fairshare.web.openapi import document
 from fairshare.web.pages import history, session
 from fairshare.web.pages.files import page_routes
 from fairshare.web.yarn.cross_origin import is_trusted
@@ -51,16 +55,20 @@ def build_app(server: LiveServer) -> Starlette:
     own_name = host_name(urlsplit(server.url).netloc)
     topics = (
         cluster,
+        drafts,
         configuration,
         queues,
         reasons,
+        timelines,
         applications,
         containers,
         nodes,
+        node_containers,
         labels,
         driver,
         events,
         operations,
+        document,
         session,
         history,
     )
@@ -95,5 +103,7 @@ def build_app(server: LiveServer) -> Starlette:
         exception_handlers=HANDLERS,
     )
     app.state.server = server
+    app.state.own_routes = routes
+    app.state.openapi = None
     app.state.gateway = gateway
     return app

@@ -13,6 +13,7 @@ from fairshare.web.answers import refusal
 STATUSES = {
     "bad-request": 400,
     "bad-update": 400,
+    "bad-edit": 400,
     "no-token": 401,
     "wrong-token": 403,
     "access-denied": 403,

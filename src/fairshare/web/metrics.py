@@ -5,7 +5,7 @@ import time
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fairshare.live.metrics import Metrics
@@ -62,7 +62,7 @@ def path_form(scope: Scope) -> str:
     >>> path_form({"path": "/no/such/path"})
     '(none)'
     """
-    if "endpoint" not in scope:
+    if isinstance(scope.get("endpoint"), Router | None):
         return "(none)"
     path = str(scope["path"])
     for name, value in scope.get("path_params", {}).items():

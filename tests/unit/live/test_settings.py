@@ -104,4 +104,5 @@ def test_the_engine_is_told_what_the_configuration_says_of_nodes(tmp_path, monke
         "log_limit_mb": 9,
         "vcores_per_core": 1.0,
         "partition": "",
+        "run_as": "server",
     }

@@ -19,6 +19,7 @@ from .test_applications import TASK
 
 pytestmark = pytest.mark.anyio
 
+NOBODY = AuthenticationSettings()
 DRIVER = {"driver": {"command": "drive"}, "master": {"resources": TASK["resources"]}}
 
 
@@ -35,7 +36,7 @@ def serving(server_settings, engine, anyio_backend):
     """A server with some limits, and clients of it."""
 
     @contextlib.asynccontextmanager
-    async def begin(authentication=AuthenticationSettings(), **limits):
+    async def begin(authentication=NOBODY, **limits):
         settings = msgspec.structs.replace(
             server_settings, limits=LimitSettings(**limits), authentication=authentication
         )
@@ -136,7 +137,7 @@ async def test_a_user_has_not_more_live_applications_than_he_may(serving):
 async def test_what_was_recovered_counts(serving, server_settings, engine):
     async with serving() as (_, client), client() as http:
         await http.post("/applications", json={"user": "ann", "queue": "a", "tasks": [TASK]})
-    async with serving(applications_per_user=1) as (server, client), client() as http:
+    async with serving(applications_per_user=1) as (_, client), client() as http:
         answer = await http.post("/applications", json={"user": "ann", "tasks": [TASK]})
         assert told(answer) == (429, "too-many-applications")
 
@@ -163,25 +164,28 @@ async def test_where_nobody_proves_who_he_is_requests_are_not_counted(serving):
 
 
 async def test_only_so_many_wait_for_a_change(serving):
-    async with serving(streams_per_caller=2, streams=3) as (server, client):
-        async with client() as one, client(address="127.0.0.2") as two:
-            version = server.service.version
-            waits = f"/changes?since={version}&timeout=30"
-            open_ones = [asyncio.create_task(one.get(waits)) for _ in range(2)]
-            open_ones.append(asyncio.create_task(two.get(waits)))
-            await asyncio.sleep(0)
-            answers = []
-            for http in (one, two):
-                async with asyncio.timeout(10):
-                    answer = await http.get(waits)
-                    answers.append(answer)
-            assert [told(a) for a in answers] == [(429, "too-many-streams")] * 2
-            assert "you have 2" in answers[0].text
-            assert "there are 3" in answers[1].text
-            await one.post("/applications", json={"queue": "a", "tasks": [TASK]})
-            done = await asyncio.gather(*open_ones)
-            assert {a.status_code for a in done} == {200}
-            assert (await one.get("/changes?timeout=0")).status_code == 200
+    async with (
+        serving(streams_per_caller=2, streams=3) as (server, client),
+        client() as one,
+        client(address="127.0.0.2") as two,
+    ):
+        version = server.service.version
+        waits = f"/changes?since={version}&timeout=30"
+        open_ones = [asyncio.create_task(one.get(waits)) for _ in range(2)]
+        open_ones.append(asyncio.create_task(two.get(waits)))
+        await asyncio.sleep(0)
+        answers = []
+        for http in (one, two):
+            async with asyncio.timeout(10):
+                answer = await http.get(waits)
+                answers.append(answer)
+        assert [told(a) for a in answers] == [(429, "too-many-streams")] * 2
+        assert "you have 2" in answers[0].text
+        assert "there are 3" in answers[1].text
+        await one.post("/applications", json={"queue": "a", "tasks": [TASK]})
+        done = await asyncio.gather(*open_ones)
+        assert {a.status_code for a in done} == {200}
+        assert (await one.get("/changes?timeout=0")).status_code == 200
 
 
 def test_a_bucket_fills_again_with_time():

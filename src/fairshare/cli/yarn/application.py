@@ -7,6 +7,7 @@ through the ResourceManager's proxy in a list, and the master's own one in a rep
 import re
 import time
 from collections.abc import Sequence
+from datetime import datetime
 
 from fairshare.cli.yarn.arguments import MANY, Arguments, Option
 from fairshare.cli.yarn.documents import Fields, entries, items, number_of, whole
@@ -197,11 +198,8 @@ def _report(manager: ResourceManager, identifier: str) -> int:
         ("Tracking-URL", address),
         ("RPC Port", attempt.get("rpcPort", -1)),
         ("AM Host", attempt.get("host") or NOT_THERE),
-        ("Aggregate Resource Allocation", _seconds(found, "memorySeconds", "resourceSecondsMap")),
-        (
-            "Aggregate Resource Preempted",
-            _seconds(found, "preemptedMemorySeconds", "preemptedResourceSecondsMap"),
-        ),
+        ("Aggregate Resource Allocation", _seconds(found, "")),
+        ("Aggregate Resource Preempted", _seconds(found, "preempted")),
         ("Log Aggregation Status", found.get("logAggregationStatus") or NOT_THERE),
         ("Diagnostics", found.get("diagnostics", "")),
         ("Unmanaged Application", str(bool(found.get("unmanagedApplication"))).lower()),
@@ -240,21 +238,24 @@ def _last_attempt(manager: ResourceManager, identifier: str) -> Fields:
     return found
 
 
-def _seconds(found: Fields, memory: str, other: str) -> str:
+def _seconds(found: Fields, prefix: str) -> str:
     """Amounts times seconds: memory, cores, then what else there is by its name."""
-    further = entries(found.get(other))
-    parts = [
-        f"{found.get(memory, 0)} MB-seconds",
-        f"{found.get(memory.replace('emory', 'core').replace('Mcore', 'Vcore'), 0)} vcore-seconds"
-        if memory.startswith("preempted")
-        else f"{found.get('vcoreSeconds', 0)} vcore-seconds",
-    ]
-    parts += [
-        f"{amount} {name}-seconds"
-        for name, amount in sorted(further.items())
-        if name not in ("memory-mb", "vcores")
-    ]
-    return ", ".join(parts)
+    names = ("memorySeconds", "vcoreSeconds", "resourceSecondsMap")
+    if prefix:
+        names = ("preemptedMemorySeconds", "preemptedVcoreSeconds", "preemptedResourceSecondsMap")
+    memory, cores, all_types = (found.get(name) for name in names)
+    further = entries(all_types)
+    return ", ".join(
+        [
+            f"{memory or 0} MB-seconds",
+            f"{cores or 0} vcore-seconds",
+            *(
+                f"{further[name]} {name}-seconds"
+                for name in sorted(further)
+                if name not in ("memory-mb", "vcores")
+            ),
+        ]
+    )
 
 
 def _kill(session: Session, identifiers: Sequence[str]) -> int:
@@ -335,9 +336,7 @@ def _limit(manager: ResourceManager, identifier: str, seconds: int) -> int:
 
 def same_instant(one: str, other: str) -> bool:
     """Whether two dates of timeouts mean one instant, to the second, whichever their zones."""
-    from datetime import datetime
-
     if "UNLIMITED" in (one, other):
         return one == other
-    form = "%Y-%m-%dT%H:%M:%S.%f%z"
-    return abs((datetime.strptime(one, form) - datetime.strptime(other, form)).total_seconds()) < 1
+    first, second = datetime.fromisoformat(one), datetime.fromisoformat(other)
+    return abs((first - second).total_seconds()) < 1

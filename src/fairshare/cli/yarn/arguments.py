@@ -101,7 +101,8 @@ def _is_option(word: str) -> bool:
 def usage(title: str, options: Sequence[Option]) -> str:
     """What a command says of itself.
 
-    >>> print(usage("demo", [Option("list", "Lists all."), Option("status", "Shows one.", 1, "ID")]))
+    >>> options = [Option("list", "Lists all."), Option("status", "Shows one.", 1, "ID")]
+    >>> print(usage("demo", options))
     usage: demo
      -list          Lists all.
      -status <ID>   Shows one.

@@ -24,7 +24,7 @@ ACCEPTED = 202
 
 
 class RemoteRefusal(FairshareError):
-    """The ResourceManager says no. `exception` is Java's name of the reason, "" if it named none."""
+    """The ResourceManager says no. `exception` is Java's name of the reason, "" if it gave none."""
 
     def __init__(self, status: int, exception: str, message: str) -> None:
         self.status = status
@@ -89,7 +89,8 @@ class ResourceManager:
         try:
             with self._open(url, None) as http:
                 parameters = {"user.name": self.user} if self.user else {}
-                return self._checked(http.get(url, params=parameters))
+                # Nodes send logs as text, and refuse who wants JSON alone.
+                return self._checked(http.get(url, params=parameters, headers={"Accept": "*/*"}))
         except httpx.HTTPError as error:
             raise ServerUnreachable(f"{url}: {error}", url) from error
 

@@ -48,8 +48,8 @@ class Session(msgspec.Struct):
 
 
 def say(text: str = "") -> None:
-    """A line on stdout. What a tenant wrote cannot move the cursor."""
-    click.echo(plain_lines(text))
+    """A line on stdout, with its tabs. What a tenant wrote cannot move the cursor."""
+    click.echo("\t".join(plain_lines(part) for part in text.split("\t")))
 
 
 def tell(text: str) -> None:
@@ -73,7 +73,9 @@ def arguments_or_usage(
     return given
 
 
-def wrong_usage(title: str, options: Sequence[Option], message: str = "", code: int = FAILED) -> int:
+def wrong_usage(
+    title: str, options: Sequence[Option], message: str = "", code: int = FAILED
+) -> int:
     """Say what is wrong on stderr and how the command is called; the exit code."""
     tell(message or "Invalid Command Usage : ")
     say(usage(title, options))

@@ -68,7 +68,10 @@ def health_date(instant_ms: int) -> str:
 
 
 def iso_date(instant_ms: int) -> str:
-    """An instant as timeouts are written, in this machine's zone: `2031-02-03T04:05:06.789+0000`."""
+    """An instant as timeouts are written, in this machine's zone.
+
+    For example `2031-02-03T04:05:06.789+0000`.
+    """
     instant = _local(instant_ms)
     return f"{instant:%Y-%m-%dT%H:%M:%S}.{instant.microsecond // 1000:03d}{instant:%z}"
 

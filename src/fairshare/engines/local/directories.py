@@ -5,6 +5,7 @@
     stdout.log    stderr.log               work/           its own working directory
     stdout.dropped  stderr.dropped         what the logs had in their middle, and have no more
     call.pickle   a Python call            result.pickle   what the call returned
+    secrets.json  variables that nobody else may know, until it starts
     returned/     where a call leaves its result that runs under a user's account
 
 Must stay light, as supervisors use it: standard library only, nothing of the model.
@@ -48,6 +49,12 @@ def read_json(path: Path) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
+def _write_private(path: Path, content: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+
+
 class ContainerDirectory:
     """The files of one container."""
 
@@ -63,9 +70,14 @@ class ContainerDirectory:
         self.call = path / "call.pickle"
         self.result = path / "result.pickle"
         self.returned = path / "returned"
+        self.secrets = path / "secrets.json"
 
     def write_launch(
-        self, launch: bytes, call: bytes, owner: tuple[int, int] | None = None
+        self,
+        launch: bytes,
+        call: bytes,
+        owner: tuple[int, int] | None = None,
+        secrets: dict[str, str] | None = None,
     ) -> None:
         """Make the directory with its order; raises OSError, perhaps half-way.
 
@@ -77,9 +89,16 @@ class ContainerDirectory:
             self.call.write_bytes(call)
         if owner is not None:
             self._give(*owner, call=bool(call))
-        descriptor = os.open(self.launch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(launch)
+        if secrets:
+            _write_private(self.secrets, json.dumps(secrets).encode())
+        _write_private(self.launch, launch)
+
+    def take_secrets(self) -> dict[str, str]:
+        """The variables that were left for who starts the container; nothing is left of them."""
+        found = read_json(self.secrets) or {}
+        with contextlib.suppress(OSError):
+            self.secrets.unlink()
+        return found
 
     def _give(self, uid: int, gid: int, *, call: bool) -> None:
         # Others may pass through to what is theirs, and see nothing on the way.

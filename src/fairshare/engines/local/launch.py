@@ -10,6 +10,11 @@ DIRECTORY_VARIABLE = "FAIRSHARE_CONTAINER_DIRECTORY"
 """The environment variable by which every process of a container can be found."""
 
 
+SECRETS = ("FAIRSHARE_TOKEN",)
+"""Variables that open something. They do not stay on the disk: who starts the container reads them
+once, from a file that it deletes."""
+
+
 class GroupPlan(NamedTuple):
     """A cgroup to make for a container: its path, and `(file, value, needed)` for each setting.
 
@@ -40,6 +45,16 @@ class Launch(NamedTuple):
     account: str = ""  # under which it runs; empty: that of the server
     uid: int = -1
     gid: int = -1
+
+    def without_secrets(self) -> tuple["Launch", dict[str, str]]:
+        """What may stay in a file, and the variables that may not: the container's alone."""
+        secrets = {name: self.environment[name] for name in SECRETS if name in self.environment}
+        kept = {name: value for name, value in self.environment.items() if name not in secrets}
+        return self._replace(environment=kept), secrets
+
+    def with_secrets(self, secrets: dict[str, str]) -> "Launch":
+        """The opposite."""
+        return self._replace(environment={**self.environment, **secrets})
 
     def encode(self) -> bytes:
         """The content of `launch.json`."""

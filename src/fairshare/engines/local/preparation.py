@@ -64,9 +64,7 @@ class Preparation:
         )
 
 
-def _arguments(
-    order: LaunchOrder, directory: ContainerDirectory, result: Path
-) -> tuple[str, ...]:
+def _arguments(order: LaunchOrder, directory: ContainerDirectory, result: Path) -> tuple[str, ...]:
     if not order.command.callable:
         return order.command.arguments
     # -P: what lies beside the program is not importable under its bare name.

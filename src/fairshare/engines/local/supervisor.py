@@ -85,7 +85,8 @@ class Supervisor:
                 raise StartFailure(
                     ABORTED, f"cannot set the container's limits: {error}"
                 ) from error
-            self._first = execution.start(launch, self._directory)
+            secrets = self._directory.take_secrets()
+            self._first = execution.start(launch.with_secrets(secrets), self._directory)
         except StartFailure as failure:
             self._remove_groups()
             return self._outcome(failure.exit_code, failure.diagnostics)

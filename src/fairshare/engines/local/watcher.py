@@ -174,9 +174,9 @@ class Watcher:
 
     def _begin(self, order: LaunchOrder, directory: ContainerDirectory) -> None:
         try:
-            launch = self._preparation.launch(order, directory)
+            launch, secrets = self._preparation.launch(order, directory).without_secrets()
             owner = (launch.uid, launch.gid) if launch.account else None
-            directory.write_launch(launch.encode(), order.command.callable, owner)
+            directory.write_launch(launch.encode(), order.command.callable, owner, secrets)
         except StartFailure as failure:
             words = failure.diagnostics
             self._reports.ended(Outcome(order.container, failure.exit_code, words))

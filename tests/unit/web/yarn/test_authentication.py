@@ -21,16 +21,17 @@ pytestmark = pytest.mark.anyio
 SECRETS = ("sleep 4711", "x-secret-variable")
 """What stands in nobody's answer but the owner's: his command, his environment."""
 
-PUBLIC = frozenset(
-    """id user name queue state finalStatus progress trackingUI trackingUrl diagnostics clusterId
+_PUBLIC = """
+    id user name queue state finalStatus progress trackingUI trackingUrl diagnostics clusterId
     applicationType applicationTags priority startedTime launchTime finishedTime elapsedTime
     memorySeconds vcoreSeconds resourceSecondsMap preemptedResourceMB preemptedResourceVCores
     numNonAMContainerPreempted numAMContainerPreempted preemptedMemorySeconds
     preemptedVcoreSeconds preemptedResourceSecondsMap logAggregationStatus unmanagedApplication
     appNodeLabelExpression amNodeLabelExpression timeouts allocatedMB allocatedVCores reservedMB
     reservedVCores runningContainers queueUsagePercentage clusterUsagePercentage
-    masterNodeId""".split()
-)
+    masterNodeId
+"""
+PUBLIC = frozenset(_PUBLIC.split())
 """The fields of an application that Hadoop sends to everybody; those of use are empty then."""
 
 
@@ -110,7 +111,7 @@ def yarn_paths():
 
 
 def filled(path, cluster, name):
-    found = path.format_map(
+    return path.format_map(
         {
             "application": name,
             "attempt": cluster.attempt,
@@ -121,7 +122,6 @@ def filled(path, cluster, name):
             "type": "LIFETIME",
         }
     )
-    return found
 
 
 async def test_without_a_proof_no_path_answers(cluster):

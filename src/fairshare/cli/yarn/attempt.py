@@ -1,0 +1,123 @@
+"""Owns `yarn applicationattempt`: lists and reports an application's attempts."""
+
+import re
+from collections.abc import Sequence
+
+from fairshare.cli.yarn import application
+from fairshare.cli.yarn.arguments import Option
+from fairshare.cli.yarn.documents import Fields, items, number_of
+from fairshare.cli.yarn.manager import (
+    NOT_FOUND,
+    Impossible,
+    RemoteRefusal,
+    ResourceManager,
+    segment,
+)
+from fairshare.cli.yarn.session import (
+    FAILED,
+    HELP,
+    Session,
+    arguments_or_usage,
+    say,
+    wrong_usage,
+)
+from fairshare.cli.yarn.writing import NOT_THERE, columns
+
+TITLE = "applicationattempt"
+WIDTHS = (30, 20, 35, 35)
+HEADERS = ("ApplicationAttempt-Id", "State", "AM-Container-Id", "Tracking-URL")
+OPTIONS = (
+    Option("list", "Lists the attempts of an application.", 1, "Application ID"),
+    Option("status", "Prints the status of the attempt.", 1, "Application Attempt ID"),
+    Option("fail", "Refused: REST cannot fail an attempt.", 1, "Application Attempt ID"),
+    HELP,
+)
+_IDENTIFIER = re.compile(r"appattempt_([0-9]+_[0-9]+)_[0-9]+")
+
+
+def run(session: Session, words: Sequence[str]) -> int:
+    """Do what the words say; the exit code."""
+    given = arguments_or_usage(TITLE, words, OPTIONS)
+    if isinstance(given, int):
+        return given
+    if "status" in given and given.only("status"):
+        return _report(session.manager, given.value("status"))
+    if "list" in given and given.only("list"):
+        return _list(session.manager, given.value("list"))
+    if "fail" in given:
+        application_of(given.value("fail"))
+        raise Impossible(
+            "REST cannot fail an attempt; to end its master, signal the container that"
+            " `applicationattempt -status` names AMContainer:"
+            " `container -signal CONTAINER FORCEFUL_SHUTDOWN`"
+        )
+    return wrong_usage(TITLE, OPTIONS, code=FAILED if ("status" in given or "list" in given) else 0)
+
+
+def application_of(identifier: str) -> str:
+    """The application of an attempt; raises Impossible for what is no attempt's id."""
+    match = _IDENTIFIER.fullmatch(identifier)
+    if match is None:
+        raise Impossible(
+            f"{identifier!r} is no attempt's id, such as appattempt_1700000000000_0001_000001"
+        )
+    return f"application_{match.group(1)}"
+
+
+def _detail(manager: ResourceManager, identifier: str) -> Fields:
+    path = f"/apps/{segment(application_of(identifier))}/appattempts/{segment(identifier)}"
+    found: Fields = manager.get(path)
+    return found
+
+
+def _list(manager: ResourceManager, identifier: str) -> int:
+    if application.find(manager, identifier) is None:
+        raise RemoteRefusal(
+            NOT_FOUND,
+            "ApplicationNotFoundException",
+            f"Application with id '{identifier}' doesn't exist in RM.",
+        )
+    answer = manager.get(f"/apps/{segment(identifier)}/appattempts")
+    known = items(answer, "appAttempts", "appAttempt")
+    # The list has Hadoop's inner states and no tracking URL; each attempt by itself has the rest.
+    found = [_detail(manager, one["appAttemptId"]) for one in known]
+    say(f"Total number of application attempts :{len(found)}")
+    say(columns(WIDTHS, HEADERS))
+    for one in sorted(found, key=lambda one: number_of(one["appAttemptId"])):
+        say(
+            columns(
+                WIDTHS,
+                (
+                    one["appAttemptId"],
+                    one.get("appAttemptState", ""),
+                    one.get("amContainerId") or NOT_THERE,
+                    one.get("trackingUrl") or NOT_THERE,
+                ),
+            )
+        )
+    return 0
+
+
+def _report(manager: ResourceManager, identifier: str) -> int:
+    try:
+        found = _detail(manager, identifier)
+    except RemoteRefusal as refusal:
+        if refusal.status != NOT_FOUND:
+            raise
+        what = "Application Attempt"
+        if "ApplicationNotFound" in refusal.exception:
+            what = "Application for AppAttempt"
+        say(f"{what} with id '{identifier}' doesn't exist in RM or Timeline Server.")
+        return FAILED
+    say("Application Attempt Report : ")
+    for name, value in (
+        ("ApplicationAttempt-Id", found["appAttemptId"]),
+        ("State", found.get("appAttemptState", "")),
+        ("AMContainer", found.get("amContainerId") or NOT_THERE),
+        ("Tracking-URL", found.get("trackingUrl") or NOT_THERE),
+        ("RPC Port", found.get("rpcPort", -1)),
+        ("AM Host", found.get("host") or NOT_THERE),
+        ("Diagnostics", found.get("diagnosticsInfo", "")),
+    ):
+        say(f"\t{name} : {value}")
+    return 0

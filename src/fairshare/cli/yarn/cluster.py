@@ -1,0 +1,53 @@
+"""Owns `yarn cluster`: the node labels and node attributes of the cluster."""
+
+from collections.abc import Sequence
+
+from fairshare.cli.yarn.arguments import Option
+from fairshare.cli.yarn.documents import items
+from fairshare.cli.yarn.manager import Impossible
+from fairshare.cli.yarn.node import attributes_of
+from fairshare.cli.yarn.session import (
+    HELP,
+    Session,
+    arguments_or_usage,
+    say,
+    wrong_usage,
+)
+
+TITLE = "yarn cluster"
+OPTIONS = (
+    Option("lnl", "Lists the node labels of the cluster.", other="list-node-labels"),
+    Option("lna", "Lists the node attributes of the cluster.", other="list-node-attributes"),
+    Option(
+        "dnl",
+        "Refused: the store of labels is the ResourceManager's.",
+        other="directly-access-node-label-store",
+    ),
+    HELP,
+)
+
+
+def run(session: Session, words: Sequence[str]) -> int:
+    """Do what the words say; the exit code."""
+    given = arguments_or_usage(TITLE, words, OPTIONS)
+    if isinstance(given, int):
+        return given
+    if "dnl" in given:
+        raise Impossible(
+            "the store of node labels belongs to the ResourceManager, and REST asks that one:"
+            " leave out -directly-access-node-label-store"
+        )
+    if "lnl" in given:
+        found = items(session.manager.get("/get-node-labels"), "nodeLabelInfo")
+        labels = [
+            f"<{one['name']}:exclusivity={str(one.get('exclusivity', True)).lower()}>"
+            for one in sorted(found, key=lambda one: str(one["name"]))
+        ]
+        say(f"Node Labels: {','.join(labels)}")
+        return 0
+    if "lna" in given:
+        nodes = items(session.manager.get("/nodes"), "nodes", "node")
+        for name in sorted({name for one in nodes for name, _ in attributes_of(one)}):
+            say(name)
+        return 0
+    return wrong_usage(TITLE, OPTIONS, code=0)

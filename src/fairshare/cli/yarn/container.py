@@ -1,0 +1,152 @@
+"""Owns `yarn container`: lists, reports and signals containers.
+
+REST tells of containers that live; of one that is over it knows no more. It does not tell a
+container's execution type.
+"""
+
+import re
+from collections.abc import Sequence
+
+from fairshare.cli.yarn import attempt
+from fairshare.cli.yarn.arguments import MANY, Option
+from fairshare.cli.yarn.documents import items, number_of, whole
+from fairshare.cli.yarn.manager import (
+    NOT_FOUND,
+    Impossible,
+    RemoteRefusal,
+    ResourceManager,
+    segment,
+)
+from fairshare.cli.yarn.session import (
+    FAILED,
+    HELP,
+    Session,
+    arguments_or_usage,
+    say,
+    tell,
+    wrong_usage,
+)
+from fairshare.cli.yarn.writing import NOT_THERE, columns, long_date
+
+TITLE = "container"
+WIDTHS = (30, 20, 20, 20, 20, 20, 35)
+HEADERS = (
+    "Container-Id",
+    "Start Time",
+    "Finish Time",
+    "State",
+    "Host",
+    "Node Http Address",
+    "LOG-URL",
+)
+SIGNALS = ("OUTPUT_THREAD_DUMP", "GRACEFUL_SHUTDOWN", "FORCEFUL_SHUTDOWN")
+OPTIONS = (
+    Option("list", "Lists the containers of an attempt.", 1, "Application Attempt ID"),
+    Option("status", "Prints the status of the container.", 1, "Container ID"),
+    Option(
+        "signal",
+        f"Signals the container: one of {', '.join(SIGNALS)}; the first if none is named.",
+        MANY,
+        "container ID [signal command]",
+    ),
+    HELP,
+)
+_IDENTIFIER = re.compile(r"container_(?:e[0-9]+_)?([0-9]+_[0-9]+)_([0-9]+)_[0-9]+")
+
+
+def run(session: Session, words: Sequence[str]) -> int:
+    """Do what the words say; the exit code."""
+    given = arguments_or_usage(TITLE, words, OPTIONS)
+    if isinstance(given, int):
+        return given
+    if "status" in given and given.only("status"):
+        return _report(session.manager, given.value("status"))
+    if "list" in given and given.only("list"):
+        return _list(session.manager, given.value("list"))
+    signal = given.values("signal")
+    if given.only("signal") and 1 <= len(signal) <= 2:
+        return _signal(session.manager, *signal)
+    return wrong_usage(TITLE, OPTIONS, code=0 if given.only() else FAILED)
+
+
+def attempt_of(identifier: str) -> str:
+    """The attempt of a container; raises Impossible for what is no container's id.
+
+    >>> attempt_of("container_e17_1700000000000_0001_02_000003")
+    'appattempt_1700000000000_0001_000002'
+    """
+    match = _IDENTIFIER.fullmatch(identifier)
+    if match is None:
+        raise Impossible(
+            f"{identifier!r} is no container's id, such as container_1700000000000_0001_01_000001"
+        )
+    return f"appattempt_{match.group(1)}_{int(match.group(2)):06d}"
+
+
+def containers_path(of_attempt: str) -> str:
+    """The path of an attempt's containers."""
+    of_application = attempt.application_of(of_attempt)
+    return f"/apps/{segment(of_application)}/appattempts/{segment(of_attempt)}/containers"
+
+
+def _list(manager: ResourceManager, of_attempt: str) -> int:
+    found = items(manager.get(containers_path(of_attempt)), "container")
+    say(f"Total number of containers :{len(found)}")
+    say(columns(WIDTHS, HEADERS))
+    for one in sorted(found, key=lambda one: number_of(one["containerId"])):
+        say(
+            columns(
+                WIDTHS,
+                (
+                    one["containerId"],
+                    long_date(whole(one.get("startedTime"))),
+                    long_date(whole(one.get("finishedTime"))),
+                    one.get("containerState", ""),
+                    one.get("assignedNodeId", ""),
+                    one.get("nodeHttpAddress") or NOT_THERE,
+                    one.get("logUrl", ""),
+                ),
+            )
+        )
+    return 0
+
+
+def _report(manager: ResourceManager, identifier: str) -> int:
+    path = f"{containers_path(attempt_of(identifier))}/{segment(identifier)}"
+    try:
+        found = manager.get(path)
+    except RemoteRefusal as refusal:
+        if refusal.status != NOT_FOUND:
+            raise
+        what = "Container"
+        for exception, words in (
+            ("ApplicationNotFound", "Application for Container"),
+            ("ApplicationAttemptNotFound", "Application Attempt for Container"),
+        ):
+            what = words if exception in refusal.exception else what
+        say(f"{what} with id '{identifier}' doesn't exist in RM or Timeline Server.")
+        return FAILED
+    say("Container Report : ")
+    for name, value in (
+        ("Container-Id", found["containerId"]),
+        ("Start-Time", found.get("startedTime", 0)),
+        ("Finish-Time", found.get("finishedTime", 0)),
+        ("State", found.get("containerState", "")),
+        ("Execution-Type", found.get("executionType") or NOT_THERE),
+        ("LOG-URL", found.get("logUrl", "")),
+        ("Host", found.get("assignedNodeId", "")),
+        ("NodeHttpAddress", found.get("nodeHttpAddress") or NOT_THERE),
+        ("Diagnostics", found.get("diagnosticsInfo") or ""),
+    ):
+        say(f"\t{name} : {value}")
+    return 0
+
+
+def _signal(manager: ResourceManager, identifier: str, command: str = SIGNALS[0]) -> int:
+    attempt_of(identifier)
+    if command not in SIGNALS:
+        tell(f"{command!r} is no signal: {', '.join(SIGNALS)} are")
+        return FAILED
+    say(f"Signalling container {identifier}")
+    manager.post(f"/containers/{segment(identifier)}/signal/{command}")
+    return 0

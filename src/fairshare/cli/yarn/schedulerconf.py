@@ -1,0 +1,103 @@
+"""Owns `yarn schedulerconf`: changes the Capacity Scheduler's configuration while it runs.
+
+Queues are divided by semicolons, properties by commas; behind a backslash neither divides.
+"""
+
+import re
+from collections.abc import Sequence
+from xml.sax.saxutils import escape
+
+from fairshare.cli.yarn.arguments import Option, WrongUsage
+from fairshare.cli.yarn.documents import Fields, items
+from fairshare.cli.yarn.manager import RemoteRefusal
+from fairshare.cli.yarn.session import (
+    FAILED,
+    HELP,
+    Session,
+    arguments_or_usage,
+    say,
+    tell,
+    wrong_usage,
+)
+
+TITLE = "yarn schedulerconf"
+OPTIONS = (
+    Option("add", "Adds queues: root.a:capacity=10,...;root.b:...", 1, "Queues", other="addQueues"),
+    Option("remove", "Removes queues: root.a;root.b", 1, "Queues", other="removeQueues"),
+    Option("update", "Changes queues: root.a:capacity=20", 1, "Queues", other="updateQueues"),
+    Option("global", "Changes properties: name=value,...", 1, "Properties", other="globalUpdates"),
+    Option("format", "Forgets all changes: the file holds again.", other="formatConfig"),
+    Option("getConf", "Prints the configuration in force.", other="getConfig"),
+    HELP,
+)
+_PATH = "/scheduler-conf"
+
+
+def run(session: Session, words: Sequence[str]) -> int:
+    """Do what the words say; the exit code."""
+    given = arguments_or_usage(TITLE, words, OPTIONS)
+    if isinstance(given, int):
+        return given
+    manager = session.manager
+    try:
+        if "format" in given:
+            manager.call("GET", f"{_PATH}/format", {})
+            say("Configuration format successfully.")
+            return 0
+        if "getConf" in given:
+            say(as_file(items(manager.get(_PATH), "property")))
+            return 0
+        update: Fields = {}
+        if "add" in given:
+            update["add-queue"] = [_queue(text) for text in _parts(given.value("add"), ";")]
+        if "remove" in given:
+            update["remove-queue"] = _parts(given.value("remove"), ";")
+        if "update" in given:
+            update["update-queue"] = [_queue(text) for text in _parts(given.value("update"), ";")]
+        if "global" in given:
+            update["global-updates"] = _entries(given.value("global"))
+        if not update:
+            return wrong_usage(TITLE, OPTIONS, "Invalid Command Usage: ")
+        manager.put(_PATH, update)
+    except WrongUsage as wrong:
+        tell(str(wrong))
+        return FAILED
+    except RemoteRefusal as refusal:
+        tell(f"Configuration change unsuccessful: {refusal}")
+        return FAILED
+    say("Configuration changed successfully.")
+    return 0
+
+
+def _parts(text: str, divider: str) -> list[str]:
+    r"""
+    >>> _parts(r"a=1\,2,b=3", ",")
+    ['a=1,2', 'b=3']
+    """
+    parts = re.split(rf"(?<!\\){re.escape(divider)}", text)
+    return [part.replace("\\" + divider, divider) for part in parts if part]
+
+
+def _queue(text: str) -> Fields:
+    name, _, parameters = text.partition(":")
+    return {"queue-name": name, "params": _entries(parameters)}
+
+
+def _entries(text: str) -> Fields:
+    found = []
+    for part in _parts(text, ","):
+        key, divider, value = part.partition("=")
+        if not key or not divider:
+            raise WrongUsage("Specify configuration key value as confKey=confVal.")
+        found.append({"key": key, "value": value})  # an empty value removes the property
+    return {"entry": found}
+
+
+def as_file(properties: Sequence[Fields]) -> str:
+    """Properties as a file of Hadoop's."""
+    found = "".join(
+        f"<property><name>{escape(one['name'])}</name>"
+        f"<value>{escape(str(one.get('value') or ''))}</value></property>\n"
+        for one in properties
+    )
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<configuration>\n{found}</configuration>'

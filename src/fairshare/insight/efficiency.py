@@ -1,0 +1,72 @@
+"""Owns how well an application uses what it has asked for: memory at its peak, processors over time.
+
+Pure: containers in, figures out. Knows nothing of where containers are remembered.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+
+class ContainerUse(msgspec.Struct, frozen=True):
+    """One container that has ended: what it was granted, how long it ran, what it used."""
+
+    memory_mb: int
+    vcores: int
+    ran_ms: int
+    peak_memory_mb: int
+    cpu_ms: int
+
+
+class Efficiency(msgspec.Struct, frozen=True):
+    """Asked against used, over containers that ended and were measured.
+
+    `memory_ratio`: peaks by grants, each weighed with the container's time. `cpu_ratio`: processor
+    time by vcore-time. `advice_mb`: the highest peak and a tenth more, where that is less than the
+    grant of every container; None: nothing to say.
+    """
+
+    containers: int
+    asked_memory_mb: int
+    peak_memory_mb: int
+    mean_peak_memory_mb: int
+    memory_ratio: float | None
+    cpu_ms: int
+    vcore_ms: int
+    cpu_ratio: float | None
+    advice_mb: int | None
+
+
+STEP_MB = 128
+"""Advice is rounded up to this."""
+
+
+def efficiency_of(uses: Iterable[ContainerUse]) -> Efficiency:
+    """The figures of some containers; those without a measured peak are left out.
+
+    >>> found = efficiency_of([ContainerUse(1024, 2, 10_000, 256, 5_000)])
+    >>> found.memory_ratio, found.cpu_ratio, found.advice_mb
+    (0.25, 0.25, 384)
+    """
+    measured = [use for use in uses if use.peak_memory_mb > 0 and use.ran_ms > 0]
+    granted = sum(use.memory_mb * use.ran_ms for use in measured)
+    vcore_ms = sum(use.vcores * use.ran_ms for use in measured)
+    cpu_ms = sum(use.cpu_ms for use in measured)
+    peak = max((use.peak_memory_mb for use in measured), default=0)
+    smallest = min((use.memory_mb for use in measured), default=0)
+    advice = -(-peak * 11 // (10 * STEP_MB)) * STEP_MB
+    return Efficiency(
+        containers=len(measured),
+        asked_memory_mb=max((use.memory_mb for use in measured), default=0),
+        peak_memory_mb=peak,
+        mean_peak_memory_mb=(
+            sum(use.peak_memory_mb for use in measured) // len(measured) if measured else 0
+        ),
+        memory_ratio=(
+            sum(use.peak_memory_mb * use.ran_ms for use in measured) / granted if granted else None
+        ),
+        cpu_ms=cpu_ms,
+        vcore_ms=vcore_ms,
+        cpu_ratio=cpu_ms / vcore_ms if vcore_ms else None,
+        advice_mb=advice if measured and advice < smallest else None,
+    )

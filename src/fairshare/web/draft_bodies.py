@@ -1,0 +1,26 @@
+"""Owns the form of what is sent about drafts of the configuration: strict, as all bodies."""
+
+from typing import Annotated
+
+import msgspec
+
+from fairshare.config.draft import Edit
+from fairshare.config.xml import MAX_BYTES
+from fairshare.web.bodies import ActorBody
+
+Text = Annotated[str, msgspec.Meta(max_length=MAX_BYTES)]
+
+
+class DraftBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A draft, and what shall be changed in it."""
+
+    text: Text
+    edits: Annotated[tuple[Edit, ...], msgspec.Meta(max_length=100)] = ()
+
+
+class ApplyBody(ActorBody, frozen=True, kw_only=True):
+    """A draft that shall be in force. `digest` is that of the file that it was made from."""
+
+    text: Text
+    digest: Annotated[str, msgspec.Meta(max_length=64)]
+    note: Annotated[str, msgspec.Meta(max_length=500)] = ""

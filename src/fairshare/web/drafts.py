@@ -1,0 +1,115 @@
+"""Owns the paths by which the scheduler's file is looked at, drafted and put in force."""
+
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from fairshare.config.draft_fields import FIELDS
+from fairshare.errors import ConfigurationError, InputError
+from fairshare.live.configuration_editor import ConfigurationEditor, Judgement
+from fairshare.live.configuration_texts import ConfigurationText
+from fairshare.web.actors import caller_of, check_administrator
+from fairshare.web.answers import answer
+from fairshare.web.draft_bodies import ApplyBody, DraftBody
+from fairshare.web.requests import read_body, read_parameters, server_of
+
+
+def editor_of(request: Request) -> ConfigurationEditor:
+    """The editor of the server that a request came to."""
+    return server_of(request).editor
+
+
+async def show_document(request: Request) -> Response:
+    """GET /configuration/document: the scheduler's file in force, what it says in which line, and
+    the settings that a form offers; 409 where there is no file."""
+    read_parameters(request)
+    found = await editor_of(request).document()
+    content = msgspec.to_builtins(found)
+    content["judgement"] = judgement_row(found.judgement, with_text=False)
+    content["fields"] = FIELDS[found.kind]
+    return answer(content)
+
+
+async def judge_draft(request: Request) -> Response:
+    """POST /configuration/draft: a text after some edits, what it says, and all its problems, each
+    at its queue. Everybody may ask; nothing changes."""
+    body = await read_body(request, DraftBody)
+    return answer(judgement_row(await editor_of(request).judge(body.text, body.edits)))
+
+
+async def apply_draft(request: Request) -> Response:
+    """POST /admin/configuration/document: the draft is in force, as a new version; 400 with all
+    problems of a draft that cannot be used, 409 if the file has changed since, or the scheduler
+    refuses it. Then nothing has changed."""
+    body = await read_body(request, ApplyBody)
+    await check_administrator(request, body)
+    user = caller_of(request, body.user)
+    try:
+        found = await editor_of(request).apply(body.text, body.digest, user, body.note)
+    except ConfigurationError as error:
+        problems = msgspec.to_builtins(error.problems)
+        content = {"code": "bad-configuration", "message": str(error), "problems": problems}
+        return answer(content, 400)
+    return answer(text_row(found, found.number))
+
+
+async def list_texts(request: Request) -> Response:
+    """GET /configuration/texts: the versions whose text is kept, the newest first."""
+    read_parameters(request)
+    texts = editor_of(request).texts
+    newest = texts.newest.number if texts.newest is not None else 0
+    return answer({"texts": [text_row(one, newest) for one in reversed(texts.all)]})
+
+
+async def show_text(request: Request) -> Response:
+    """GET /configuration/texts/VERSION: with the text."""
+    read_parameters(request)
+    texts = editor_of(request).texts
+    wanted = request.path_params["version"]
+    found = texts.get(int(wanted)) if wanted.isascii() and wanted.isdigit() else None
+    if found is None or texts.newest is None:
+        raise InputError("unknown-version", f"the text of version {wanted} is not kept (any more)")
+    return answer({**text_row(found, texts.newest.number), "text": found.text})
+
+
+async def list_properties(request: Request) -> Response:
+    """GET /configuration/site: the properties of all other files, with file and line."""
+    read_parameters(request)
+    return answer({"properties": editor_of(request).site_rows()})
+
+
+def judgement_row(found: Judgement, *, with_text: bool = True) -> dict[str, Any]:
+    """What a draft means, with the problems flat."""
+    row: dict[str, Any] = {"text": found.text} if with_text else {}
+    return {
+        **row,
+        "usable": found.usable,
+        "entries": found.entries,
+        "problems": [
+            {**msgspec.to_builtins(one.problem), "queue": one.queue} for one in found.problems
+        ],
+    }
+
+
+def text_row(found: ConfigurationText, newest: int) -> dict[str, Any]:
+    """One version, without its text."""
+    return {
+        "version": found.number,
+        "at_ms": found.at_ms,
+        "user": found.user,
+        "note": found.note,
+        "in_force": found.number == newest,
+    }
+
+
+ROUTES = [
+    Route("/configuration/document", show_document),
+    Route("/configuration/draft", judge_draft, methods=["POST"]),
+    Route("/configuration/texts", list_texts),
+    Route("/configuration/texts/{version}", show_text),
+    Route("/configuration/site", list_properties),
+    Route("/admin/configuration/document", apply_draft, methods=["POST"]),
+]

@@ -1,0 +1,48 @@
+"""Owns the path of one node: what it is, and what runs there."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from fairshare.errors import InputError
+from fairshare.model.identifiers import application_name, container_name
+from fairshare.web.answers import answer, named
+from fairshare.web.requests import read_parameters, server_of
+
+
+async def show_node(request: Request) -> Response:
+    """GET /nodes/NAME: the node, since when it is there, its containers in the order of their
+    allocation. 404 for one that is not there."""
+    read_parameters(request)
+    server = server_of(request)
+    state = server.service.state
+    name = request.path_params["node"]
+    view = next((one for one in server.service.views.nodes if one.name == name), None)
+    if view is None:
+        gone = server.chronicle.node_book.inactive.get(name)
+        was = f": it is {gone.state}" if gone is not None else " (any more)"
+        raise InputError("unknown-node", f"there is no node '{name}' here{was}")
+    containers = [
+        {
+            "id": container_name(state.epoch_ms, container),
+            "application": application_name(state.epoch_ms, grant.application),
+            "name": state.applications[grant.application].submission.name,
+            "user": state.applications[grant.application].user,
+            "queue": state.applications[grant.application].queue,
+            "resources": state.types.mapping(grant.resource),
+            "master": grant.master,
+            "allocated_ms": grant.allocated_ms,
+            "marked": container in state.nodes[name].marked,
+        }
+        for container, grant in state.nodes[name].containers.items()
+    ]
+    return answer(
+        {
+            **named(view, state.types),
+            "joined_ms": server.chronicle.node_book.joined_ms.get(name),
+            "running": containers,
+        }
+    )
+
+
+ROUTES = [Route("/nodes/{node}", show_node)]

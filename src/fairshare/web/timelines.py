@@ -1,0 +1,156 @@
+"""Owns the paths that tell an application's life: spans, containers, asked against used."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from fairshare.insight.efficiency import ContainerUse, efficiency_of
+from fairshare.live.biographies import Attempt
+from fairshare.live.history import ContainerRecord
+from fairshare.live.spans import Span
+from fairshare.model.events import ExitCode
+from fairshare.model.identifiers import application_name, container_name
+from fairshare.web.answers import answer
+from fairshare.web.requests import read_application, read_parameters, server_of, whole_number
+
+DEFAULT_SPANS = 300
+MOST_SPANS = 5_000
+STEPS = 400
+"""Points of the curve of running containers: more than a chart has pixels for is thinned out."""
+
+_OUTCOMES = {
+    ExitCode.SUCCESS: "succeeded",
+    ExitCode.PREEMPTED: "preempted",
+    ExitCode.ABORTED: "stopped",
+    ExitCode.KILLED_EXCEEDING_MEMORY: "out of memory",
+}
+
+
+async def show_timeline(request: Request) -> Response:
+    """GET /applications/ID/timeline: its life, from the submission on.
+
+    `phases`: held (by a limit), queued (no container), running. `reservations`: nodes that were
+    kept free for it. `marks`: moves, changes of priority, further attempts. `containers`: the
+    newest `limit` ones as spans, with their outcome and the how manyth attempt of their task each
+    is; `left_out` is how many are not among them. `running` has [instant, containers].
+    """
+    parameters = read_parameters(request, "limit")
+    limit = whole_number(parameters, "limit", DEFAULT_SPANS, MOST_SPANS)
+    application = read_application(request)
+    server = server_of(request)
+    epoch_ms = server.service.state.epoch_ms
+    records = list(server.history.application(application.id).containers.values())
+    life = server.chronicle.lives.of(application.id)
+    biography = server.chronicle.biographies.of(application.id)
+    attempts = _attempts_of_tasks(records)
+    shown = records[-limit:] if limit else []
+    return answer(
+        {
+            "id": application_name(epoch_ms, application.id),
+            "now_ms": server.service.now_ms(),
+            "submitted_ms": application.submitted_ms,
+            "finished_ms": application.finished_ms,
+            "phases": [_span(span) for span in life.phases],
+            "reservations": [{**_span(span), "node": span.what} for span in life.reservations],
+            "marks": [
+                {"kind": mark.kind, "at_ms": mark.at_ms, "what": mark.what} for mark in life.marks
+            ],
+            "attempts": [_attempt(one) for one in biography.attempts],
+            "containers": [
+                {
+                    "id": container_name(epoch_ms, record.container),
+                    "node": record.node,
+                    "master": record.master,
+                    "task": _task(application.tasks.groups, record),
+                    "attempt": attempts.get(record.container, 1),
+                    "allocated_ms": record.allocated_ms,
+                    "running_ms": record.running_ms,
+                    "finished_ms": record.finished_ms,
+                    "outcome": outcome_of(record),
+                }
+                for record in shown
+            ],
+            "left_out": len(records) - len(shown),
+            "running": running_steps(records),
+        }
+    )
+
+
+async def show_efficiency(request: Request) -> Response:
+    """GET /applications/ID/efficiency: what its ended containers asked for, and what they used."""
+    read_parameters(request)
+    application = read_application(request)
+    records = server_of(request).history.application(application.id).containers.values()
+    uses = [
+        ContainerUse(
+            memory_mb=record.resource[0],
+            vcores=record.resource[1],
+            ran_ms=record.finished_ms - (record.running_ms or record.finished_ms),
+            peak_memory_mb=record.peak_memory_mb,
+            cpu_ms=record.cpu_ms,
+        )
+        for record in records
+        if record.finished_ms is not None
+    ]
+    return answer(efficiency_of(uses))
+
+
+def outcome_of(record: ContainerRecord) -> str:
+    """How a container stands, or how it ended, in one or two words."""
+    if record.finished_ms is None:
+        return "starting" if record.running_ms is None else "running"
+    code = record.exit_code
+    return _OUTCOMES.get(ExitCode(code), "ended") if code in set(ExitCode) else "failed"
+
+
+def running_steps(records: Iterable[ContainerRecord]) -> list[tuple[int, int]]:
+    """How many containers there were from each instant on; at most about `STEPS` points."""
+    changes: dict[int, int] = {}
+    for record in records:
+        changes[record.allocated_ms] = changes.get(record.allocated_ms, 0) + 1
+        if record.finished_ms is not None:
+            changes[record.finished_ms] = changes.get(record.finished_ms, 0) - 1
+    steps: list[tuple[int, int]] = []
+    count = 0
+    for at_ms in sorted(changes):
+        count += changes[at_ms]
+        steps.append((at_ms, count))
+    every = -(-len(steps) // STEPS)
+    return steps if every <= 1 else [*steps[:-1:every], steps[-1]]
+
+
+def _attempts_of_tasks(records: Iterable[ContainerRecord]) -> dict[int, int]:
+    """For each container the how manyth try of its task it is, as far as they are remembered."""
+    tries: dict[tuple[int, int], int] = {}
+    found: dict[int, int] = {}
+    for record in records:
+        if record.group >= 0:
+            task = (record.group, record.task)
+            tries[task] = found[record.container] = tries.get(task, 0) + 1
+    return found
+
+
+def _task(groups: list[Any], record: ContainerRecord) -> str | None:
+    return f"{groups[record.group].spec.name}[{record.task}]" if record.group >= 0 else None
+
+
+def _span(span: Span) -> dict[str, Any]:
+    return {"what": span.what, "since_ms": span.since_ms, "until_ms": span.until_ms}
+
+
+def _attempt(attempt: Attempt) -> dict[str, Any]:
+    return {
+        "number": attempt.number,
+        "started_ms": attempt.started_ms,
+        "finished_ms": attempt.finished_ms or None,
+        "end": attempt.end,
+    }
+
+
+ROUTES = [
+    Route("/applications/{application}/timeline", show_timeline),
+    Route("/applications/{application}/efficiency", show_efficiency),
+]

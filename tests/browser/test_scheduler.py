@@ -1,0 +1,295 @@
+"""The page of the queues in a real browser: what it shows, how it is used, and what it survives."""
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.browser.cluster import running
+from tests.browser.conftest import fair_configuration
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+PAGE = "/cluster/scheduler"
+AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text()
+SIZES = (1440, 1024, 800)
+
+
+def serious_problems(page) -> list[str]:
+    """What axe-core finds that is serious or worse, with the place of each."""
+    page.evaluate(AXE)
+    found = page.evaluate("axe.run(document)")
+    return [
+        f"{one['id']}: {node['html'][:160]}"
+        for one in found["violations"]
+        if one["impact"] in ("serious", "critical")
+        for node in one["nodes"]
+    ]
+
+
+def rows(page) -> list[str]:
+    """The names in the tree, from above to below."""
+    names = page.locator(".tree .vt-body .queue-name .ell").all_inner_texts()
+    return list(names)
+
+
+def row(page, queue: str):
+    return page.locator(f'.tree .vt-body .vt-row[data-key="{queue}"]')
+
+
+def ready(page):
+    """Wait for the tree; the page."""
+    page.wait_for_selector(".tree .vt-body .vt-row")
+    page.wait_for_selector(".panel h1")
+    return page
+
+
+def field(page, title: str) -> str:
+    """A row of the panel's table, or one of its facts, as it is read."""
+    found = page.locator(".panel").get_by_text(title, exact=True).locator("xpath=..")
+    return re.sub(r"\s+", " ", found.first.inner_text())
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", SIZES)
+@pytest.mark.parametrize("scheduler", ["fair", "capacity"])
+def test_it_is_whole_and_open_to_all_in_every_size_and_theme(
+    request, visit, scheduler, width, theme
+):
+    cluster = request.getfixturevalue(scheduler)
+    page = ready(visit(cluster.url + PAGE, width=width, theme=theme))
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("document.documentElement.dataset.theme") == theme
+    assert serious_problems(page) == []
+
+
+def test_the_servers_address_opens_it_and_the_tree_is_there(visit, fair):
+    page = ready(visit(fair.url))
+    assert rows(page) == ["root", "etl", "ml", "training", "tuning", "prod", "billing", "serving"]
+
+
+def test_every_field_of_the_fair_schedulers_document_is_shown(visit, fair):
+    page = ready(visit(f"{fair.url}{PAGE}?queue=root.prod.serving"))
+    assert field(page, "Used Resources") == "Used Resources 6 GiB 6"
+    for title in ("Min Resources", "Max Resources", "Instantaneous Fair Share"):
+        assert re.search(r"GiB \d", field(page, title)), title
+    assert re.search(r"GiB \d", field(page, "Steady Fair Share"))
+    assert field(page, "Num Active Applications") == "Num Active Applications 1"
+    assert field(page, "Num Pending Applications") == "Num Pending Applications 0"
+
+
+def test_an_application_that_a_limit_holds_back_counts_as_pending(visit, fair):
+    page = ready(visit(f"{fair.url}{PAGE}?queue=root.etl"))
+    assert field(page, "Num Pending Applications") == "Num Pending Applications 1"
+    assert "held back by a limit" in page.locator(".verdict").inner_text()
+
+
+def test_the_minimum_of_a_queue_is_the_configured_one(visit, fair):
+    page = ready(visit(f"{fair.url}{PAGE}?queue=root.prod"))
+    assert field(page, "Min Resources") == "Min Resources 4 GiB 4"
+
+
+def test_active_users_of_a_capacity_queue_are_marked_and_others_are_not(visit, capacity):
+    page = ready(visit(f"{capacity.url}{PAGE}?queue=root.ml&tab=users"))
+    heads = page.locator("table.users thead th").all_inner_texts()
+    assert heads[:4] == ["User Name", "Max Resource", "Weight", "Used Resource"]
+    ben = page.locator("table.users tbody tr", has_text="ben")
+    ann = page.locator("table.users tbody tr", has_text="ann")
+    assert "active-user" in (ben.get_attribute("class") or "")
+    assert "active-user" not in (ann.get_attribute("class") or "")
+    mark = "e => getComputedStyle(e.querySelector('td')).backgroundColor"
+    assert ben.evaluate(mark) == "rgb(255, 241, 189)"
+    assert ann.evaluate(mark) != ben.evaluate(mark)
+    assert re.search(r"2 GiB, 2 vcores", ann.inner_text().replace("\n", " "))
+
+
+def test_configured_and_absolute_capacities_are_shown(visit, capacity):
+    page = ready(visit(f"{capacity.url}{PAGE}?queue=root.prod"))
+    assert field(page, "Configured Capacity") == "Configured Capacity 60%"
+    assert field(page, "Absolute Configured Capacity") == "Absolute Configured Capacity 60%"
+    assert field(page, "Absolute Configured Max Capacity").endswith("80%")
+    assert field(page, "Queue State") == "Queue State RUNNING"
+
+
+def test_an_arrow_opens_and_closes_a_part_of_the_tree(visit, fair):
+    page = ready(visit(fair.url + PAGE))
+    row(page, "root.ml").locator("button.twist").click()
+    assert rows(page) == ["root", "etl", "ml", "prod", "billing", "serving"]
+    page.reload()
+    ready(page)
+    assert "training" not in rows(page)
+
+
+def test_the_tree_is_used_by_keys_alone(visit, fair):
+    page = ready(visit(fair.url + PAGE))
+    page.locator(".tree .vt").focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowLeft"):
+        page.keyboard.press(key)
+    page.wait_for_function("!document.querySelector('[data-key=\"root.ml.training\"]')")
+    page.keyboard.press("End")
+    assert "queue=root.prod.serving" in page.url
+    assert page.locator(".panel h1").inner_text().startswith("serving")
+
+
+def test_what_was_chosen_is_in_the_address_and_comes_back_with_it(visit, fair):
+    page = ready(visit(fair.url + PAGE))
+    page.get_by_role("button", name="of cluster").click()
+    page.get_by_role("button", name="vcores", exact=True).click()
+    row(page, "root.ml.training").click()
+    page.get_by_role("tab", name="Limits").click()
+    again = ready(visit(page.url))
+    assert again.get_by_role("button", name="of cluster").get_attribute("aria-pressed") == "true"
+    assert again.get_by_role("tab", name="Limits").get_attribute("aria-selected") == "true"
+    assert again.locator(".panel h1").inner_text().startswith("training")
+
+
+def test_a_queue_is_found_by_a_part_of_its_name(visit, fair):
+    page = ready(visit(fair.url + PAGE))
+    page.keyboard.press("/")
+    page.keyboard.type("tun")
+    page.locator("#found-0", has_text="root.ml.tuning").wait_for()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**queue=root.ml.tuning**")
+
+
+def test_a_number_explains_itself_and_escape_puts_it_away(visit, fair):
+    page = ready(visit(f"{fair.url}{PAGE}?queue=root.ml.training"))
+    share = page.locator(".matrix tr", has_text="Instantaneous Fair Share").locator("button").first
+    share.click()
+    told = page.get_by_role("dialog")
+    assert "at least the minimum" in told.inner_text()
+    assert "root.ml.tuning, weight 1" in told.inner_text()
+    page.keyboard.press("Escape")
+    assert told.count() == 0
+    assert share.evaluate("e => e === document.activeElement")
+
+
+def test_numbers_follow_the_cluster_and_rows_keep_their_place(visit, tmp_path):
+    with running(fair_configuration(tmp_path / "conf"), tmp_path / "state") as cluster:
+        cluster.submit("root.ml.training", 4)
+        page = ready(visit(cluster.url + PAGE))
+        row(page, "root.ml.training").get_by_text("4 GiB").wait_for()
+        before = rows(page)
+        kept = row(page, "root.ml.training").element_handle()
+        cluster.submit("root.prod.serving", 8)
+        row(page, "root.prod.serving").get_by_text("8 GiB").wait_for()
+        assert rows(page) == before
+        assert kept.evaluate("e => e.isConnected")
+
+
+def test_a_past_moment_is_shown_as_it_was_and_live_comes_back(visit, tmp_path):
+    with running(fair_configuration(tmp_path / "conf"), tmp_path / "state") as cluster:
+        cluster.submit("root.ml.training", 4)
+        cluster.until(lambda: cluster.queue("root.ml.training")["containers"] == 4)
+        cluster.until(lambda: len(cluster.server.moments) >= 2)
+        then = max(
+            point["at_ms"]
+            for point in cluster.http.get("/history").json()["points"]
+            if point["used"]["vcores"] == 4
+        )
+        page = ready(visit(cluster.url + PAGE))
+        row(page, "root.ml.training").get_by_text("4 GiB").wait_for()
+        cluster.submit("root.ml.tuning", 9)
+        row(page, "root.ml.tuning").get_by_text("9 GiB").wait_for()
+        page.goto(f"{cluster.url}{PAGE}?at={then}&queue=root.ml.tuning")
+        ready(page)
+        page.get_by_text("You look at").wait_for()
+        assert "idle" in row(page, "root.ml.tuning").inner_text()
+        assert "Nothing runs or waits here" in page.locator(".verdict").inner_text()
+        assert "4 of 32" in page.locator(".strip").inner_text()
+        page.get_by_role("button", name="Back to live").click()
+        row(page, "root.ml.tuning").get_by_text("9 GiB").wait_for()
+        assert "at=" not in page.url
+
+
+def test_the_strip_of_time_is_scrubbed_by_keys_and_by_the_mouse(visit, fair):
+    page = ready(visit(fair.url + PAGE))
+    page.wait_for_selector(".track .full-line")
+    page.get_by_role("slider").focus()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url("**at=**")
+    page.get_by_text("actions are off").wait_for()
+    page.keyboard.press("End")
+    page.wait_for_function("!location.search.includes('at=')")
+    box = page.locator(".track").bounding_box()
+    page.mouse.click(box["x"] + box["width"] * 0.98, box["y"] + 10)
+    page.wait_for_url("**at=**")
+
+
+def test_the_chart_zooms_by_dragging_and_shows_all_again(visit, fair):
+    page = ready(visit(f"{fair.url}{PAGE}?queue=root.ml"))
+    page.wait_for_selector(".plot .used-line")
+    box = page.locator(".plot svg").bounding_box()
+    page.mouse.move(box["x"] + 200, box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 320, box["y"] + 60, steps=4)
+    page.mouse.up()
+    page.wait_for_url("**from=**")
+    page.get_by_role("group", name="Span").get_by_role("button", name="all").click()
+    page.wait_for_function("!location.search.includes('from=')")
+
+
+def test_hostile_names_are_shown_as_text(visit, tmp_path):
+    hostile = '<img src=x onerror="window.pwned=1"><script>window.pwned=1</script>'
+    queue = "&lt;img src=x onerror='pwned=1'&gt;"
+    allocations = f'<allocations><queue name="{queue}"/><queue name="b"/></allocations>'
+    with running(fair_configuration(tmp_path / "conf", allocations), tmp_path / "state") as cluster:
+        name = next(
+            one["name"]
+            for one in cluster.http.get("/queues").json()["queues"]
+            if "onerror" in one["name"]
+        )
+        cluster.submit(name, 2, name=hostile, user="<b>ann</b>")
+        cluster.until(lambda: cluster.engine.alive)
+        page = ready(visit(f"{cluster.url}{PAGE}?tab=applications"))
+        page.locator(".tree .queue-name", has_text="onerror").click()
+        page.locator(".panel td", has_text="<script>window.pwned=1</script>").wait_for()
+        page.keyboard.press("/")
+        page.keyboard.type("img")
+        page.locator("#found-0", has_text="onerror").wait_for()
+        assert page.evaluate("window.pwned") is None
+        assert page.locator("main img").count() == 0
+
+
+def test_a_server_that_comes_back_is_found_again_and_nothing_is_lost(visit, tmp_path):
+    visit.forgiven += ["ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED", "ERR_CONNECTION_RESET"]
+    visit.forgiven += ["ERR_EMPTY_RESPONSE", "503"]
+    conf, state = fair_configuration(tmp_path / "conf"), tmp_path / "state"
+    with running(conf, state) as cluster:
+        cluster.submit("root.ml.training", 4)
+        port = cluster.port
+        page = ready(visit(cluster.url + PAGE))
+        row(page, "root.ml.training").get_by_text("4 GiB").wait_for()
+    page.get_by_text("Not connected", exact=True).wait_for()
+    assert "4 GiB" in row(page, "root.ml.training").inner_text()
+    with running(conf, state, port=port) as cluster:
+        page.get_by_text("Not connected", exact=True).wait_for(state="detached", timeout=15_000)
+        cluster.submit("root.prod.serving", 3)
+        row(page, "root.prod.serving").get_by_text("3 GiB").wait_for()
+
+
+def test_a_thousand_queues_are_a_few_rows_and_the_last_is_reached(visit, tmp_path):
+    queues = "".join(
+        f'<queue name="team{team:02}">'
+        + "".join(f'<queue name="q{n:02}"/>' for n in range(49))
+        + "</queue>"
+        for team in range(20)
+    )
+    allocations = f"<allocations>{queues}</allocations>"
+    with running(fair_configuration(tmp_path / "conf", allocations), tmp_path / "state") as cluster:
+        page = ready(visit(cluster.url + PAGE))
+        assert len(rows(page)) == 21
+        page.get_by_label("Filter queues").fill("q4")
+        page.locator(".vt-row", has_text="q48").first.wait_for()
+        assert page.locator(".vt-body .vt-row").count() < 80
+        page.locator(".tree .vt").focus()
+        page.keyboard.press("End")
+        page.wait_for_url("**queue=root.team19.q48**")
+
+
+def test_before_anything_was_submitted_the_page_says_how(visit, tmp_path):
+    with running(fair_configuration(tmp_path / "conf"), tmp_path / "state") as cluster:
+        page = ready(visit(cluster.url))
+        told = page.get_by_label("First steps")
+        assert "fairshare submit --queue" in told.inner_text()
+        cluster.submit("root.etl")
+        told.wait_for(state="detached")

@@ -1,0 +1,289 @@
+"""Whatever somebody sends to any path of both interfaces, the server never answers with a defect.
+
+Odd methods, paths, parameters, headers and bodies, sent to one server in this process. A failure
+prints the request, and hypothesis adds what repeats it: a line with
+`@reproduce_failure`, to be put before the test.
+"""
+
+import asyncio
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+from hypothesis import HealthCheck, event, given, note, settings
+from hypothesis import strategies as st
+from starlette.routing import BaseRoute, Mount, Route
+from tests.rest_samples.server import StillEngine
+
+from fairshare.config.shell import AuthenticationSettings
+from fairshare.live.access.tokens import UserTokens
+from fairshare.live.server import LiveServer
+from fairshare.live.settings import Overrides, read_settings
+from fairshare.model.inputs import NodeBeat, NodeJoined, UpdateShares
+from fairshare.web.app import build_app
+
+ALLOCATIONS = '<allocations><queue name="a"/><queue name="b"/></allocations>'
+CAPACITY = """<configuration>
+<property><name>yarn.scheduler.capacity.root.queues</name><value>a,b</value></property>
+<property><name>yarn.scheduler.capacity.root.a.capacity</name><value>50</value></property>
+<property><name>yarn.scheduler.capacity.root.b.capacity</name><value>50</value></property>
+</configuration>"""
+MUTABLE = """<configuration><property>
+<name>yarn.scheduler.configuration.store.class</name><value>memory</value>
+</property><property>
+<name>yarn.resourcemanager.scheduler.class</name>
+<value>org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler</value>
+</property></configuration>"""
+
+ENDLESS = ("/api/v1/stream", "/api/v1/events", "/api/v1/changes")
+"""Answers that stay open by design: other tests know when they end."""
+
+LAST = ("/api/v1/shutdown",)
+"""It would end the server that all the others are sent to; only asked without the right to."""
+
+METHODS = ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE", "FOO")
+
+
+class Served:
+    """One server in a loop of its own, with an application, and two tokens."""
+
+    def __init__(self, scheduler: str) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="fairshare-requests-"))
+        self.loop = asyncio.new_event_loop()
+        self.loop.run_until_complete(self._begin(scheduler))
+
+    async def _begin(self, scheduler: str) -> None:
+        conf = self.folder / "conf"
+        conf.mkdir()
+        if scheduler == "capacity":
+            (conf / "yarn-site.xml").write_text(MUTABLE)
+            (conf / "capacity-scheduler.xml").write_text(CAPACITY)
+        else:
+            (conf / "fair-scheduler.xml").write_text(ALLOCATIONS)
+        overrides = Overrides(port=0, state_directory=self.folder / "state")
+        chosen = msgspec.structs.replace(
+            read_settings(conf, overrides), authentication=AuthenticationSettings(tokens=True)
+        )
+        self.live = LiveServer(chosen, lambda _, path: StillEngine(self.folder / "containers"))
+        await self.live.start("http://localhost:8088")
+        await self.live.service.ask(NodeJoined("n1", (8192, 8)))
+        self.app = build_app(self.live)
+        tokens = UserTokens(self.live.directory.path)
+        self.tokens = [tokens.create("ann", 0), tokens.create("root", 0, administrator=True)]
+        task = {"command": "true", "resources": {"memory-mb": 128, "vcores": 1}}
+        body = {"queue": "root.a", "tasks": [task]}
+        async with self._client(self.tokens[0]) as ann:
+            answer = await ann.post("/api/v1/applications", json=body)
+            self.application = answer.json()["id"]
+            driver = {"queue": "root.a", "driver": {"command": "drive"}}
+            self.driver = (await ann.post("/api/v1/applications", json=driver)).json()["id"]
+        await self.live.service.ask(UpdateShares())
+        for _ in range(3):
+            await self.live.service.ask(NodeBeat("n1"))
+        number = int(self.driver.rpartition("_")[2])
+        attempt = self.live.service.state.applications[number].attempt
+        self.tokens.append(self.live.tokens.issue(number, attempt))
+        self.paths = sorted(set(_paths(self.app.routes)))
+
+    def _client(self, token: str | None) -> httpx.AsyncClient:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        transport = httpx.ASGITransport(self.app, raise_app_exceptions=True)
+        return httpx.AsyncClient(
+            transport=transport, base_url="http://localhost:8088", headers=headers
+        )
+
+    def send(self, token: int | None, method: str, path: str, **more: Any) -> httpx.Response:
+        async def call() -> httpx.Response:
+            async with self._client(None if token is None else self.tokens[token]) as http:
+                async with asyncio.timeout(20):
+                    return await http.request(method, path, **more)
+
+        return self.loop.run_until_complete(call())
+
+    def close(self) -> None:
+        self.loop.run_until_complete(self.live.close())
+        self.loop.run_until_complete(self.loop.shutdown_default_executor())
+        self.loop.close()
+        shutil.rmtree(self.folder)
+
+
+def _paths(routes: Iterator[BaseRoute] | list[BaseRoute], before: str = "") -> Iterator[str]:
+    for route in routes:
+        if isinstance(route, Mount):
+            yield from _paths(list(route.routes or ()), before + route.path)
+        elif isinstance(route, Route):
+            yield before + route.path
+
+
+@pytest.fixture(scope="module", params=["fair", "capacity"])
+def served(request: pytest.FixtureRequest) -> Iterator[Served]:
+    found = Served(request.param)
+    yield found
+    found.close()
+
+
+ODD = st.one_of(
+    st.sampled_from(
+        [
+            *("", "0", "-1", "1", "9" * 30, "9" * 5000, "٣", "²", "nan", "inf", "1e400", "0x1"),
+            *("..", ".", "%00", "%2e%2e%2f", "a/b", "root", "root.a", "root.", ".", "*", "a,b,,c"),
+            *("application_1_1", "application_0_0", "application_1_-1", "application__", "RUNNING"),
+            *("container_1_1_1_1", "container_e1_1_1_1_1", "container_1_1_1_99999999999999999999"),
+            *(
+                "appattempt_1_1_1",
+                "localhost:1",
+                "n1:0",
+                "true",
+                "null",
+                "[]",
+                "{}",
+                "<a/>",
+                "\x7f",
+            ),
+            *("LIFETIME", "KILLED", "2031-13-41T99:99:99Z", "0001-01-01T00:00:00+2359", "%s%n"),
+        ]
+    ),
+    st.text(max_size=12),
+)
+
+_PARAMETERS = """
+    since timeout limit state user queue offset states finalStatus startedTimeBegin
+    startedTimeEnd finishedTimeBegin finishedTimeEnd applicationTypes applicationTags name
+    deSelects user.name doAs nodeId groupBy maxTime requestPriorities allocationRequestIds
+    actions summarize labels queue-acl-type activitiesCount qry get healthy after to from
+"""
+PARAMETERS = _PARAMETERS.split()
+
+_KEYS = """
+    user queue name tasks driver master resources memory-mb vcores memory vCores command
+    arguments environment callable count requests containers priority state timeout type
+    expiryTime application-id am-container-spec commands entry key value resource
+    resourceOption labels nodes node nodeLabelInfo nodeToLabels nodeId exclusivity known
+    update update-queue add-queue remove-queue global-updates params queue-name succeeded
+    diagnostics time_limit_ms hosts racks relax label request tags groups lifetime_s on
+    timeout_ms check unmanaged-AM application-tags application-acls application-name
+    application-type max-app-attempts reservation-id
+"""
+KEYS = _KEYS.split()
+
+
+@st.composite
+def bodies(draw: st.DrawFn) -> tuple[str, bytes]:
+    """A content type and what pretends to be of it."""
+    leaf = st.one_of(
+        *(st.none(), st.booleans(), st.floats(), ODD),
+        st.integers(-(2**70), 2**70),
+    )
+    tree = st.recursive(
+        leaf,
+        lambda inner: st.one_of(
+            st.lists(inner, max_size=3),
+            st.dictionaries(st.one_of(st.sampled_from(KEYS), ODD), inner, max_size=4),
+        ),
+        max_leaves=12,
+    )
+    form = draw(st.sampled_from(["json", "xml", "form", "bytes", "none", "deep", "bomb"]))
+    if form == "json":
+        return "application/json", json.dumps(draw(tree)).encode("utf-8", "surrogatepass")
+    if form == "xml":
+        names = [*KEYS, "appstate", "application-submission-context", "sched-conf", "timeout"]
+        name = draw(st.sampled_from(names))
+        inner = draw(st.sampled_from(["", "<a>1</a>", "<state>KILLED</state>", "&amp;", "&x;"]))
+        return "application/xml", f"<{name}>{inner}</{name}>".encode()
+    if form == "deep":
+        depth = draw(st.sampled_from([100, 100_000]))
+        return draw(
+            st.sampled_from(
+                [
+                    ("application/json", b"[" * depth + b"]" * depth),
+                    ("application/json", b'{"a":' * depth + b"1" + b"}" * depth),
+                    ("application/xml", b"<a>" * depth + b"</a>" * depth),
+                ]
+            )
+        )
+    if form == "bomb":
+        entity = b'<!DOCTYPE a [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;">]>'
+        return "application/xml", entity + b"<appstate><state>&b;</state></appstate>"
+    if form == "form":
+        return "application/x-www-form-urlencoded", draw(st.binary(max_size=20)) + b"=&time=%ff"
+    return draw(ODD).encode("ascii", "ignore").decode().strip(), draw(st.binary(max_size=60))
+
+
+HEADERS = st.dictionaries(
+    st.sampled_from(
+        [
+            *("Accept", "Accept-Encoding", "Content-Encoding", "Cookie", "Range", "Origin"),
+            *("If-None-Match", "If-Modified-Since", "Last-Event-ID", "X-Forwarded-For"),
+            *("Sec-Fetch-Site", "Access-Control-Request-Method", "Transfer-Encoding"),
+        ]
+    ),
+    st.one_of(
+        st.sampled_from(
+            [
+                *("gzip", "application/xml", "text/html;q=x", "*/*;q=nan", "bytes=9-1", "bytes=-"),
+                *("hadoop.auth=u=a&e=x&s=y", "http://localhost:8088", ";;;,,,", "same-origin"),
+            ]
+        ),
+        st.binary(max_size=20).map(lambda b: bytes(c for c in b if c > 31 and c != 127)),
+    ),
+    max_size=3,
+)
+
+
+@given(data=st.data())
+@settings(
+    max_examples=400,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_no_request_meets_a_defect(served: Served, data: st.DataObject) -> None:
+    form = data.draw(st.sampled_from(served.paths))
+    state = served.live.service.state
+    known: dict[str, st.SearchStrategy[str]] = {
+        "application": st.sampled_from([served.application, served.driver, "1", "2"]),
+        "attempt": st.just(served.application.replace("application", "appattempt") + "_000001"),
+        "container": st.sampled_from(
+            [f"container_{state.epoch_ms}_000{n}_01_000001" for n in (1, 2)]
+        ),
+        "node": st.sampled_from(["n1:8088", "n1"]),
+        "command": st.sampled_from(["FORCEFUL_SHUTDOWN", "OUTPUT_THREAD_DUMP"]),
+        "stream": st.sampled_from(["stdout", "stderr"]),
+        "type": st.just("LIFETIME"),
+    }
+    path = form
+    for name in [part.split("}")[0] for part in form.split("{")[1:]]:
+        plain = name.partition(":")[0]
+        value = data.draw(st.one_of(known.get(plain, ODD), ODD), label=name)
+        path = path.replace("{" + name + "}", str(httpx.QueryParams({"x": value}))[2:])
+    method = data.draw(st.sampled_from(METHODS), label="method")
+    token = data.draw(st.sampled_from([None, 0, 1, 2]), label="token")
+    if path.startswith(ENDLESS) or path.rstrip("/") in LAST:
+        token = None
+    parameters = data.draw(
+        st.lists(st.tuples(st.sampled_from(PARAMETERS), ODD), max_size=3), label="parameters"
+    )
+    headers = data.draw(HEADERS, label="headers")
+    kind, body = data.draw(bodies(), label="body")
+    if kind and kind.isascii() and kind.isprintable():
+        headers["Content-Type"] = kind
+    note(f"{method} {path} {parameters} {headers} {body[:200]!r}")
+    answer = served.send(
+        *(token, method, path),
+        params=parameters,
+        headers=headers,
+        content=body,
+    )
+    event(f"{answer.status_code}")
+    # YARN's own word for signalling a container that is not there, and for what it cannot dispatch.
+    signal = "/signal/" in path and answer.status_code == 500 and "ontainer" in answer.text
+    undispatched = path.startswith("/ws/") and answer.status_code == 503
+    assert answer.status_code < 500 or signal or undispatched, answer.text
+    assert "Traceback" not in answer.text
+    assert served.live.service.failure is None
