@@ -19,7 +19,7 @@ endif
 NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick facts rest-samples lint format bench soak lock clean
+.PHONY: help setup demo test quick facts rest-samples lint format bench screenshots soak lock clean
 
 help: ## list these doors
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -71,6 +71,9 @@ format: $(STAMP) ## bring the code into shape
 
 bench: $(STAMP) ## measure the scheduler
 	$(BIN)/python -m benchmarks
+
+screenshots: $(STAMP) ## make the pictures of the pages in docs/screenshots (needs Chromium)
+	$(BIN)/python -m tests.browser.screenshots docs/screenshots
 
 soak: $(STAMP) ## kill servers for some minutes, and see that nothing is lost (SEED=... repeats a run)
 	$(BIN)/python -m soak $(if $(SEED),--seed $(SEED))

@@ -6,4 +6,33 @@ The rooms, from the inside out (a room may import what stands left of it, never 
           < live, simulate, insight, scenarios < cli, web
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+_EXPORTED = {
+    "AsyncClient": "fairshare.client.async_client",
+    "Client": "fairshare.client",
+    "Executor": "fairshare.client.executor",
+}
+"""What is imported when it is asked for: `import fairshare` itself brings nothing along."""
+
+__all__ = ["AsyncClient", "Client", "Executor", "__version__"]
+
+if TYPE_CHECKING:
+    from fairshare.client import Client
+    from fairshare.client.async_client import AsyncClient
+    from fairshare.client.executor import Executor
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _EXPORTED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_EXPORTED[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_EXPORTED})

@@ -5,7 +5,7 @@ checked behind every test.
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -37,6 +37,9 @@ CAPACITY = {
     "root.queues": "prod,ml",
     "root.prod.capacity": "60",
     "root.prod.maximum-capacity": "80",
+    "root.prod.queues": "serving,billing",
+    "root.prod.serving.capacity": "70",
+    "root.prod.billing.capacity": "30",
     "root.ml.capacity": "40",
     "root.ml.user-limit-factor": "2",
     "root.ml.minimum-user-limit-percent": "25",
@@ -66,15 +69,31 @@ def fair_configuration(directory: Path, allocations: str = FAIR, **more: str) ->
     return directory
 
 
-def capacity_configuration(directory: Path) -> Path:
-    """A configuration of the Capacity Scheduler."""
+def capacity_configuration(directory: Path, settings: Mapping[str, str] = CAPACITY) -> Path:
+    """A configuration of the Capacity Scheduler; settings without their prefix."""
     capacity = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler"
     write_site(directory, yarn__resourcemanager__scheduler__class=capacity)
     rows = "".join(
         f"<property><name>yarn.scheduler.capacity.{name}</name><value>{value}</value></property>"
-        for name, value in CAPACITY.items()
+        for name, value in settings.items()
     )
     (directory / "capacity-scheduler.xml").write_text(f"<configuration>{rows}</configuration>")
+    return directory
+
+
+def pools_configuration(directory: Path) -> Path:
+    """A configuration of MapReduce's scheduler of pools, in which a job's queue is its pool."""
+    directory.mkdir(parents=True, exist_ok=True)
+    properties = {
+        "mapred.jobtracker.taskScheduler": "org.apache.hadoop.mapred.FairScheduler",
+        "mapred.fairscheduler.poolnameproperty": "pool.name",
+    }
+    rows = "".join(
+        f"<property><name>{name}</name><value>{value}</value></property>"
+        for name, value in properties.items()
+    )
+    (directory / "mapred-site.xml").write_text(f"<configuration>{rows}</configuration>")
+    (directory / "fair-scheduler.xml").write_text(POOLS)
     return directory
 
 
@@ -145,6 +164,19 @@ def fair(tmp_path_factory) -> Iterator[Cluster]:
         cluster.submit("root.ml.training", 40, name="train", user="ben")
         cluster.submit("root.etl", 2, name="load again", user="cho")
         cluster.until(lambda: len(cluster.engine.alive) >= 32)
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def pools(tmp_path_factory) -> Iterator[Cluster]:
+    """Two pools of MapReduce with a job each, on four nodes with two map slots each."""
+    place = tmp_path_factory.mktemp("pools")
+    slots = {"memory-mb": 8192, "vcores": 8, "map-slots": 2, "reduce-slots": 1}
+    one = {"memory-mb": 256, "vcores": 1, "map-slots": 1}
+    with running(pools_configuration(place / "conf"), place / "state", offer=slots) as cluster:
+        cluster.submit("ads", 20, name="clicks", user="ann", resources=one)
+        cluster.submit("search", 9, name="index", user="ben", resources=one)
+        cluster.until(lambda: len(cluster.engine.alive) >= 8)
         yield cluster
 
 

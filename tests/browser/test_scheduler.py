@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.browser.cluster import running
-from tests.browser.conftest import fair_configuration
+from tests.browser.conftest import capacity_configuration, fair_configuration
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -51,7 +51,7 @@ def field(page, title: str) -> str:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", SIZES)
-@pytest.mark.parametrize("scheduler", ["fair", "capacity"])
+@pytest.mark.parametrize("scheduler", ["fair", "capacity", "pools"])
 def test_it_is_whole_and_open_to_all_in_every_size_and_theme(
     request, visit, scheduler, width, theme
 ):
@@ -102,12 +102,78 @@ def test_active_users_of_a_capacity_queue_are_marked_and_others_are_not(visit, c
     assert re.search(r"2 GiB, 2 vcores", ann.inner_text().replace("\n", " "))
 
 
+def test_a_user_with_several_applications_has_one_row_which_adds_them_up(visit, tmp_path):
+    conf = capacity_configuration(tmp_path / "conf")
+    with running(conf, tmp_path / "state") as cluster:
+        cluster.submit("root.ml", 2, user="ann")
+        cluster.submit("root.ml", 3, user="ann")
+        cluster.until(lambda: len(cluster.engine.alive) == 5)
+        page = ready(visit(f"{cluster.url}{PAGE}?queue=root.ml&tab=users"))
+        ann = page.locator("table.users tbody tr")
+        assert ann.count() == 1
+        assert "5 GiB, 5 vcores" in ann.inner_text().replace("\n", " ")
+
+
+def test_max_resource_of_who_is_inactive_may_exceed_the_cluster_and_active_ones_are_right(
+    visit, tmp_path
+):
+    default = "root.default"
+    settings = {
+        "root.queues": "default,swords",
+        f"{default}.capacity": "10",
+        "root.swords.capacity": "90",
+        "maximum-am-resource-percent": "10.0",
+        f"{default}.user-limit-factor": "20.0",
+        f"{default}.user-settings.hadoop1.weight": "0.5",
+    }
+    conf = capacity_configuration(tmp_path / "conf", settings)
+    offer = {"memory-mb": 20_480, "vcores": 20}
+    with running(conf, tmp_path / "state", nodes=1, offer=offer) as cluster:
+        cluster.submit(default, 1, user="hadoop0")
+        cluster.until(lambda: len(cluster.engine.alive) == 1)
+        cluster.submit(default, 40, user="hadoop1")
+        cluster.until(lambda: len(cluster.engine.alive) == 20)
+        page = ready(visit(f"{cluster.url}{PAGE}?queue={default}&tab=users"))
+        limits = {
+            user: page.locator("table.users tbody tr", has_text=user)
+            .locator("td")
+            .first.inner_text()
+            for user in ("hadoop0", "hadoop1")
+        }
+        assert limits["hadoop0"].startswith("40 GiB")
+        assert limits["hadoop1"].startswith("20 GiB")
+
+
 def test_configured_and_absolute_capacities_are_shown(visit, capacity):
     page = ready(visit(f"{capacity.url}{PAGE}?queue=root.prod"))
     assert field(page, "Configured Capacity") == "Configured Capacity 60%"
     assert field(page, "Absolute Configured Capacity") == "Absolute Configured Capacity 60%"
     assert field(page, "Absolute Configured Max Capacity").endswith("80%")
     assert field(page, "Queue State") == "Queue State RUNNING"
+
+
+def test_jobs_of_a_pool_have_their_deficits_and_their_priority_is_changed_in_place(visit, pools):
+    page = ready(visit(f"{pools.url}{PAGE}?queue=root.ads"))
+    job = page.locator("table.jobs tbody tr", has_text="clicks")
+    heads = page.locator("table.jobs thead th").all_inner_texts()
+    assert heads[-1] == "Deficit"
+    assert re.search(r"\d", job.locator("td").last.inner_text())
+    job.get_by_label("Priority of clicks").select_option("VERY_HIGH")
+    pools.until(lambda: rest_job(pools, "clicks")["job"]["priority"] == "VERY_HIGH")
+    page.reload()
+    assert page.get_by_label("Priority of clicks").input_value() == "5"
+
+
+def test_the_pool_of_a_job_is_changed_in_place(visit, pools):
+    page = ready(visit(f"{pools.url}{PAGE}?queue=root.search"))
+    page.get_by_label("Pool of index").select_option("root.ads")
+    pools.until(lambda: rest_job(pools, "index")["queue"] == "root.ads")
+    page.locator("table.jobs tbody tr", has_text="index").wait_for(state="detached")
+
+
+def rest_job(cluster, name: str):
+    rows = cluster.http.get("/applications").json()["applications"]
+    return next(one for one in rows if one["name"] == name)
 
 
 def test_an_arrow_opens_and_closes_a_part_of_the_tree(visit, fair):

@@ -129,6 +129,18 @@ def test_users_with_weights_divide_a_queue_of_the_capacity_scheduler(
     assert "users of research" in output  # in so short a run bob has all he wants at once
 
 
+def test_jobs_of_mapreduce_share_slots_in_pools_and_all_results_are_right(
+    start: Start, place: Path
+) -> None:
+    process = start("--scheduler", "mapreduce")
+    output, _ = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, output
+    assert output.count("✓") == 7
+    assert "production: its minimum of 4 map slots was there after" in output
+    assert "adhoc: 3 of 3 small jobs gave the right number" in output
+    assert_nothing_is_left(place)
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_it_can_be_ended_in_the_middle_and_leaves_nothing(
     start: Start, place: Path, number: signal.Signals, code: int

@@ -6,7 +6,8 @@
         squares = client.map(lambda number: number * number, range(10))
 
 `Client` is for who submits and watches, `Driver` for a program that is its application's own
-master. What they raise stands in `fairshare.client.errors`.
+master. `AsyncClient` (in `async_client`) and `Executor` (in `executor`) are imported by those who
+want them, from `fairshare` itself. What they raise stands in `fairshare.client.errors`.
 """
 
 from fairshare.client.answers import (

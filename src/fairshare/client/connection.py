@@ -96,48 +96,63 @@ class Connection:
                 self._http.close()
                 self._turn_to(other)
                 return self._call(method, path, wait_s=wait_s, **more)
-            if "CERTIFICATE_VERIFY_FAILED" in str(error):
-                raise ServerUnreachable(
-                    f"who answers at {self.url} cannot be verified ({error}), so nothing was sent:"
-                    " name the certificate of who has signed the server's in SSL_CERT_FILE, and call"
-                    " the server by a name that stands in its certificate",
-                    self.url,
-                ) from error
-            raise ServerUnreachable(f"no server at {self.url}: {START_ONE}", self.url) from error
-        except httpx.TimeoutException as error:
-            raise ServerUnreachable(
-                f"the server at {self.url} did not answer within {read_s:g} s: see whether its"
-                " machine is overloaded, then try again",
-                self.url,
-            ) from error
+            raise unreachable(error, self.url, read_s) from error
         except httpx.HTTPError as error:
-            raise ServerUnreachable(
-                f"the conversation with {self.url} broke off ({error}): see whether the server"
-                " still runs, then try again",
-                self.url,
-            ) from error
+            raise unreachable(error, self.url, read_s) from error
         if response.is_success:
             return response
-        raise self._refusal(response)
-
-    def _refusal(self, response: httpx.Response) -> Exception:
-        try:
-            answer = msgspec.json.decode(response.content, type=ErrorAnswer)
-        except msgspec.DecodeError:
-            return self._strange(f"HTTP {response.status_code} without a reason")
-        return Refused(response.status_code, answer.code, answer.message, answer.id)
+        raise refusal(response, self.url)
 
     def _decoded(self, response: httpx.Response) -> Any:
-        try:
-            return msgspec.json.decode(response.content)
-        except msgspec.DecodeError as error:
-            raise self._strange("no JSON") from error
+        return decoded(response, self.url)
 
-    def _strange(self, what: str) -> AnswerNotUnderstood:
-        return AnswerNotUnderstood(
-            f"what answers at {self.url} speaks otherwise ({what}): see whether it is a fairshare"
-            " server, and of the same version as this client"
+
+def unreachable(error: httpx.HTTPError, url: str, read_s: float) -> ServerUnreachable:
+    """What a call that brought no answer becomes."""
+    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+        if "CERTIFICATE_VERIFY_FAILED" in str(error):
+            return ServerUnreachable(
+                f"who answers at {url} cannot be verified ({error}), so nothing was sent: name the"
+                " certificate of who has signed the server's in SSL_CERT_FILE, and call the server"
+                " by a name that stands in its certificate",
+                url,
+            )
+        return ServerUnreachable(f"no server at {url}: {START_ONE}", url)
+    if isinstance(error, httpx.TimeoutException):
+        return ServerUnreachable(
+            f"the server at {url} did not answer within {read_s:g} s: see whether its machine is"
+            " overloaded, then try again",
+            url,
         )
+    return ServerUnreachable(
+        f"the conversation with {url} broke off ({error}): see whether the server still runs, then"
+        " try again",
+        url,
+    )
+
+
+def refusal(response: httpx.Response, url: str) -> Exception:
+    """What an answer that is no success becomes."""
+    try:
+        answer = msgspec.json.decode(response.content, type=ErrorAnswer)
+    except msgspec.DecodeError:
+        return _strange(url, f"HTTP {response.status_code} without a reason")
+    return Refused(response.status_code, answer.code, answer.message, answer.id)
+
+
+def decoded(response: httpx.Response, url: str) -> Any:
+    """The JSON of an answer; raises AnswerNotUnderstood."""
+    try:
+        return msgspec.json.decode(response.content)
+    except msgspec.DecodeError as error:
+        raise _strange(url, "no JSON") from error
+
+
+def _strange(url: str, what: str) -> AnswerNotUnderstood:
+    return AnswerNotUnderstood(
+        f"what answers at {url} speaks otherwise ({what}): see whether it is a fairshare server,"
+        " and of the same version as this client"
+    )
 
 
 def trust() -> ssl.SSLContext | bool:

@@ -9,6 +9,7 @@ FairshareError
   ApplicationFailed       the application that was waited for did not finish well
   WaitTimedOut            it is not over yet
   NotPicklable            a Python callable cannot be sent, or its result cannot be read
+  CallFailed              the process of a call of an executor has failed
 """
 
 from fairshare.errors import FairshareError, InputError
@@ -76,3 +77,19 @@ class WaitTimedOut(FairshareError, TimeoutError):
 
 class NotPicklable(FairshareError):
     """A callable or its result does not survive the way to a container and back."""
+
+
+class CallFailed(FairshareError):
+    """A call of an executor did not come to an end: its process died, or what it raised is unknown
+    here."""
+
+
+class RemoteTraceback(Exception):
+    """Where a call raised, over there. It is the `__cause__` of what the future raises."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        super().__init__(text)
+
+    def __str__(self) -> str:
+        return f'\n"""\n{self.text}"""'

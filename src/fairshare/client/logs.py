@@ -7,6 +7,7 @@ Nothing is decoded here.
 import time
 from collections.abc import Iterator
 
+import httpx
 import msgspec
 
 from fairshare.client.connection import Connection, segment
@@ -47,7 +48,11 @@ def read(
 ) -> Chunk:
     """At most `limit` bytes from `offset`; empty when there are none yet."""
     path = f"/containers/{segment(container)}/logs/{segment(stream)}"
-    response = connection.get_response(path, offset=offset, limit=limit)
+    return chunk_of(connection.get_response(path, offset=offset, limit=limit))
+
+
+def chunk_of(response: httpx.Response) -> Chunk:
+    """The part of a log that an answer holds."""
     complete = response.headers.get("X-Fairshare-Complete", "").lower() == "true"
     return Chunk(response.content, complete, int(response.headers.get("X-Fairshare-Skipped", "0")))
 

@@ -81,7 +81,7 @@ def watch(
         asked_s = time.monotonic()
         try:
             # The version is read first: a change in between is then seen too often, never missed.
-            version = client.changes(version, _poll_s(began_s, timeout_s) if seen_s else 0)
+            version = client.changes(version, poll_s(began_s, timeout_s) if seen_s else 0)
             current = client.application(application)
             seen_s = time.monotonic()
         except (ServerUnreachable, Refused) as error:
@@ -98,8 +98,9 @@ def watch(
         time.sleep(max(0.0, asked_s + pace_s - time.monotonic()))
 
 
-def _poll_s(began_s: float, timeout_s: float | None) -> int:
-    """Whole seconds, as the server takes them; the last one may end a moment late."""
+def poll_s(began_s: float, timeout_s: float | None) -> int:
+    """How long the next question may stay open: whole seconds, as the server takes them; the last
+    one may end a moment late."""
     if timeout_s is None:
         return LONGEST_POLL_S
     return max(0, min(LONGEST_POLL_S, ceil(began_s + timeout_s - time.monotonic())))

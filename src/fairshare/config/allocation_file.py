@@ -57,6 +57,9 @@ _UNSUPPORTED: Final = frozenset({"reservation-planner", "reservation-agent", "re
 
 _KNOWN: Final = (*_FIELDS, *_UNSUPPORTED, "queue", "pool", "user")
 
+NAMES: Final = frozenset(_KNOWN)
+"""The elements at the top of the file."""
+
 
 def read_allocation_file(
     document: str | bytes,

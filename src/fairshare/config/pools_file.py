@@ -69,6 +69,9 @@ _POOL: Final = {
 }
 _USER: Final = {"maxRunningJobs": _Kind("max_running_jobs", literals.integer)}
 
+NAMES: Final = frozenset({*_TOP, *_POOL, *_USER, "pool", "user"})
+"""All elements of the file."""
+
 
 def read_pools_file(
     document: str | bytes, file: str, generation: Generation, *, hierarchical: bool = False

@@ -72,6 +72,9 @@ _RESERVATION_ACLS: Final = frozenset(
 
 _KNOWN: Final = (*_FIELDS, *_RESERVATION_ACLS, "reservation", "queue", "pool")
 
+NAMES: Final = frozenset(_KNOWN)
+"""The elements inside of a queue."""
+
 
 def read_queues(
     elements: Iterable[Element], values: ElementValues

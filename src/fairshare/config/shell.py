@@ -26,8 +26,8 @@ class ServerSettings(msgspec.Struct, frozen=True):
     """Where the server listens and keeps its record; None: the server's own choice of a place.
 
     `names` are those by which it is called from elsewhere (`cluster.example.org`). With
-    `certificate` and `key`, two PEM files, it speaks TLS. The log has lines of text, or
-    of JSON. At most `event_streams` may follow what happens at a time.
+    `certificate` and `key`, two PEM files, it speaks TLS.
+    The log has lines of text, or of JSON (`log_format`).
     """
 
     host: str = "127.0.0.1"
@@ -37,7 +37,6 @@ class ServerSettings(msgspec.Struct, frozen=True):
     certificate: str | None = None
     key: str | None = None
     log_format: Literal["text", "json"] = "text"
-    event_streams: int = 1_000
 
 
 class EngineSettings(msgspec.Struct, frozen=True):
@@ -147,7 +146,6 @@ _KEYS: Final[dict[str, dict[str, _Key]]] = {
         "certificate": _TEXT,
         "key": _TEXT,
         "log_format": _TEXT,
-        "event_streams": _Key(int, 0, 100_000),
     },
     "engine": {
         "kind": _TEXT,
@@ -174,6 +172,7 @@ _KEYS: Final[dict[str, dict[str, _Key]]] = {
 }
 _KINDS: Final = ("local",)
 _ACCOUNTS: Final = ("server", "user")
+_LOG_FORMATS: Final = ("text", "json")
 _WORDS: Final = {
     str: "a text",
     int: "a whole number",
@@ -316,6 +315,8 @@ def _wrong(section: str, key: str, value: object) -> str:
         return _wrong_words(key, value)
     if key == "kind" and value not in _KINDS:
         return f"there is no engine {value!r}: there is {', '.join(_KINDS)}"
+    if key == "log_format" and value not in _LOG_FORMATS:
+        return f"log_format must be {' or '.join(map(repr, _LOG_FORMATS))}, not {value!r}"
     if key == "run_as" and value not in _ACCOUNTS:
         return f"run_as must be {' or '.join(map(repr, _ACCOUNTS))}, not {value!r}"
     return ""

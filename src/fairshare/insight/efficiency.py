@@ -1,4 +1,4 @@
-"""Owns how well an application uses what it has asked for: memory at its peak, processors over time.
+"""Owns how well an application uses what it asked for: memory at its peak, processors over time.
 
 Pure: containers in, figures out. Knows nothing of where containers are remembered.
 """

@@ -64,13 +64,14 @@ class Shares:
         )
 
     def _dominant(self, queue: QueueView, measured: tuple[int, ...]) -> int:
-        """The type of which the queue has, or should have, the largest part of the cluster."""
+        """The type of which the queue has the largest part of the cluster, or else should have."""
 
-        def part(place: int) -> float:
+        def parts(place: int) -> tuple[float, float, int]:
             due = min(queue.demand[place], queue.fair_share[place])
-            return max(queue.used[place], due) / (self._total[place] or 1)
+            all_of_it = self._total[place] or 1
+            return queue.used[place] / all_of_it, due / all_of_it, -place
 
-        return max(measured, key=lambda place: (part(place), -place))
+        return max(measured, key=parts)
 
     def _borrower(self, queue: QueueView, place: int) -> str | None:
         for amount, name in self._over[place]:
@@ -105,9 +106,10 @@ class Shares:
         name = self._types.names[place]
         used = queue.used[place]
         entitled = min(queue.demand[place], queue.fair_share[place])
+        lacking = entitled - used
         text = (
             f"Receives {amount(used, name)} of the {amount(entitled, name)} it is entitled to; "
-            f"{amount(entitled - used, name)} are owed."
+            f"{amount(lacking, name)} {'is' if lacking == 1 else 'are'} owed."
         )
         free = self._total[place] - self._queues_root_used(place)
         if borrower is not None:

@@ -21,6 +21,7 @@ from fairshare.config.draft import (
     Edit,
     Entry,
     Kind,
+    Part,
     edited,
     properties_text,
     read_draft,
@@ -54,6 +55,7 @@ class Judgement(msgspec.Struct, frozen=True):
 
     text: str
     entries: tuple[Entry, ...]
+    parts: tuple[Part, ...]
     problems: tuple[QueueProblem, ...]
     usable: bool
 
@@ -189,6 +191,7 @@ class ConfigurationEditor:
         return Judgement(
             text=text,
             entries=reading.entries,
+            parts=reading.parts,
             problems=tuple(QueueProblem(reading.queue_at(p.line), p) for p in found),
             usable=all(problem.severity != "error" for problem in found),
         )
@@ -209,6 +212,7 @@ class ConfigurationEditor:
         try:
             path = self.path
             if path is None:
+                self._check(digest)
                 properties = self._properties(text)
                 await configuration.mutate(lambda _: properties)
             else:

@@ -65,7 +65,6 @@ class LiveSettings(msgspec.Struct, frozen=True, kw_only=True):
     certificate: str | None = None
     key: str | None = None
     log_format: str = "text"
-    event_streams: int = 1_000
     configuration: Configuration | None = None
     read_ms: int = 0
 
@@ -106,7 +105,6 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
         certificate=server.certificate,
         key=server.key,
         log_format=server.log_format,
-        event_streams=server.event_streams,
         configuration=configuration,
         read_ms=read_ms,
     )

@@ -1,5 +1,5 @@
-"""Owns the life of applications as spans: held back by a limit, queued, running; nodes kept free for
-them; and what was done to them meanwhile. From records alone, as all books.
+"""Owns the life of applications as spans: held back by a limit, queued, running; nodes kept free
+for them; and what was done to them meanwhile. From records alone, as all books.
 
 An application is queued while it has no container, and runs while it has one.
 """

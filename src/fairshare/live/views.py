@@ -6,7 +6,7 @@ across an `await`. Knows nothing of HTTP and changes nothing.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from functools import cached_property
 
 import msgspec
@@ -103,6 +103,10 @@ class ClusterView(msgspec.Struct, frozen=True):
     safe_mode: bool = False
 
 
+MAX_WRITTEN = 16
+"""Answers that are kept as bytes, of one version."""
+
+
 class Views:
     """What there is to see at one version."""
 
@@ -112,6 +116,19 @@ class Views:
         self._state = scheduler.state
         self._history = history
         self._applications: dict[ApplicationId, ApplicationView] = {}
+        self._written: dict[Hashable, bytes] = {}
+
+    def written(self, key: Hashable, write: Callable[[], bytes]) -> bytes:
+        """An answer as it is sent, written once for each version, however many ask for it.
+
+        `key` must say all that it depends on beside the version.
+        """
+        found = self._written.get(key)
+        if found is None:
+            found = write()
+            if len(self._written) < MAX_WRITTEN:
+                self._written[key] = found
+        return found
 
     @cached_property
     def cluster(self) -> ClusterView:

@@ -285,9 +285,8 @@ class MapReduce:
     def _sort_memory_mb(self) -> int:
         if self.sort_memory_mb is not None:
             return self.sort_memory_mb
-        # Objects of Python are two or three times as large as what they are written as.
-        times = 2 if isinstance(self.mapper, str) else 3
-        return max(1, min(self.memory_mb // 4, (self.memory_mb - PROGRAM_MB) // times))
+        # Beside what is held, as much again for merging, and for memory in pieces nobody can use.
+        return max(1, min(self.memory_mb // 4, (self.memory_mb - PROGRAM_MB) // 2))
 
     def _job(self, maps: int) -> Job:
         functions = not isinstance(self.mapper, str)

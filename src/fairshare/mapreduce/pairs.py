@@ -8,7 +8,6 @@ import itertools
 import marshal
 import operator
 import pickle
-import sys
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -16,18 +15,24 @@ from typing import Any
 
 from fairshare.mapreduce.counters import COMBINE_INPUT_RECORDS, COMBINE_OUTPUT_RECORDS, Counters
 from fairshare.mapreduce.failure import TaskFailed
+from fairshare.mapreduce.footprint import dumped, footprint
 from fairshare.mapreduce.functions import Pair, Partitioner, Reducer
 from fairshare.mapreduce.keys import decoded, encoded
 from fairshare.mapreduce.runs import BLOCK_BYTES, Batch, Groups
 
 BATCH_PAIRS = 4096
-KEY_BYTES = 250
-"""What a key costs beside itself: its place in the table, its list, later its encoded form."""
+KEY_BYTES = 400
+"""What a key costs beside its values: its encoded form in the end, with a list and an entry, and
+its place in two tables, of which one may grow. Keys of `SHORT_KEY_BYTES` are contained in that."""
+
+SHORT_KEY_BYTES = 64
+REFERENCE_BYTES = 16
+"""What a value costs in its list, of which some is room for more."""
 
 ENCODED_KEY_BYTES = 260
 ENTRY_BYTES = 110
-"""What a key costs beside itself when it is encoded (its place in a table, which is twice there while
-it grows, its list), and each of its entries beside its bytes."""
+"""What a key costs beside itself when it is encoded (its place in a table, which is there twice
+while it grows, its list), and each of its entries beside its bytes."""
 
 Packed = list[tuple[int, bytes]]
 
@@ -55,26 +60,14 @@ def partition_of(reduces: int, partitioner: Partitioner | None) -> Callable[[byt
 
 def packed(values: list[Any]) -> Packed:
     """Some values as bytes, no entry larger than a block unless a single value is."""
-    data = _dumped(values)
+    if len(values) > BATCH_PAIRS:  # never all at once: a key may have all values that there are
+        slices = range(0, len(values), BATCH_PAIRS)
+        return [entry for at in slices for entry in packed(values[at : at + BATCH_PAIRS])]
+    data = dumped(values)
     if len(data) <= BLOCK_BYTES or len(values) == 1:
         return [(len(values), data)]
     half = len(values) // 2
     return packed(values[:half]) + packed(values[half:])
-
-
-def _dumped(values: list[Any]) -> bytes:
-    """Plain data is marshalled, which takes a fraction of the time; all else is pickled."""
-    try:
-        return marshal.dumps(values)
-    except ValueError:
-        pass
-    try:
-        return pickle.dumps(values, pickle.HIGHEST_PROTOCOL)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        import cloudpickle  # type: ignore[import-untyped]  # a class came with the functions
-
-        data: bytes = cloudpickle.dumps(values)
-        return data
 
 
 def unpacked(payload: Packed) -> Iterator[Any]:
@@ -186,7 +179,8 @@ class PairBuffer:
         self._combiner = combiner
         self._groups: defaultdict[Any, list[Any]] = defaultdict(list)
         self._held = 0  # values in memory
-        self._pair_bytes = 0.0  # of one value, and of its key's share
+        self._key_bytes = 0.0  # of one key, beyond KEY_BYTES
+        self._value_bytes = 0.0
         self.records = 0
 
     def collect(self, pairs: Iterable[Pair]) -> None:
@@ -207,13 +201,14 @@ class PairBuffer:
             ) from error
         self.records += len(pairs)
         self._held += len(pairs)
-        sample = float(_size(pairs[len(pairs) // 2]))
-        self._pair_bytes = max(sample, self._pair_bytes * 0.9 + sample * 0.1)
+        key, value = pairs[len(pairs) // 2]
+        self._key_bytes = _larger(self._key_bytes, max(0, footprint(key) - SHORT_KEY_BYTES))
+        self._value_bytes = _larger(self._value_bytes, footprint(value) + REFERENCE_BYTES)
         if self._cost() > self._limit_bytes:
             self._relieve()
 
     def _cost(self) -> float:
-        return len(self._groups) * KEY_BYTES + self._held * self._pair_bytes
+        return len(self._groups) * (KEY_BYTES + self._key_bytes) + self._held * self._value_bytes
 
     def _relieve(self) -> None:
         if self._combiner is not None:
@@ -240,9 +235,6 @@ class PairBuffer:
         self._full(found)
 
 
-def _size(pair: Pair) -> int:
-    """About what a value costs, with its key as if that were new each time."""
-    value = pair[1]
-    if type(value) is int and -6 < value < 257:
-        return 16  # such ints are there anyway
-    return sys.getsizeof(pair[0]) // 4 + max(sys.getsizeof(value), len(_dumped([value]))) + 16
+def _larger(before: float, sample: int) -> float:
+    """A mean that rises at once and falls slowly."""
+    return max(sample, before * 0.9 + sample * 0.1)

@@ -115,15 +115,15 @@ class Spills:
     def _recombined(self, parts: Iterable[Groups], folder: Path) -> list[Segment]:
         """Runs of what a combiner made of a whole partition, few enough for one merge."""
         merger = Merger(folder, self._factor, self._counters)
-        number = 0
+        segments: list[Segment] = []
         for groups in parts:
-            with RunWriter(folder / f"combined-{number}") as writer:
+            with RunWriter(folder / f"combined-{len(segments)}") as writer:
                 writer.write(sorted(groups), groups)
-                segment = writer.end_partition()
-            merger.add(segment)
+                segments.append(writer.end_partition())
             self._counters.add(SPILLED_RECORDS, records_of(groups))
-            number += 1
-            # The next part is made when it is asked for: this one must not be there any more. (An
+            # The next part is made when it is asked for: this one must be gone by then. (An
             # enumerate would hold it, too.)
             del groups
+        for segment in segments:
+            merger.add(segment)
         return merger.final()

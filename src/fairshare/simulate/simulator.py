@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from fairshare.engines.simulated import SimulatedEngine
 from fairshare.journal.protocol import Journal
 from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.events import Event
 from fairshare.model.inputs import ContainerExited, Input, LoadConfiguration, NodeJoined
 from fairshare.runtime.clock import VirtualClock
 from fairshare.runtime.runtime import Observer, Runtime
@@ -15,7 +16,7 @@ from fairshare.simulate.agenda import Agenda
 from fairshare.simulate.collection import Collection
 from fairshare.simulate.fates import Fates
 from fairshare.simulate.report import Report
-from fairshare.simulate.workload import Workload
+from fairshare.simulate.workload import Arrival, Workload
 
 EPOCH_MS = 1_000_000_000_000
 """The cluster's identity in the names of simulated applications."""
@@ -83,6 +84,23 @@ class Simulator:
         if until_ms is not None:
             self._move(max(until_ms, self.clock.now_ms()))
         return self._collection.report(self.clock.now_ms(), self._workload.notes)
+
+    def arrive(self, arrival: Arrival) -> tuple[Event, ...]:
+        """Something arrives at this instant that the workload does not know; the events of its
+        submission. Only where nothing of the workload is left to come."""
+        assert not self._arrivals_left
+        self._fates.expect(arrival)
+        return self.tell(arrival.submission)
+
+    def tell(self, given: Input) -> tuple[Event, ...]:
+        """Feed one input at this instant; its events."""
+        now_ms = self.clock.now_ms()
+        self._reported = []
+        (_, events), *_ = self.runtime.turn(now_ms, [given])
+        while self._reported:
+            inputs, self._reported = self._reported, []
+            self.runtime.turn(now_ms, inputs)
+        return events
 
     @property
     def _arrivals_left(self) -> int:

@@ -25,7 +25,8 @@ Actor = tuple[str, tuple[str, ...]]
 
 async def groups_of(server: LiveServer, user: str) -> tuple[str, ...]:
     """A user's groups; a directory service may take its time to answer."""
-    return await run_in_threadpool(server.groups.of, user)
+    known = server.groups.remembered(user)
+    return await run_in_threadpool(server.groups.of, user) if known is None else known
 
 
 def identity_of(request: Request) -> Identity | None:
@@ -50,6 +51,18 @@ def caller_of(request: Request, named: str | None) -> str:
         )
     note(request, user=named or identity.user)
     return named or identity.user
+
+
+async def sees_records(request: Request) -> bool:
+    """Whether the caller may see what happens to everybody, with all commands and environments:
+    who administers the cluster, or everybody where names are only believed."""
+    identity = identity_of(request)
+    if identity is None or identity.administrator:
+        return True
+    server = server_of(request)
+    if identity.application is not None or not server.controls_access:
+        return False
+    return server.may_administer("", identity.user, await groups_of(server, identity.user))
 
 
 async def check_account(server: LiveServer, user: str) -> None:

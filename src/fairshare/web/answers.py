@@ -17,7 +17,12 @@ _encoder = msgspec.json.Encoder()
 
 def answer(content: object, status: int = 200) -> Response:
     """JSON of plain data and structures."""
-    return Response(_encoder.encode(content), status, media_type="application/json")
+    return Response(encoded(content), status, media_type="application/json")
+
+
+def encoded(content: object) -> bytes:
+    """JSON of plain data and structures, as it is sent."""
+    return _encoder.encode(content)
 
 
 def refusal(

@@ -1,5 +1,6 @@
 """Owns the paths of applications: submit, look, kill, move, change the priority."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.requests import Request
@@ -20,9 +21,10 @@ from fairshare.web.actors import (
     check_account,
     check_claimed_groups,
     groups_of,
+    identity_of,
     sees_all_of,
 )
-from fairshare.web.answers import answer, named, refusal
+from fairshare.web.answers import answer, encoded, named, refusal
 from fairshare.web.audit import note
 from fairshare.web.bodies import KillBody, MoveBody, PriorityBody, SubmissionBody
 from fairshare.web.limits import check_tasks, submission_slot
@@ -52,6 +54,15 @@ def application_row(server: LiveServer, application: Application) -> dict[str, A
 async def list_applications(request: Request) -> Response:
     """GET /applications: the newest first; `state` takes several, divided by commas."""
     parameters = read_parameters(request, "state", "user", "queue", "limit")
+    server = server_of(request)
+    identity = identity_of(request)
+    who = None if identity is None or identity.administrator else identity.user
+    key = ("applications", who, *sorted(parameters.items()))
+    content = server.service.views.written(key, lambda: _written_list(request, parameters))
+    return Response(content, media_type="application/json")
+
+
+def _written_list(request: Request, parameters: Mapping[str, str]) -> bytes:
     limit = whole_number(parameters, "limit", MAX_LISTED, MAX_LISTED, least=1)
     states = wanted_states(parameters.get("state"))
     user = parameters.get("user")
@@ -71,7 +82,7 @@ async def list_applications(request: Request) -> Response:
         if not sees_all_of(request, application):
             row["diagnostics"] = without_output(row["diagnostics"])
         rows.append(row)
-    return answer({"applications": rows})
+    return encoded({"applications": rows})
 
 
 def wanted_states(text: str | None) -> frozenset[ApplicationState] | None:

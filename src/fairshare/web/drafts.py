@@ -69,7 +69,11 @@ async def show_text(request: Request) -> Response:
     read_parameters(request)
     texts = editor_of(request).texts
     wanted = request.path_params["version"]
-    found = texts.get(int(wanted)) if wanted.isascii() and wanted.isdigit() else None
+    found = (
+        texts.get(int(wanted))
+        if wanted.isascii() and wanted.isdigit() and len(wanted) <= 18
+        else None
+    )
     if found is None or texts.newest is None:
         raise InputError("unknown-version", f"the text of version {wanted} is not kept (any more)")
     return answer({**text_row(found, texts.newest.number), "text": found.text})
@@ -88,6 +92,7 @@ def judgement_row(found: Judgement, *, with_text: bool = True) -> dict[str, Any]
         **row,
         "usable": found.usable,
         "entries": found.entries,
+        "parts": found.parts,
         "problems": [
             {**msgspec.to_builtins(one.problem), "queue": one.queue} for one in found.problems
         ],

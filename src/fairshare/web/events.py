@@ -19,6 +19,7 @@ from starlette.types import Receive, Scope, Send
 from fairshare.errors import FairshareError, InputError
 from fairshare.live.event_feed import PAGE, EventFeed, Gone, Line
 from fairshare.live.server import LiveServer
+from fairshare.web.actors import sees_records
 from fairshare.web.requests import read_parameters, server_of
 
 LEAST_INTERVAL_S = 0.25
@@ -64,20 +65,24 @@ async def stream_events(request: Request) -> Response:
 
     Events: `record` (a record as JSON; its number is the id), `changed` (a new version), `reset`
     (what was asked for is not kept: look at everything again, and go on from the number it tells),
-    `dropped` (the reader was too slow: connect again with the last id). 429 if too many read.
+    `dropped` (the reader was too slow: connect again with the last id). Where callers prove who they
+    are, records are for administrators: they hold what everybody runs. How many may read says
+    `[limits]` of fairshare.toml; one more is 429.
     """
     parameters = read_parameters(request, "since", "kinds")
     server = server_of(request)
     kinds = frozenset(parameters.get("kinds", ",".join(KINDS)).split(","))
     if not kinds <= set(KINDS):
         raise InputError("bad-request", f"kinds: {', '.join(KINDS)}, divided by commas")
+    if "record" in kinds and not await sees_records(request):
+        if "kinds" in parameters:
+            raise InputError(
+                "access-denied",
+                "records tell what everybody runs, and so are for administrators; kinds=changed"
+                " tells when to look again",
+            )
+        kinds = frozenset({"changed"})
     since = _number(parameters.get("since") or request.headers.get("last-event-id"))
-    if server.open_streams >= server.settings.event_streams:
-        raise InputError(
-            "too-many-streams",
-            f"{server.open_streams} streams are open already, as many as event_streams in"
-            " fairshare.toml allows: close one, or try again later",
-        )
     return EventStream(server, events_of(server, since, kinds))
 
 

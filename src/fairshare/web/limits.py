@@ -23,7 +23,7 @@ from fairshare.web.answers import refusal
 BURST_S = 2.0
 """The requests of so many seconds may come at once."""
 
-STREAMS = frozenset({"/api/v1/changes", "/api/v1/stream"})
+STREAMS = frozenset({"/api/v1/changes", "/api/v1/events"})
 """Paths whose answers stay open: they wait for a change, or tell of one after the other."""
 
 MAX_KNOWN = 10_000

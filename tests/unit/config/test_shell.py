@@ -52,6 +52,7 @@ def test_the_given_port_counts_only_if_the_file_names_none() -> None:
         ("\n[sever]\nport = 1", 2, "'sever' is unknown: there are [server], [engine]"),
         ("port = 1", 1, "'port' is unknown: there are [server], [engine]"),
         ("server = 1", 1, "'server' is unknown"),
+        ("[server]\nlog_format = 'xml'", 2, "log_format must be 'text' or 'json', not 'xml'"),
         ("[engine]\n\n  nodes = 0", 3, "nodes must be 1 to 10000, not 0"),
         ("[engine]\nnodes = true", 2, "nodes must be a whole number, not True"),
         ("[server]\nport = '1'", 2, "port must be a whole number, not '1'"),

@@ -1,5 +1,7 @@
 """Where a proof is asked for: who is nobody stays outside, and who is somebody in what is his."""
 
+import asyncio
+
 import httpx
 import msgspec
 import pytest
@@ -30,6 +32,13 @@ class Door:
         base = self.server.url + "/api/v1"
         return httpx.AsyncClient(transport=transport, base_url=base, headers=headers)
 
+    async def ordered(self):
+        """Wait until some container was ordered."""
+        version = -1
+        async with asyncio.timeout(10):
+            while not self.engine.orders:
+                version = await self.server.service.changed(version, 10)
+
     def as_user(self, name, **more):
         return self.client(self.tokens.create(name, 0, **more))
 
@@ -44,6 +53,13 @@ async def door(server_settings, engine, anyio_backend):
     await server.start("http://127.0.0.1:8088")
     yield Door(server, engine)
     await server.close()
+
+
+async def until(door, condition):
+    version = -1
+    async with asyncio.timeout(10):
+        while not condition():
+            version = await door.server.service.changed(version, 5)
 
 
 async def submitted(client, **body):
@@ -139,8 +155,7 @@ async def test_a_driver_opens_its_own_application_and_nothing_else(door):
     async with door.as_user("ann") as ann:
         mine = (await ann.post("/applications", json=body)).json()["id"]
         others = (await submitted(ann))["id"]
-    while not door.engine.orders:
-        await door.server.service.changed(-1, 1)
+    await door.ordered()
     token = next(iter(door.engine.orders.values())).environment["FAIRSHARE_TOKEN"]
     async with door.client(token) as driving:
         assert (await driving.get(f"/applications/{mine}")).status_code == 200
@@ -165,3 +180,45 @@ def test_of_a_token_only_a_hash_is_kept(tmp_path):
     assert text.split("_", 2)[2] not in kept
     assert [(t.user, t.note) for t in tokens.listed()] == [("ann", "laptop")]
     assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
+
+
+async def test_what_everybody_runs_is_told_to_administrators_alone(door):
+    async with door.as_user("ann") as ann, door.as_user("root", administrator=True) as root:
+        await submitted(ann)
+        answer = await ann.get("/events?kinds=record&since=0")
+        assert (answer.status_code, answer.json()["code"]) == (403, "access-denied")
+        told = {}
+        for name, client in (("ann", ann), ("root", root)):
+            # The stream goes on until the server stops, which it is about to.
+            stopping = client.get("/events?since=0")
+            task = asyncio.ensure_future(stopping)
+            told[name] = task
+        await asyncio.sleep(0)
+        await door.server.service.stop()
+        texts = {name: (await task).text for name, task in told.items()}
+    assert "event: record" in texts["root"]
+    assert "SubmitApplication" in texts["root"]
+    assert "event: record" not in texts["ann"]
+    assert "event: changed" in texts["ann"]
+
+
+async def test_groups_are_looked_up_and_not_believed(door):
+    async with door.as_user("ann") as ann:
+        body = {"queue": "a", "tasks": [TASK], "groups": ["admins"]}
+        answer = await ann.post("/applications", json=body)
+        assert (answer.status_code, answer.json()["code"]) == (403, "access-denied")
+
+
+async def test_in_the_list_nobody_reads_what_anothers_containers_printed(door):
+    failing = {**TASK, "max_attempts": 1}
+    async with door.as_user("ann") as ann, door.as_user("bob") as bob:
+        await submitted(ann, tasks=[failing])
+        await door.ordered()
+        container = next(iter(door.engine.orders))
+        door.engine.end(container, 1, "exit code 1\nlast lines of stderr:\nmy secret")
+        await until(door, lambda: door.server.service.state.applications[1].over)
+        mine = (await ann.get("/applications")).json()["applications"][0]["diagnostics"]
+        theirs = (await bob.get("/applications")).json()["applications"][0]["diagnostics"]
+    assert "my secret" in mine
+    assert "my secret" not in theirs
+    assert "exit code 1" in theirs

@@ -130,3 +130,34 @@ async def test_a_bad_change_is_400_and_a_refused_one_409(capacity, http):
 async def test_a_scheduler_with_a_file_alone_has_no_properties_to_change(http):
     answer = await http.get("/configuration/properties")
     assert (answer.status_code, answer.json()["code"]) == (409, "not-mutable")
+
+
+async def test_versions_say_what_was_in_force_and_one_can_be_brought_back(http, conf):
+    (conf / "fair-scheduler.xml").write_text('<allocations><queue name="b"/></allocations>')
+    await http.post("/admin/refresh-queues")
+    listed = (await http.get("/configuration/versions")).json()["versions"]
+    assert [one["in_force"] for one in listed] == [True, False]
+    first = listed[-1]["version"]
+    shown = (await http.get(f"/configuration/versions/{first}")).json()
+    assert shown["scheduler"] == "fair"
+    assert "root.a" in shown["settings"]["allocations"]["queues"]
+    answer = await http.post("/admin/configuration/roll-back", json={"version": first})
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["version"] > listed[0]["version"]
+    newest = (await http.get("/configuration/versions")).json()["versions"][0]
+    again = (await http.get(f"/configuration/versions/{newest['version']}")).json()
+    assert again["settings"] == shown["settings"]
+    assert (await http.get("/configuration")).json()["changed"] is False
+    await http.post("/admin/refresh-queues")  # the files hold again
+    newest = (await http.get("/configuration/versions")).json()["versions"][0]["version"]
+    newest = (await http.get(f"/configuration/versions/{newest}")).json()
+    assert "root.b" in newest["settings"]["allocations"]["queues"]
+
+
+async def test_a_version_that_is_not_kept_is_unknown(http):
+    for answer in (
+        await http.get("/configuration/versions/99"),
+        await http.get("/configuration/versions/x"),
+        await http.post("/admin/configuration/roll-back", json={"version": 99}),
+    ):
+        assert (answer.status_code, answer.json()["code"]) == (404, "unknown-version")

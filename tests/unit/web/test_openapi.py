@@ -84,6 +84,7 @@ async def test_answers_have_the_form_that_is_told(page, document):
         "container": container_name(page.server.service.state.epoch_ms, container),
         "stream": "stdout",
         "version": "1",
+        "node": "n1",
     }
     seen = 0
     for path, operations in document["paths"].items():
@@ -149,6 +150,19 @@ def built(schema, document):
             return anything
 
 
+def examples(strategy, count):
+    """Some values of a strategy."""
+    found = []
+
+    @settings(max_examples=count, deadline=None, database=None)
+    @given(strategy)
+    def gather(value):
+        found.append(value)
+
+    gather()
+    return found
+
+
 async def test_no_call_finds_a_defect(page, document):
     """Bodies that are allowed, and bodies that are not, to every path: no answer is a defect of the
     server, and each has the form that is told. Hypothesis prints what fails."""
@@ -162,6 +176,7 @@ async def test_no_call_finds_a_defect(page, document):
         ),
         "stream": st.sampled_from(["stdout", "stderr", "other"]),
         "version": st.sampled_from(["1", "9", "x"]),
+        "node": st.sampled_from(["n1", "x"]),
     }
     posts = [
         (path, operations["post"])
@@ -171,15 +186,8 @@ async def test_no_call_finds_a_defect(page, document):
 
     for path, operation in posts:
         schema = operation["requestBody"]["content"]["application/json"]["schema"]
-        bodies: list = []
-
-        @settings(max_examples=8, deadline=None, database=None)
-        @given(body=built(schema, document) | anything, values=st.fixed_dictionaries(names))
-        def gather(body, values, bodies=bodies):
-            bodies.append((body, values))
-
-        gather()
-        for body, values in bodies:
+        calls = st.tuples(built(schema, document) | anything, st.fixed_dictionaries(names))
+        for body, values in examples(calls, 8):
             url = "http://127.0.0.1:1" + path.format(**values)
             answer = await page.post(url, content=json.dumps(body))
             try:

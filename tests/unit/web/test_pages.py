@@ -102,3 +102,19 @@ async def test_the_reader_is_told_who_he_is(page):
     assert session["proven"] is False
     assert session["administrator"] is True
     assert session["administers"] == []
+
+
+def test_what_the_first_page_needs_is_asked_for_at_once():
+    """A browser that finds imports one file at a time waits for a round trip on each level."""
+    wanted, found = [STATIC / "main.js", STATIC / "views" / "scheduler.js"], set()
+    while wanted:
+        file = wanted.pop()
+        found.add(f"/static/{file.relative_to(STATIC).as_posix()}")
+        for path in re.findall(
+            r'^(?:import|export)\b[^;]*?from "(\.[^"]+)"', file.read_text(), re.M
+        ):
+            target = (file.parent / path).resolve()
+            if f"/static/{target.relative_to(STATIC).as_posix()}" not in found:
+                wanted.append(target)
+    shell = (STATIC / "index.html").read_text()
+    assert set(re.findall(r'rel="modulepreload" href="([^"]+)"', shell)) == found

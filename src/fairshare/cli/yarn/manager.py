@@ -12,6 +12,7 @@ import httpx
 
 from fairshare.cli.yarn.addresses import Addresses
 from fairshare.cli.yarn.documents import Fields, decoded
+from fairshare.client.connection import trust
 from fairshare.client.discovery import is_loopback
 from fairshare.client.errors import AnswerNotUnderstood, ServerUnreachable
 from fairshare.errors import FairshareError
@@ -113,6 +114,7 @@ class ResourceManager:
 
     def _open(self, url: str, token: str | None) -> httpx.Client:
         return httpx.Client(
+            verify=trust(),
             headers={
                 "Accept": "application/json",
                 **({"Authorization": f"Bearer {token}"} if token else {}),

@@ -16,11 +16,13 @@ from fairshare.config.fair import collect_fair
 from fairshare.config.fifo import collect_fifo
 from fairshare.config.lint.capacity.registry import RULES as CAPACITY_RULES
 from fairshare.config.lint.capacity.subject import CapacitySubject
+from fairshare.config.lint.dialects import has_pools
 from fairshare.config.lint.pools.registry import RULES as POOLS_RULES
 from fairshare.config.lint.pools.subject import PoolsSubject
 from fairshare.config.lint.registry import add_findings, apply_rules
 from fairshare.config.lint.subject import Subject, find_elements
 from fairshare.config.pools import collect_pools
+from fairshare.config.pools_switches import PoolSwitches
 from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.scheduler_choice import CLASS, TASK_SCHEDULER, choose_scheduler
 from fairshare.config.site import Site
@@ -77,6 +79,9 @@ def _lint_file(path: Path, cluster: Mapping[str, int] | None, problems: Problems
     top = parse(document, str(path), problems)
     if top is None:
         return
+    if has_pools(top):
+        _lint_pools_file(path, document, cluster, problems)
+        return
     if top.name != "configuration":  # the allocation file, or what cannot be one
         site = Site.of({})
         settings = collect_fair(site, document, str(path), problems)
@@ -107,6 +112,17 @@ def _lint_file(path: Path, cluster: Mapping[str, int] | None, problems: Problems
         # The queues stand in another file: what is said here is judged beside the one it ships.
         shipped = site.with_values(SHIPPED, str(path))
         _lint_capacity_file(path, shipped, cluster, problems)
+
+
+def _lint_pools_file(
+    path: Path, document: bytes, cluster: Mapping[str, int] | None, problems: Problems
+) -> None:
+    """A pools file by itself: which release reads it is open, so it may say what the last knows."""
+    site = Site.of({})
+    switches = PoolSwitches(generation="1.2")
+    settings = collect_pools(site, document, str(path), problems, switches)
+    total = cluster_of(cluster, settings.types)
+    _apply_pools(settings, site, document, str(path), total, problems, has_site=False)
 
 
 def _lint_capacity_file(
@@ -140,8 +156,10 @@ def _apply_pools(
     file: str,
     cluster: Resource | None,
     problems: Problems,
+    *,
+    has_site: bool = True,
 ) -> None:
-    subject = PoolsSubject(settings, site, document, file, cluster)
+    subject = PoolsSubject(settings, site, document, file, cluster, has_site=has_site)
     for name, rule in POOLS_RULES.items():
         add_findings(name, rule(subject), problems)
 

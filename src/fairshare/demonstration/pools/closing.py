@@ -103,8 +103,8 @@ def _expectations(figures: Figures, timeout_ms: int) -> list[RenderableType]:
         wrapped(
             f"{adhoc.jobs} small jobs beside the large ones: half of them were done within"
             f" {seconds(adhoc.took_median_ms)}, the slowest took {seconds(adhoc.took_longest_ms)};"
-            f" alone on the machine one took {seconds(figures.alone_ms)}. Expected: a first task when"
-            f" the next slot becomes free, at the latest soon after {seconds(timeout_ms)}; the"
+            f" alone on the machine one took {seconds(figures.alone_ms)}. Expected: a first task"
+            f" when the next slot becomes free, at the latest soon after {seconds(timeout_ms)}; the"
             f" slowest waited {seconds(adhoc.waited_longest_ms)}.",
             style=STYLES[ADHOC],
         ),

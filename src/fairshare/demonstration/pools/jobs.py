@@ -2,7 +2,9 @@
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
+from fairshare.demonstration.pools.functions import add, tell, words
 from fairshare.demonstration.pools.plan import (
     PRODUCTION_REDUCES,
     QUESTION_MAPS,
@@ -17,7 +19,6 @@ from fairshare.mapreduce import MapReduce
 MAP_SLOTS, REDUCE_SLOTS = "map-slots", "reduce-slots"
 TIME_LIMIT_MS = 120_000
 
-WORDS = "tr A-Z a-z | tr -cs a-z '\\n'"
 COUNT = "uniq -c"
 
 
@@ -56,41 +57,39 @@ def arrivals(plan: Plan, research: Text, production: Text, asked: Text) -> list[
 
 
 def word_count(pool: str, text: Text, folder: Path, split_bytes: int, reduces: int) -> MapReduce:
-    """How often each word is in a text."""
+    """How often each word is in a text: a job of Python functions."""
     return _job(
         pool,
         f"word count of {text.size_bytes / 1e6:.0f} MB",
         text,
         folder / f"out-{pool}",
-        mapper=WORDS,
+        mapper=words,
+        combiner=add,
+        reducer=tell,
+        binary=True,
         split_bytes=split_bytes,
         reduces=reduces,
     )
 
 
 def question(word: str, text: Text, folder: Path, output: str) -> MapReduce:
-    """How often one word is in a text. That there is none is no failure."""
+    """How often one word is in a text: a job of commands. That grep finds none is no failure."""
     return _job(
         ADHOC,
         f"how often '{word}'?",
         text,
         folder / output,
         mapper=f"grep -aow {word} || test $? = 1",
+        reducer=COUNT,
         split_bytes=-(-text.size_bytes // QUESTION_MAPS),
         reduces=1,
     )
 
 
-def _job(
-    pool: str, name: str, text: Text, output: Path, *, mapper: str, split_bytes: int, reduces: int
-) -> MapReduce:
+def _job(pool: str, name: str, text: Text, output: Path, **work: Any) -> MapReduce:
     return MapReduce(
         inputs=[text.path],
         output=output,
-        mapper=mapper,
-        reducer=COUNT,
-        split_bytes=split_bytes,
-        reduces=reduces,
         user=pool,
         pool=pool,
         name=name,
@@ -99,4 +98,5 @@ def _job(
         time_limit_ms=TIME_LIMIT_MS,
         environment={"LC_ALL": "C"},
         directory=output.parent,
+        **work,
     )

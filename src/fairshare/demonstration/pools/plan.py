@@ -28,14 +28,14 @@ class Pace(msgspec.Struct, frozen=True):
 
 
 WHOLE = Pace(
-    research_s=20.0,
-    production_s=8.0,
-    task_s=0.6,
+    research_s=29.0,
+    production_s=12.0,
+    task_s=0.9,
     production_at_s=5.0,
     questions_at_s=7.0,
-    question_interval_s=2.5,
+    question_interval_s=1.8,
     questions=10,
-    sample_bytes=4_000_000,
+    sample_bytes=800_000,
 )
 QUICK = Pace(
     research_s=4.0,
@@ -45,7 +45,7 @@ QUICK = Pace(
     questions_at_s=1.5,
     question_interval_s=1.0,
     questions=3,
-    sample_bytes=1_500_000,
+    sample_bytes=200_000,
 )
 
 QUESTION_BYTES = 2_000_000
@@ -68,8 +68,8 @@ class Plan(msgspec.Struct, frozen=True):
 def plan_of(pace: Pace, sampled_bytes: int, took_ms: int) -> Plan:
     """The plan for a machine whose slots together have mapped so many bytes in that time.
 
-    With 12 MB in 2 s the whole machine maps 6 MB a second: 20 s of research are 120 MB, and a map
-    of 0.6 s has 3.6 MB.
+    With 12 MB in 2 s the whole machine maps 6 MB a second: 20 s of work are 120 MB, and a map
+    of 0.9 s has 5.4 MB.
     """
     rate = 1000 * sampled_bytes / max(1, took_ms)
     return Plan(

@@ -65,13 +65,12 @@ def outcome_of(client: Client, course: Course, texts: Mapping[str, Text], alone_
 
 
 def read_counts(output: Path) -> dict[bytes, int]:
-    """The lines of `uniq -c`; what stands between words, which is the empty word, is left out."""
+    """The lines of `uniq -c` of all parts; a word that stands in several of them is added up."""
     found: dict[bytes, int] = {}
     for part in sorted(output.glob("part-*")):
         for line in part.read_bytes().splitlines():
-            fields = line.split()
-            if len(fields) == 2:
-                found[fields[1]] = found.get(fields[1], 0) + int(fields[0])
+            number, word = line.split()
+            found[word] = found.get(word, 0) + int(number)
     return found
 
 

@@ -40,14 +40,19 @@ class UserGroups:
         self._remembered: dict[str, tuple[float, tuple[str, ...]]] = {}
         self._changing = threading.Lock()
 
-    def of(self, user: str) -> tuple[str, ...]:
-        """A user's groups, the primary one first; raises GroupsUnavailable."""
+    def remembered(self, user: str) -> tuple[str, ...] | None:
+        """What `of` says, if it need not look anything up; at once."""
         fixed = self._static.get(user)
         if fixed is not None:
             return fixed
         found_s, groups = self._remembered.get(user, (0.0, None))
-        if groups is not None and self._now_s() - found_s < self._cache_s:
-            return groups
+        return groups if self._now_s() - found_s < self._cache_s else None
+
+    def of(self, user: str) -> tuple[str, ...]:
+        """A user's groups, the primary one first; raises GroupsUnavailable."""
+        known = self.remembered(user)
+        if known is not None:
+            return known
         groups = self._source.groups(user)
         if self._cache_s:
             with self._changing:

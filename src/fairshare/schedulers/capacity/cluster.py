@@ -21,7 +21,7 @@ from fairshare.model.events import (
     QueuesConfigured,
     SharesUpdated,
 )
-from fairshare.model.identifiers import ApplicationId, ContainerId
+from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.nodes import Node
 from fairshare.model.queues import ROOT, parent_name
@@ -288,9 +288,19 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         self._total_changed()
 
     def _node_total_changed(self, now_ms: int, event: NodeTotalChanged) -> None:
-        self._drop_reservation(self.nodes[event.node])  # as in Hadoop, whatever the new size
+        node = self.nodes[event.node]
+        self._charge_anew(node)
+        self._drop_reservation(node)  # as in Hadoop, whatever the new size
         super()._node_total_changed(now_ms, event)
         self._total_changed()
+
+    def _charge_anew(self, node: Node) -> None:
+        """As in Hadoop the users of all that runs on a node have a record again, if they had none:
+        what they use there is taken off and added as if the node had another partition now."""
+        for record in node.containers.values():
+            application = self.applications[application_of(record.container)]
+            if application.leaf is not None:
+                application.leaf.users.get_or_add(application.user)
 
     def _total_changed(self) -> None:
         self._largest_node = None

@@ -38,6 +38,14 @@ def nodes(state: "CapacityState", names: Iterable[str]) -> list[str]:
     return in_hash_order(names, lambda name: node_code(name, ports[name]))
 
 
+def reserved(state: "CapacityState", application: CapacityApplication) -> list[str]:
+    """All nodes that are reserved for an application, one ask after the other."""
+    by_ask: dict[tuple[int, int], list[str]] = {}
+    for name, one in application.reservations.items():
+        by_ask.setdefault((one.priority, one.request), []).append(name)
+    return [name for ask in sorted(by_ask) for name in nodes(state, by_ask[ask])]
+
+
 def _in_order(
     state: "CapacityState", containers: Iterable[ContainerId], size: int
 ) -> list[ContainerId]:

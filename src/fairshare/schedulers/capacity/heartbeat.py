@@ -39,6 +39,9 @@ def _in_turn(leaf: CapacityQueue) -> Iterator[Entry]:
     limit is checked for it, with nothing to be given back.
     """
     order, resting = leaf.order, leaf.resting
+    if leaf.users.orphaned:  # what a leaf can reach is noted for the first whose user it knows
+        yield from merge(resting, order)
+        return
     first = resting[:1] if resting and not (order and order[0] < resting[0]) else []
     if not leaf.fresh:
         yield from first
@@ -164,8 +167,10 @@ class Heartbeat:
         if not self.ignore and not queue.may_use(self.label):
             return Answer.NOTHING
         share = queue.shares[self.label]
-        # As in Hadoop what is reserved on the default partition counts, wherever the node is.
-        if not self._wants(queue) or not self._within(queue, room, queue.share.reserved):
+        # As in Hadoop what is reserved on the default partition counts, wherever the node is, and
+        # of that memory and vcores alone.
+        reserved = (*queue.share.reserved[:2], *state.none[2:])
+        if not self._wants(queue) or not self._within(queue, room, reserved):
             return Answer.NOTHING
         answer = Answer.NOTHING
         minimum = state.settings.minimum_allocation
@@ -211,10 +216,10 @@ class Heartbeat:
             if check:
                 if not self._within(leaf, room, reserved):
                     return Answer.NOTHING
-                if leaf.users.get(application.user) is not None:
-                    self.limited(leaf, limit)
                 if not settings.continue_looking or not any(reserved):
                     check = False
+            if leaf.users.get(application.user) is not None:
+                self._limits[leaf.name] = limit
             self._consider(application)
             if application.rests or not self._user_may(leaf, application, room, blocked):
                 continue
@@ -261,10 +266,6 @@ class Heartbeat:
         return False
 
     # What is remembered until the end of the heartbeat.
-
-    def limited(self, leaf: CapacityQueue, limit: Resource) -> None:
-        """A leaf was told what it can reach."""
-        self._limits[leaf.name] = limit
 
     def _consider(self, application: CapacityApplication) -> None:
         """It is an application's turn: from now on it has a headroom."""

@@ -33,7 +33,7 @@ from fairshare.model.events import (
 from fairshare.model.identifiers import application_of
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, ResourceTypes, add, subtract
-from fairshare.schedulers.capacity import accounting, labels, limits, orders
+from fairshare.schedulers.capacity import accounting, containers, labels, limits, orders
 from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
 from fairshare.schedulers.capacity.cluster import CapacityCluster
 
@@ -301,7 +301,8 @@ class CapacityState(CapacityCluster):
         assert source is not None
         target = self.queues[event.queue]
         user = application.user
-        for record in application.containers.values():
+        for number in containers.of_application(self, application):  # sums depend on the order
+            record = application.containers[number]
             label = self.label_of(self.nodes[record.node])
             released = subtract(self.none, record.resource)
             accounting.charge(self, source, user, label, released)
@@ -309,8 +310,9 @@ class CapacityState(CapacityCluster):
             if record.container in self.nodes[record.node].marked:
                 accounting.change_killable(source, label, released)
                 accounting.change_killable(target, label, record.resource)
-        for reservation in application.reservations.values():
-            label = self.label_of(self.nodes[reservation.node])
+        for reserved in containers.reserved(self, application):
+            reservation = application.reservations[reserved]
+            label = self.label_of(self.nodes[reserved])
             released = subtract(self.none, reservation.resource)
             accounting.charge(self, source, user, label, released)
             accounting.charge(self, target, user, label, reservation.resource)

@@ -37,7 +37,7 @@ class Refusal(msgspec.Struct):
     message: str
 
 
-async def show_document(request: Request) -> Response:
+async def show_openapi(request: Request) -> Response:
     """GET /openapi.json: this description."""
     read_parameters(request)
     state = request.app.state
@@ -154,4 +154,4 @@ def words_of(route: Route) -> tuple[str, str]:
     return re.split(r"[.;:] |\.$", words)[0], words
 
 
-ROUTES = [Route("/openapi.json", show_document)]
+ROUTES = [Route("/openapi.json", show_openapi)]

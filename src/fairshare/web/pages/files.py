@@ -1,20 +1,23 @@
 """Owns the files of the pages: the shell at the addresses of the views, modules and styles below
 `/static`, and the policy by which a browser runs nothing but these.
 
-The pages have no build step: what lies in `static/` is what a browser gets. Must not know what a
-view shows.
+The pages have no build step: what lies in `static/` is what a browser gets. It is read once, when
+the server starts, so that an update never mixes two versions. Must not know what a view shows.
 """
 
-import os
+import hashlib
+import mimetypes
 from pathlib import Path
 
+import msgspec
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
-from starlette.routing import BaseRoute, Mount, Route
-from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from fairshare.web.answers import refusal
 
 STATIC = Path(__file__).parent / "static"
+SHELL = "index.html"
 
 VIEWS = (
     "/",
@@ -40,36 +43,58 @@ POLICY = "; ".join(
 )
 """No script or style stands in a document, none comes from elsewhere, nothing is sent elsewhere."""
 
-HEADERS = {"Content-Security-Policy": POLICY, "Cache-Control": "no-cache"}
-"""A browser asks whether a file is still the same: after an update nobody sees half of two."""
+_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
-class PageFiles(StaticFiles):
-    """The files below `static/`, with the headers of the pages."""
+class PageFile(msgspec.Struct, frozen=True):
+    """One file as it is sent; `tag` says which version it is."""
 
-    def file_response(
-        self,
-        full_path: str | os.PathLike[str],
-        stat_result: os.stat_result,
-        scope: Scope,
-        status_code: int = 200,
-    ) -> Response:
-        """As ever, and the policy."""
-        response = super().file_response(full_path, stat_result, scope, status_code)
-        response.headers.update(HEADERS)
-        return response
+    content: bytes
+    media_type: str
+    tag: str
+
+    def answer(self, request: Request) -> Response:
+        """The file, or 304 for who has it: a browser asks each time whether it has changed."""
+        headers = {
+            "Content-Security-Policy": POLICY,
+            "Cache-Control": "no-cache",
+            "ETag": self.tag,
+        }
+        if request.headers.get("if-none-match") == self.tag:
+            return Response(status_code=304, headers=headers)
+        return Response(self.content, headers=headers, media_type=self.media_type)
 
 
-async def show_shell(request: Request) -> Response:
-    """GET of a view: the document that loads the modules."""
-    return FileResponse(STATIC / "index.html", headers=HEADERS, media_type="text/html")
+def read_files() -> dict[str, PageFile]:
+    """All files of the pages by their path below `static/`."""
+    found = {}
+    for path in sorted(STATIC.rglob("*")):
+        if path.is_file():
+            content = path.read_bytes()
+            guessed = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+            tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+            kind = _TYPES.get(path.suffix, guessed)
+            found[path.relative_to(STATIC).as_posix()] = PageFile(content, kind, tag)
+    return found
 
 
 def page_routes() -> list[BaseRoute]:
     """The addresses of the views, with and without a slash behind, and `/static`."""
+    files = read_files()
+
+    async def show_shell(request: Request) -> Response:
+        return files[SHELL].answer(request)
+
+    async def show_file(request: Request) -> Response:
+        file = files.get(request.path_params["file"])
+        if file is None:
+            path = request.url.path
+            return refusal(404, "unknown-path", f"the pages have no file {path}")
+        return file.answer(request)
+
     found: list[BaseRoute] = []
     for path in VIEWS:
         found.append(Route(path, show_shell))
         if path != "/":
             found.append(Route(f"{path}/", show_shell))
-    return [*found, Mount("/static", app=PageFiles(directory=STATIC))]
+    return [*found, Route("/static/{file:path}", show_file)]

@@ -84,6 +84,35 @@ def test_a_lone_allocation_file_is_not_judged_by_properties_that_nobody_knows(
     assert found(tmp_path) == [("fair-scheduler.xml", 2, "timeouts-without-preemption")]
 
 
+def test_a_lone_file_with_pools_of_mapreduce_is_read_as_that(tmp_path: Path) -> None:
+    file = tmp_path / "fair-scheduler.xml"
+    file.write_text(
+        "<allocations>\n<pool name='a'>\n<minMaps>9</minMaps>\n"
+        "<minSharePreemptionTimeout>60</minSharePreemptionTimeout><maxJobs>2</maxJobs>\n</pool>\n"
+        "<user name='u'><maxRunningJobs>6</maxRunningJobs></user>\n</allocations>"
+    )
+    # That preemption is off is nothing that this file could know.
+    assert found(file) == [("fair-scheduler.xml", 4, "unknown-element")]
+    cluster = {"map-slots": 8, "reduce-slots": 8}
+    assert ("fair-scheduler.xml", 1, "minimums-above-cluster") in found(file, cluster)
+
+
+@pytest.mark.parametrize(
+    "element",
+    [
+        "<pool name='a'><minResources>1 mb, 1 vcores</minResources></pool>",
+        "<pool name='a'><weight>2</weight><pool name='b'><maxRunningApps>5</maxRunningApps>"
+        "<schedulingPolicy>fifo</schedulingPolicy></pool></pool>",
+    ],
+)
+def test_a_lone_file_whose_pools_are_queues_of_yarn_is_read_as_that(
+    tmp_path: Path, element: str
+) -> None:
+    file = tmp_path / "fair-scheduler.xml"
+    file.write_text(f"<allocations>{element}</allocations>")
+    assert found(file) == []
+
+
 def test_a_lone_file_of_properties_is_linted(tmp_path: Path) -> None:
     write(tmp_path, "", PREEMPTION)
     assert found(tmp_path / "yarn-site.xml") == [("yarn-site.xml", 4, "preemption-cannot-fire")]

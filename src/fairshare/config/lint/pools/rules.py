@@ -35,7 +35,8 @@ def _timeouts(subject: PoolsSubject) -> Iterator[tuple[str, int]]:
 
 def timeouts_without_preemption(subject: PoolsSubject) -> Iterator[Finding]:
     """Patience that nothing comes of."""
-    if subject.settings.deficits or subject.settings.preemption:
+    settings = subject.settings
+    if settings.deficits or settings.preemption or not subject.has_site:
         return
     for name, _ in _timeouts(subject):
         yield Finding(

@@ -11,7 +11,10 @@ from fairshare.schedulers.pools.settings import PoolsSettings
 
 
 class PoolsSubject:
-    """A configuration of the pool scheduler. `cluster` is what all nodes have; None: unknown."""
+    """A configuration of the pool scheduler. `cluster` is what all nodes have; None: unknown.
+
+    Without `has_site` the pools file is all that there is: nobody knows the properties.
+    """
 
     def __init__(
         self,
@@ -20,7 +23,10 @@ class PoolsSubject:
         document: bytes | None,
         file: str,
         cluster: Resource | None = None,
+        *,
+        has_site: bool = True,
     ) -> None:
+        self.has_site = has_site
         self.settings = settings
         self.allocations = settings.allocations
         self.site = site

@@ -43,7 +43,8 @@ export function amount(value, type, bare = false) {
   if (value === null || value === undefined) return "–";
   if (isUnlimited(value)) return "unlimited";
   if (type === "memory-mb") return memory(value);
-  return bare ? count(value) : `${count(value)} ${type}`;
+  if (bare) return count(value);
+  return `${count(value)} ${value === 1 && type.endsWith("s") ? type.slice(0, -1) : type}`;
 }
 
 // All types: "12 GiB, 4 vcores, 2 gpu". Types beyond the first two are left out where they are 0.

@@ -12,6 +12,8 @@ const VIEWS = [
     load: () => import("./views/application.js") },
   { name: "nodes", path: "/cluster/nodes", pattern: /^\/cluster\/nodes\/?$/, nav: "Nodes", key: "n",
     load: () => import("./views/nodes.js") },
+  { name: "node", pattern: /^\/cluster\/node\/[^/]+\/?$/, under: "Nodes",
+    load: () => import("./views/node.js") },
   { name: "configuration", path: "/cluster/configuration", pattern: /^\/cluster\/configuration\/?$/, nav: "Configuration", key: "c",
     load: () => import("./views/configuration.js") },
 ];

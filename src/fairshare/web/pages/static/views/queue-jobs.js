@@ -19,13 +19,13 @@ export function drawJobs(entry, queue, { byName }) {
   if (!jobs.length) return h("p", { class: "pad soft" }, "No job runs or waits in this pool.");
   const pools = [...byName.values()].filter((one) => one.leaf).map((one) => one.name);
   const fault = h("p", { class: "fault pad", role: "alert" });
-  const columns = ["Job", "User", "Pool", "Priority", "Maps", "share", "deficit", "Reduces", "share", "deficit", "Submitted"];
+  const columns = [["Job", ""], ["Pool", ""], ["Priority", ""], ["Tasks", ""], ["Done · run · wait", "num"], ["Fair Share", "num"], ["Weight", "num"], ["Deficit", "num"]];
   return [h("table", { class: "jobs" },
-    h("thead", {}, h("tr", {}, columns.map((title, n) => h("th", { scope: "col", class: n > 3 ? "num" : null }, title)))),
-    h("tbody", {}, jobs.map((one) => jobRow(one, pools, fault)))), fault];
+    h("thead", {}, h("tr", {}, columns.map(([title, name]) => h("th", { scope: "col", class: name }, title)))),
+    h("tbody", {}, jobs.map((one) => jobRows(one, pools, fault)))), fault];
 }
 
-function jobRow(one, pools, fault) {
+function jobRows(one, pools, fault) {
   const may = session.mayChange(one);
   const send = (path, body) => store.send(`/applications/${one.id}/${path}`, body).then(() => fill(fault), (error) => fill(fault, error.message));
   const choose = (label, value, choices, act) => may
@@ -33,14 +33,18 @@ function jobRow(one, pools, fault) {
       choices.map(([key, said]) => h("option", { value: key, selected: key === value }, said)))
     : choices.find(([key]) => key === value)?.[1] ?? value;
   const priority = String(PRIORITIES.indexOf(one.job.priority) + 1);
-  const slots = (kind) => [
-    h("td", { class: "num", title: "finished · running · to start" }, `${count(kind.finished)} · ${count(kind.running)} · ${count(kind.needed)}`),
-    h("td", { class: "num", title: `weight ${kind.weight.toFixed(2)}, minimum ${kind.min_share}` }, kind.fair_share.toFixed(1)),
-    h("td", { class: "num" }, deficit(kind.deficit))];
-  return h("tr", { key: one.id }, h("td", {}, h("a", { href: link(`/cluster/app/${one.id}`) }, one.name || one.id)), h("td", {}, one.user),
-    h("td", {}, choose("Pool", one.queue, pools.map((name) => [name, lastName(name)]), (queue) => send("move", { queue }))),
-    h("td", {}, choose("Priority", priority, PRIORITIES.map((name, n) => [String(n + 1), name]), (value) => send("priority", { priority: Number(value) }))),
-    slots(one.job.maps), slots(one.job.reduces), h("td", { class: "num" }, instant(one.submitted_ms)));
+  const slots = (name, kind) => [
+    h("td", {}, name), h("td", { class: "num" }, `${count(kind.finished)} · ${count(kind.running)} · ${count(kind.needed)}`),
+    h("td", { class: "num", title: `minimum ${kind.min_share}, demand ${kind.demand}` }, kind.fair_share.toFixed(1)),
+    h("td", { class: "num" }, kind.weight.toFixed(2)), h("td", { class: "num" }, deficit(kind.deficit))];
+  const both = (...parts) => h("td", { rowspan: 2 }, ...parts);
+  return [
+    h("tr", { key: `${one.id} maps`, class: "first" },
+      both(h("a", { href: link(`/cluster/app/${one.id}`) }, one.name || one.id), h("div", { class: "faint" }, one.user), h("div", { class: "faint" }, instant(one.submitted_ms))),
+      both(choose("Pool", one.queue, pools.map((name) => [name, lastName(name)]), (queue) => send("move", { queue }))),
+      both(choose("Priority", priority, PRIORITIES.map((name, n) => [String(n + 1), name]), (value) => send("priority", { priority: Number(value) }))),
+      slots("maps", one.job.maps)),
+    h("tr", { key: `${one.id} reduces` }, slots("reduces", one.job.reduces))];
 }
 
 // Slot-milliseconds as slot-seconds, signed; newer releases know none.

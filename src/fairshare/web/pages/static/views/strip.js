@@ -53,5 +53,5 @@ function waitingBox(root, types) {
   const first = types.filter((type) => root.pending[type] > 0);
   return box("Asked for and not running", null,
     first.length ? first.slice(0, 2).map((type, n) => [n ? ", " : "", amount(root.pending[type], type)]) : "nothing",
-    h("p", {}, `${count(root.pending_applications)} applications held back by limits · ${count(root.preempted)} containers preempted`));
+    h("p", {}, `${count(root.pending_applications)} held back by limits · ${count(root.preempted)} preempted`));
 }

@@ -1,0 +1,188 @@
+"""Measures the pages in Chromium: 1,000 queues, 10,000 applications, 5,000 nodes.
+
+    python -m benchmarks.pages                 (SMALL=1 tries it with a tenth of everything)
+
+Prints for each page the time to the first view (from the click to rows with numbers), the time from
+a change in the cluster to its number on the page, what the tab holds in memory, and what browser
+and server use of a processor while nothing happens.
+"""
+
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page, sync_playwright
+from tests.browser.cluster import Cluster, running
+from tests.browser.conftest import ARGUMENTS, CHROMIUM, MISSING, fair_configuration
+
+SCALE = 10 if os.environ.get("SMALL") else 1
+FAMILIES, LEAVES = 20, 49 // SCALE
+APPLICATIONS = 10_000 // SCALE
+NODES = 5_000 // SCALE
+VIEWS = 5
+CHANGES = 5
+IDLE_S = 20.0
+OFFER = {"memory-mb": 65_536, "vcores": 16}
+
+PAGES = (
+    ("scheduler", "/cluster/scheduler", ".tree .vt-body .vt-row"),
+    ("applications", "/cluster/apps", ".vt-body .vt-row"),
+    ("nodes", "/cluster/nodes", "main canvas, main .vt-body .vt-row, main svg"),
+)
+
+
+def allocations() -> str:
+    """Twenty families of queues; with root and its children a thousand at full scale."""
+    families = "".join(
+        f'<queue name="team{family:02}">'
+        + "".join(f'<queue name="q{leaf:02}"/>' for leaf in range(LEAVES))
+        + "</queue>"
+        for family in range(FAMILIES)
+    )
+    policy = "<defaultQueueSchedulingPolicy>drf</defaultQueueSchedulingPolicy>"
+    return f"<allocations>{families}{policy}</allocations>"
+
+
+def fill(cluster: Cluster) -> None:
+    """Applications of four tasks, over all queues; about half of what they ask for fits."""
+    for n in range(APPLICATIONS):
+        cluster.submit(
+            f"root.team{n % FAMILIES:02}.q{n // FAMILIES % LEAVES:02}",
+            4,
+            name=f"job-{n}",
+            user=f"user{n % 97}",
+            resources={"memory-mb": 4096, "vcores": 2 + n % 3},
+        )
+
+
+def settle(cluster: Cluster) -> None:
+    """Wait until nothing happens any more."""
+    version = -1
+    while True:
+        answer = cluster.http.get("/changes", params={"since": max(0, version), "timeout": 3})
+        if answer.json()["version"] == version:
+            return
+        version = answer.json()["version"]
+
+
+def seconds_of(process: int) -> float:
+    """Processor time of a process and all below it."""
+    total = 0.0
+    ticks = os.sysconf("SC_CLK_TCK")
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        pid = int(path.parent.name)
+        if pid == process or process in ancestors(pid):
+            total += (int(fields[11]) + int(fields[12])) / ticks
+    return total
+
+
+def ancestors(process: int) -> list[int]:
+    """The processes above one, the nearest first."""
+    found: list[int] = []
+    while process > 1:
+        try:
+            fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            break
+        process = int(fields[1])
+        found.append(process)
+    return found
+
+
+def first_view(open_page: Callable[[], Page], url: str, rows: str) -> tuple[float, Page]:
+    """Milliseconds from the address to rows, in a fresh tab without a cache."""
+    page = open_page()
+    began = time.perf_counter()
+    page.goto(url, wait_until="commit")
+    page.wait_for_selector(rows, timeout=60_000)
+    return (time.perf_counter() - began) * 1_000, page
+
+
+def update(cluster: Cluster, page: Page) -> float:
+    """Milliseconds from the answer to a submission until the strip counts it."""
+    shown = page.locator(".strip h3", has_text="Applications").locator("xpath=../div")
+    before = shown.inner_text()
+    cluster.submit("root.team00.q00", 1, resources={"memory-mb": 128, "vcores": 1})
+    began = time.perf_counter()
+    page.wait_for_function(
+        "before => ![...document.querySelectorAll('.strip .big')]"
+        ".some(e => e.innerText === before)",
+        arg=before,
+        polling=20,
+        timeout=60_000,
+    )
+    return (time.perf_counter() - began) * 1_000
+
+
+def memory_mb(page: Page) -> float:
+    """What the scripts of a tab hold, after a collection."""
+    session = page.context.new_cdp_session(page)
+    session.send("HeapProfiler.collectGarbage")
+    session.send("Performance.enable")
+    metrics: dict[str, Any] = {
+        one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]
+    }
+    return float(metrics["JSHeapUsedSize"]) / 1_048_576
+
+
+def main() -> None:
+    """Measure and print."""
+    if CHROMIUM is None:
+        raise SystemExit(MISSING)
+    with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
+        conf = fair_configuration(Path(place) / "conf", allocations())
+        with running(conf, Path(place) / "state", nodes=NODES, offer=OFFER, racks=100) as cluster:
+            fill(cluster)
+            settle(cluster)
+            count = len(cluster.http.get("/queues").json()["queues"])
+            print(f"{count:,} queues, {APPLICATIONS:,} applications, {NODES:,} nodes, ", end="")
+            print(f"{len(cluster.engine.alive):,} containers", flush=True)
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+
+            def open_page() -> Page:
+                return browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+
+            for name, path, rows in PAGES:
+                measure(cluster, open_page, name, path, rows)
+            browser.close()
+
+
+def measure(
+    cluster: Cluster, open_page: Callable[[], Page], name: str, path: str, rows: str
+) -> None:
+    """One page, with a line for each figure."""
+    views = []
+    for _ in range(VIEWS):
+        took, page = first_view(open_page, cluster.url + path, rows)
+        views.append(took)
+        page.wait_for_timeout(1_500)
+        held = memory_mb(page)
+        if len(views) < VIEWS:
+            page.context.close()
+    print(f"{name:13} first view   {statistics.median(views):7,.0f} ms  (median of {VIEWS})")
+    print(f"{name:13} memory       {held:7,.1f} MB of scripts in the tab")
+    if name == "scheduler":
+        updates = []
+        for _ in range(CHANGES):
+            page.wait_for_timeout(4_000)
+            updates.append(update(cluster, page))
+        print(f"{name:13} update       {statistics.median(updates):7,.0f} ms  (of {CHANGES})")
+    page.wait_for_timeout(4_000)
+    before, began = seconds_of(os.getpid()), time.perf_counter()
+    time.sleep(IDLE_S)
+    used = (seconds_of(os.getpid()) - before) / (time.perf_counter() - began)
+    print(f"{name:13} idle         {100 * used:7.1f} % of a core, browser and server", flush=True)
+    page.context.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

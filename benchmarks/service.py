@@ -1,0 +1,171 @@
+"""How fast a server answers: `python -m benchmarks.service [--applications N] [--clients N]`.
+
+The server has its journal on disk: each answer to a submission comes when its record is safe there.
+It is called over real sockets on loopback by many clients at once, each of which waits for its
+answer. The applications wait in a queue that runs none, so that no container disturbs the figures.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+SITE = """<configuration>
+  <property>
+    <name>yarn.resourcemanager.scheduler.class</name>
+    <value>org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler</value>
+  </property>
+</configuration>
+"""
+ALLOCATIONS = (
+    '<allocations><queue name="wait"><maxRunningApps>0</maxRunningApps></queue></allocations>'
+)
+LISTS = ("/ws/v1/cluster/apps", "/api/v1/applications", "/api/v1/cluster", "/metrics")
+
+
+class Caller:
+    """One connection that is kept open; answers are read whole."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._address = host, port
+        self._host = f"{host}:{port}".encode()
+
+    async def open(self) -> None:
+        """Connect."""
+        self._reader, self._writer = await asyncio.open_connection(*self._address, limit=2**20)
+
+    async def call(self, method: str, path: str, body: bytes = b"") -> tuple[int, bytes]:
+        """The status and the body of an answer."""
+        head = b"%s %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n" % (
+            *(method.encode(), path.encode(), self._host, len(body)),
+        )
+        self._writer.write(head + body)
+        answer = await self._reader.readuntil(b"\r\n\r\n")
+        found = re.search(rb"content-length: (\d+)", answer, re.IGNORECASE)
+        content = await self._reader.readexactly(int(found.group(1)) if found else 0)
+        return int(answer[9:12]), content
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._writer.close()
+
+
+def quantile(times_s: list[float], part: float) -> float:
+    """One of some times, in ms, such that this part of them is not longer."""
+    ordered = sorted(times_s)
+    return 1_000 * ordered[min(len(ordered) - 1, int(part * len(ordered)))]
+
+
+def processor_s(pid: int) -> float:
+    """The processor time of a process (s): it says more than the clock on a busy machine."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def submit_all(host: str, port: int, count: int, clients: int) -> list[float]:
+    """Hand in applications; how long each one waited for its answer (s)."""
+    body = json.dumps({"queue": "wait", "name": "b", "tasks": [{"command": "true"}]}).encode()
+    waits: list[float] = []
+    left = iter(range(count))
+
+    async def client() -> None:
+        caller = Caller(host, port)
+        await caller.open()
+        for _ in left:
+            before_s = time.perf_counter()
+            status, answer = await caller.call("POST", "/api/v1/applications", body)
+            waits.append(time.perf_counter() - before_s)
+            if status != 201:
+                raise SystemExit(f"a submission was answered with {status}: {answer!r}")
+        caller.close()
+
+    await asyncio.gather(*(client() for _ in range(clients)))
+    return waits
+
+
+async def ask(host: str, port: int, path: str, times: int) -> tuple[list[float], list[float], int]:
+    """How long a list takes: the first time after a change, and after that; and its size."""
+    caller = Caller(host, port)
+    await caller.open()
+    body = json.dumps({"queue": "wait", "tasks": [{"command": "true"}]}).encode()
+    fresh, again, size = [], [], 0
+    for _ in range(times):
+        await caller.call("POST", "/api/v1/applications", body)
+        for waits in (fresh, again):
+            before_s = time.perf_counter()
+            status, answer = await caller.call("GET", path)
+            waits.append(time.perf_counter() - before_s)
+            size = len(answer)
+            if status != 200:
+                raise SystemExit(f"GET {path} was answered with {status}: {answer[:200]!r}")
+    caller.close()
+    return fresh, again, size
+
+
+def main() -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--applications", type=int, default=10_000)
+    parser.add_argument("--clients", type=int, default=64)
+    parser.add_argument("--times", type=int, default=20)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="fairshare-service-") as folder:
+        conf = Path(folder) / "conf"
+        conf.mkdir()
+        (conf / "yarn-site.xml").write_text(SITE)
+        (conf / "fair-scheduler.xml").write_text(ALLOCATIONS)
+        (conf / "fairshare.toml").write_text("[limits]\napplications_per_user = 1000000\n")
+        server = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf), "--port", "0"),
+                *("--state", str(Path(folder) / "state"), "--memory-mb", "1024"),
+            ],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert server.stdout is not None
+        try:
+            line = server.stdout.readline()
+            if not line.startswith("listening on "):
+                raise SystemExit("the server did not start")
+            url = urlsplit(line.split()[-1])
+            host, port = url.hostname or "", url.port or 0
+            began_s, before_s = time.perf_counter(), processor_s(server.pid)
+            waits = asyncio.run(submit_all(host, port, options.applications, options.clients))
+            rate = len(waits) / (time.perf_counter() - began_s)
+            print(
+                f"{len(waits):,} submissions by {options.clients} clients at once, each on disk "
+                f"before its answer: {rate:,.0f} in a second; an answer takes "
+                f"{1_000 * statistics.median(waits):.1f} ms (p99 {quantile(waits, 0.99):.1f} ms), and "
+                f"costs {1_000 * (processor_s(server.pid) - before_s) / len(waits):.2f} ms of a "
+                "processor"
+            )
+            print(f"{'with these applications':26} {'after a change':>24} {'unchanged':>24}")
+            for path in LISTS:
+                before_s = processor_s(server.pid)
+                fresh, again, size = asyncio.run(ask(host, port, path, options.times))
+                cost_ms = 1_000 * (processor_s(server.pid) - before_s) / options.times
+                print(
+                    f"{path:26} "
+                    f"p50 {quantile(fresh, 0.5):7.1f} p99 {quantile(fresh, 0.99):7.1f} ms "
+                    f"p50 {quantile(again, 0.5):7.1f} p99 {quantile(again, 0.99):7.1f} ms "
+                    f"({size / 1e6:.1f} MB; both and the change cost {cost_ms:.0f} ms of a "
+                    "processor)",
+                    flush=True,
+                )
+        finally:
+            server.terminate()
+            server.wait(60)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+"""Owns the HTTP conversation of the client that waits in a loop: the same calls, the same failures.
+
+What an answer means is said in `answers`; what a failure is called, in `connection`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import msgspec
+
+from fairshare.client.connection import (
+    BASE,
+    CONNECT_TIMEOUT_S,
+    READ_TIMEOUT_S,
+    decoded,
+    refusal,
+    trust,
+    unreachable,
+)
+from fairshare.client.discovery import is_loopback
+
+
+class AsyncConnection:
+    """One server, and the calls to it; of one loop alone. The arguments are those of Connection.
+
+    A call raises ServerUnreachable, Refused or AnswerNotUnderstood and nothing else.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+        elsewhere: Callable[[], str | None] = lambda: None,
+    ) -> None:
+        self._token = token
+        self._transport = transport
+        self._elsewhere = elsewhere
+        self._turn_to(url)
+
+    def _turn_to(self, url: str) -> None:
+        self.url = url
+        self._http = httpx.AsyncClient(
+            verify=trust(),
+            base_url=url + BASE,
+            headers={"Authorization": f"Bearer {self._token}"} if self._token else {},
+            timeout=httpx.Timeout(READ_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
+            transport=self._transport,
+            trust_env=not is_loopback(url),
+        )
+
+    async def close(self) -> None:
+        """Let the sockets go."""
+        await self._http.aclose()
+
+    async def get(
+        self, path: str, *, wait_s: float = 0.0, **parameters: str | int | float | None
+    ) -> Any:
+        """The decoded JSON of a GET. `wait_s` is how long the server may take on purpose."""
+        return self._decoded(await self.get_response(path, wait_s=wait_s, **parameters))
+
+    async def get_response(
+        self, path: str, *, wait_s: float = 0.0, **parameters: str | int | float | None
+    ) -> httpx.Response:
+        """The answer to a GET whose body is not JSON; parameters that are None are left out."""
+        given = {name: value for name, value in parameters.items() if value is not None}
+        return await self._call("GET", path, wait_s=wait_s, params=given)
+
+    async def post(self, path: str, body: object) -> Any:
+        """The decoded JSON of a POST; None when the answer is empty. `body` becomes JSON."""
+        response = await self._call(
+            "POST",
+            path,
+            content=msgspec.json.encode(body),
+            headers={"Content-Type": "application/json"},
+        )
+        return self._decoded(response) if response.content else None
+
+    async def _call(
+        self, method: str, path: str, *, wait_s: float = 0.0, **more: Any
+    ) -> httpx.Response:
+        read_s = READ_TIMEOUT_S + wait_s
+        timeout = httpx.Timeout(read_s, connect=CONNECT_TIMEOUT_S)
+        try:
+            response = await self._http.request(method, path, timeout=timeout, **more)
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            other = self._elsewhere()
+            if other is not None and other != self.url:
+                await self._http.aclose()
+                self._turn_to(other)
+                return await self._call(method, path, wait_s=wait_s, **more)
+            raise unreachable(error, self.url, read_s) from error
+        except httpx.HTTPError as error:
+            raise unreachable(error, self.url, read_s) from error
+        if response.is_success:
+            return response
+        raise refusal(response, self.url)
+
+    def _decoded(self, response: httpx.Response) -> Any:
+        return decoded(response, self.url)

@@ -1,0 +1,391 @@
+"""Owns `Executor`: calls of Python functions on a cluster, as `concurrent.futures` has them.
+
+Calls that come at about the same time become the tasks of one application. One thread hands calls
+in, another follows the applications; a server that restarts is waited for by both. A call runs at
+least once: like every task it runs again when its container was lost.
+"""
+
+import contextlib
+import itertools
+import logging
+import secrets
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent import futures
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+import msgspec
+
+from fairshare.client import callables
+from fairshare.client.answers import Application, Task
+from fairshare.client.client import Client
+from fairshare.client.errors import Refused
+from fairshare.client.executor_calls import Batch, Call, ExecutorProgress, verdicts
+from fairshare.client.remote_calls import (
+    SKIPPED,
+    Outcome,
+    chunk_callable,
+    group_callable,
+    value_or_error,
+)
+from fairshare.client.submissions import DEFAULT_RESOURCES, Submission, TaskGroup
+from fairshare.client.waiting import SERVICE_UNAVAILABLE, Patience
+from fairshare.errors import FairshareError
+
+Result = TypeVar("Result")
+
+LINGER_S = 0.02
+"""So long a call waits for others to come along."""
+
+MOST_CALLS = 1_000
+MOST_BYTES = 4 << 20
+"""Of one application: a server takes bodies of 8 MB, and they grow by a third on the way."""
+
+POLL_S = 5
+PACE_S = 0.1
+
+_log = logging.getLogger("fairshare.executor")
+
+
+class Executor(futures.Executor):
+    """Runs calls in containers of a fairshare server.
+
+    >>> with Executor(queue="root.ml") as pool:                          # doctest: +SKIP
+    ...     squares = list(pool.map(lambda number: number * number, range(100), chunksize=10))
+
+    `resources` are those of one call. A call whose process dies is tried `max_attempts` times.
+    `progress` is called from another thread whenever something has changed. Who leaves the `with`
+    by an exception cancels all calls: nobody would take their results.
+    """
+
+    def __init__(
+        self,
+        queue: str | None = None,
+        *,
+        url: str | None = None,
+        client: Client | None = None,
+        name: str = "executor",
+        user: str | None = None,
+        resources: Mapping[str, int] | None = None,
+        environment: Mapping[str, str] | None = None,
+        label: str | None = None,
+        max_attempts: int = 4,
+        time_limit_ms: int | None = None,
+        progress: Callable[[ExecutorProgress], None] | None = None,
+    ) -> None:
+        self._own_client = client is None
+        self._client = client or Client(url)
+        self._submission = Submission(queue=queue, name=name, user=user)
+        self._group = TaskGroup(
+            name="call",
+            count=1,
+            resources=dict(resources or DEFAULT_RESOURCES),
+            environment=dict(environment or {}),
+            max_attempts=max_attempts,
+            time_limit_ms=time_limit_ms,
+            label=label,
+        )
+        self._report = progress
+        self._told: ExecutorProgress | None = None
+        self._token = secrets.token_hex(4)
+        self._numbers = itertools.count(1)
+        self._marks = tempfile.TemporaryDirectory(
+            prefix="fairshare-executor-", ignore_cleanup_errors=True
+        )
+        Path(self._marks.name).chmod(0o755)  # a container may run as another user
+        self._turn = threading.Condition()
+        self._waiting: deque[Call] = deque()
+        self._orders: deque[Callable[[], None]] = deque()
+        self._live: dict[str, Call] = {}
+        self._batches: dict[str, Batch] = {}
+        self._counts = {"calls": 0, "done": 0, "failed": 0, "cancelled": 0}
+        self._closing = False
+        self._threads = [
+            threading.Thread(target=self._hand_in_all, name="fairshare-hand-in", daemon=True),
+            threading.Thread(target=self._follow_all, name="fairshare-follow", daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    # What a user calls.
+
+    def submit(
+        self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any
+    ) -> "futures.Future[Result]":
+        """Call `fn(*args, **kwargs)` in a container. Raises NotPicklable, and RuntimeError after
+        `shutdown`. The future raises what the call raised, caused by its traceback; CallFailed
+        when its process died; ApplicationFailed when somebody killed the application."""
+        data = callables.pickled(fn, *args, **kwargs)
+        with self._turn:
+            if self._closing:
+                raise RuntimeError("cannot schedule new futures after shutdown")
+            number = self._counts["calls"] = self._counts["calls"] + 1
+            call = Call(str(number), data, self._drop)
+            self._live[call.name] = call
+            self._waiting.append(call)
+            self._turn.notify_all()
+        return call.future
+
+    def map(
+        self,
+        fn: Callable[..., Result],
+        *iterables: Iterable[Any],
+        timeout: float | None = None,
+        chunksize: int = 1,
+        buffersize: int | None = None,
+    ) -> Iterator[Result]:
+        """`map(fn, *iterables)`, in order; `chunksize` calls share a container, one after the
+        other. All are handed in at once: `buffersize`, of later Pythons, must be None."""
+        if chunksize < 1:
+            raise ValueError(f"chunksize is {chunksize}: it must be at least 1")
+        if buffersize is not None:
+            raise ValueError("buffersize is not supported: all calls are handed in at once")
+        rows = zip(*iterables, strict=False)
+        given = [
+            self.submit(chunk_callable(fn, chunk))
+            for chunk in iter(lambda: list(itertools.islice(rows, chunksize)), [])
+        ]
+        end_s = None if timeout is None else time.monotonic() + timeout
+        return _results(given, end_s)
+
+    def progress(self) -> ExecutorProgress:
+        """How the calls stand."""
+        with self._turn:
+            running = sum(call.container is not None for call in self._live.values())
+            waiting = len(self._live) - running
+            return ExecutorProgress(**self._counts, running=running, waiting=waiting)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Take no more calls. With `cancel_futures` those that do not run yet are cancelled. With
+        `wait` all others are waited for."""
+        with self._turn:
+            self._closing = True
+            self._turn.notify_all()
+        if cancel_futures:
+            for call in self._calls():
+                if not call.future.running():
+                    call.future.cancel()
+        if wait:
+            for thread in self._threads:
+                thread.join()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        if kind is not None:
+            for call in self._calls():
+                call.future.cancel()
+        self.shutdown()
+        return None
+
+    def _calls(self) -> list[Call]:
+        with self._turn:
+            return list(self._live.values())
+
+    # The thread that hands in.
+
+    def _hand_in_all(self) -> None:
+        patience = Patience(self._client.patience_s)
+        while True:
+            with self._turn:
+                self._turn.wait_for(lambda: self._orders or self._waiting or self._over)
+                order = self._orders.popleft() if self._orders else None
+                if order is None and not self._waiting:
+                    return
+            if order is not None:
+                with contextlib.suppress(FairshareError):  # who gave it waits for nothing
+                    order()
+                continue
+            calls = self._next_calls()
+            if not calls:
+                continue
+            try:
+                self._hand_in(calls, patience)
+            except BaseException as error:  # whoever waits for the calls is to be told
+                for call in calls:
+                    self._settle(call, error=error)
+
+    @property
+    def _over(self) -> bool:
+        return self._closing and not self._live
+
+    def _next_calls(self) -> list[Call]:
+        with self._turn:
+            self._turn.wait_for(lambda: len(self._waiting) >= MOST_CALLS, LINGER_S)
+            taken: list[Call] = []
+            size = 0
+            while self._waiting and len(taken) < MOST_CALLS:
+                if taken and size + len(self._waiting[0].data) > MOST_BYTES:
+                    break
+                call = self._waiting.popleft()
+                if not call.future.done():
+                    size += len(call.data)
+                    taken.append(call)
+            return taken
+
+    def _hand_in(self, calls: list[Call], patience: Patience) -> None:
+        run = group_callable([(call.name, call.data) for call in calls], self._marks.name)
+        name = f"{self._submission.name}-{self._token}-{next(self._numbers)}"
+        replaced = {"count": len(calls), "callable": callables.pickled(run)}
+        group = msgspec.structs.replace(self._group, **replaced)
+        submission = msgspec.structs.replace(self._submission, name=name, tasks=(group,))
+        application = self._submitted(submission, patience)
+        with self._turn:
+            batch = Batch(application, calls)
+            self._batches[application] = batch
+            for call in calls:
+                call.application = application
+            self._turn.notify_all()
+        if not batch.wanted:  # all were cancelled meanwhile
+            self._kill(batch)
+
+    def _submitted(self, submission: Submission, patience: Patience) -> str:
+        while True:
+            with patience.outlast_absence():
+                # The answer may have been lost, and not the submission.
+                known = self._client.applications() if patience.absent else ()
+                found = next((one.id for one in known if one.name == submission.name), None)
+                return found or self._client.submit(submission)
+            time.sleep(self._client.pace_s)  # type: ignore[unreachable]  # nobody answered
+
+    def _drop(self, call: Call) -> None:
+        """A call was cancelled: see to it that it does not run, or no longer."""
+        with contextlib.suppress(OSError):  # the directory is gone when all is over
+            Path(self._marks.name, call.name).touch()
+        with self._turn:
+            self._counts["cancelled"] += 1
+            batch = self._batches.get(call.application or "")
+            container = call.container
+            if batch is not None and not batch.wanted:
+                self._orders.append(lambda: self._kill(batch))
+            elif container is not None and self._group.max_attempts > 1:
+                # It begins once more, sees the mark, and ends at once.
+                self._orders.append(lambda: self._client.stop_container(container))
+            self._forget(call)
+
+    def _kill(self, batch: Batch) -> None:
+        with self._turn:
+            self._batches.pop(batch.application, None)
+            self._turn.notify_all()
+        self._client.kill(batch.application, "Nobody waits for its calls any more.")
+
+    # The thread that follows.
+
+    def _follow_all(self) -> None:
+        patience = Patience(self._client.patience_s)
+        while True:
+            with self._turn:
+                self._turn.wait_for(lambda: self._batches or self._over)
+                batches = list(self._batches.values())
+            if not batches:
+                break
+            try:
+                with patience.outlast_absence():
+                    # Asked first: a change meanwhile is then seen too often, and never missed.
+                    version = self._client.changes()
+                    for batch in batches:
+                        self._look(batch)
+                    self._tell()
+                    if self._batches:
+                        self._client.changes(version, POLL_S)
+            except FairshareError as error:  # it has been away for too long
+                for batch in batches:
+                    self._give_up(batch, error)
+            time.sleep(PACE_S)
+        self._tell()
+        self._threads[0].join()
+        self._marks.cleanup()
+        if self._own_client:
+            self._client.close()
+
+    def _look(self, batch: Batch) -> None:
+        try:
+            application = self._client.application(batch.application)
+            tasks = self._client.tasks(batch.application)
+            for task in tasks:
+                self._see(batch, task)
+        except Refused as error:
+            if error.status == SERVICE_UNAVAILABLE:
+                raise
+            self._give_up(batch, error)  # the server does not know it any more
+            return
+        if len(batch.settled) < len(batch.calls) and not application.over:
+            return
+        with self._turn:
+            self._batches.pop(batch.application, None)
+        if application.state != "FINISHED" and batch.wanted:
+            self._break(batch, application, tasks)
+
+    def _see(self, batch: Batch, task: Task) -> None:
+        call = batch.calls[task.index]
+        if task.index in batch.settled:
+            return
+        call.container = task.container if task.state == "RUNNING" else None
+        if task.state == "SUCCEEDED":
+            if not call.future.done():
+                self._take(call, self._client.result(task.container or ""))
+            batch.settled.add(task.index)
+
+    def _take(self, call: Call, outcome: Outcome) -> None:
+        if outcome[0] != SKIPPED:
+            self._settle(call, *value_or_error(outcome))
+
+    def _break(self, batch: Batch, application: Application, tasks: tuple[Task, ...]) -> None:
+        """An application has ended badly. What was not its fault is handed in again."""
+        log = self._client.failure_log(application.id)
+        again: list[Call] = []
+        for call, error in verdicts(batch, application, tasks, log):
+            if error is None:
+                call.application = call.container = None
+                again.append(call)
+            else:
+                self._settle(call, error=error)
+        with self._turn:
+            self._waiting.extend(again)
+            self._turn.notify_all()
+
+    def _give_up(self, batch: Batch, error: BaseException) -> None:
+        with self._turn:
+            self._batches.pop(batch.application, None)
+        for call in batch.calls:
+            self._settle(call, error=error)
+
+    def _settle(self, call: Call, value: Any = None, error: BaseException | None = None) -> None:
+        if call.future.settle(value, error):
+            with self._turn:
+                self._counts["failed" if error else "done"] += 1
+        with self._turn:
+            self._forget(call)
+
+    def _forget(self, call: Call) -> None:
+        self._live.pop(call.name, None)
+        self._turn.notify_all()
+
+    def _tell(self) -> None:
+        now = self.progress()
+        if self._report is None or now == self._told:
+            return
+        self._told = now
+        try:
+            self._report(now)
+        except Exception:  # the calls are none the worse for it
+            _log.exception("the progress callback has failed")
+
+
+def _results(given: list["futures.Future[list[Any]]"], end_s: float | None) -> Iterator[Any]:
+    """The results of chunks, one by one; whoever stops asking cancels the rest."""
+    try:
+        for future in given:
+            left_s = None if end_s is None else end_s - time.monotonic()
+            yield from future.result(left_s)
+    finally:
+        for future in given:
+            future.cancel()

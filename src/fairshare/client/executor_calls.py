@@ -1,0 +1,112 @@
+"""Owns the calls that an executor has taken and not yet answered, and how they stand.
+
+Nothing here talks to a server.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+import msgspec
+
+from fairshare.client.answers import Application, Task
+from fairshare.client.errors import ApplicationFailed, CallFailed
+
+
+class ExecutorProgress(msgspec.Struct, frozen=True):
+    """How the calls of an executor stand. `done` have returned, `failed` have raised."""
+
+    calls: int = 0
+    waiting: int = 0
+    running: int = 0
+    done: int = 0
+    failed: int = 0
+    cancelled: int = 0
+
+
+class Call:
+    """One call: its name, the pickled call, its future, and where it runs."""
+
+    def __init__(self, name: str, data: bytes, drop: Callable[["Call"], None]) -> None:
+        self.name = name
+        self.data = data
+        self.future = RemoteFuture(lambda: drop(self), lambda: self.container is not None)
+        self.application: str | None = None
+        self.container: str | None = None
+
+
+class RemoteFuture(Future[Any]):
+    """What will come of a call. It can be cancelled also while it runs: its container is ended."""
+
+    def __init__(self, drop: Callable[[], None], runs: Callable[[], bool]) -> None:
+        super().__init__()
+        self._drop = drop
+        self._runs = runs
+        self._turn = threading.Lock()
+
+    def running(self) -> bool:
+        """Whether it has been seen to run in a container."""
+        return not self.done() and self._runs()
+
+    def cancel(self) -> bool:
+        """Do without it: what waits never starts, what runs is ended. False if it is over."""
+        with self._turn:
+            already = self.cancelled()
+            # Not marked as running before it is over, so that it can be cancelled until then.
+            if not super().cancel():
+                return False
+            if not already:
+                self.set_running_or_notify_cancel()
+        if not already:
+            self._drop()
+        return True
+
+    def settle(self, value: Any = None, error: BaseException | None = None) -> bool:
+        """Say what came of it; False if nobody wants to know any more, or it was said before."""
+        with self._turn:
+            if self.done() or not self.set_running_or_notify_cancel():
+                return False
+        if error is not None:
+            self.set_exception(error)
+        else:
+            self.set_result(value)
+        return True
+
+
+class Batch:
+    """The calls of one application; the number of a call is that of its task."""
+
+    def __init__(self, application: str, calls: list[Call]) -> None:
+        self.application = application
+        self.calls = calls
+        self.settled: set[int] = set()
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anybody waits for any of them."""
+        return any(not call.future.done() for call in self.calls)
+
+
+def verdicts(
+    batch: Batch, application: Application, tasks: Sequence[Task], log: str
+) -> Iterator[tuple[Call, Exception | None]]:
+    """What becomes of the calls without an answer when their application has ended badly.
+
+    If a process has failed too often, its own call has failed; the others only shared the
+    application, and are to be handed in again (None). If nobody's process failed, somebody has
+    ended the application, and all its calls with it. `log` is the end of what was written last.
+    """
+    failed = {task.index: task for task in tasks if task.state == "FAILED"}
+    told = f"\nThe last lines that were written:\n{log}" if log.strip() else ""
+    for index, call in enumerate(batch.calls):
+        if index in batch.settled or call.future.done():
+            continue
+        if index in failed:
+            reason = failed[index].diagnostics or application.diagnostics
+            yield call, CallFailed(f"the call's process failed: {reason}{told}")
+        elif failed and application.state == "FAILED":
+            yield call, None
+        else:
+            state, diagnostics = application.state, application.diagnostics
+            yield call, ApplicationFailed(application.id, state, diagnostics, log)

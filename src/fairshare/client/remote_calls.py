@@ -1,0 +1,92 @@
+"""Owns how calls of Python functions travel in groups: what a task runs, and what came of a call.
+
+A call that raises is no failure of its task: the task ends well and brings the exception home, with
+its traceback. A call that was cancelled meanwhile is passed over: a file with its name lies in a
+directory that both sides see, if they run on one machine. Knows no server.
+"""
+
+import os
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import cloudpickle  # type: ignore[import-untyped]
+
+from fairshare.client.errors import CallFailed, RemoteTraceback
+
+VALUE, SKIPPED = "value", "skipped"
+
+Outcome = tuple[str, bytes, str]
+"""VALUE with the pickled value; "error" with the pickled exception, or b"", and the traceback; or
+SKIPPED."""
+
+
+def group_callable(calls: Sequence[tuple[str, bytes]], marks: str) -> Callable[[], Outcome]:
+    """What each task of a group runs: the call of its own number, which has a name and is pickled.
+
+    The inner function travels by value and names nothing of this package, not even in its
+    annotations, so fairshare need not be importable over there.
+    """
+
+    def run():  # type: ignore[no-untyped-def]
+        name, data = calls[int(os.environ["FAIRSHARE_TASK_INDEX"])]
+        if Path(marks, name).exists():
+            return ("skipped", b"", "")
+        try:
+            function, arguments, keywords = cloudpickle.loads(data)
+            value = function(*arguments, **keywords)
+            return ("value", cloudpickle.dumps(value), "")
+        except (Exception, SystemExit) as error:
+            below = error.__traceback__.tb_next if error.__traceback__ else None
+            text = "".join(traceback.format_exception(type(error), error, below))
+            try:
+                error.__traceback__ = None
+                sent = cloudpickle.dumps(error)
+                cloudpickle.loads(sent)
+            except Exception:  # an exception may hold anything, and its class may want arguments
+                sent = b""
+            return ("error", sent, text)
+
+    return run
+
+
+def chunk_callable(
+    function: Callable[..., Any], chunk: Sequence[tuple[Any, ...]]
+) -> Callable[[], list[Any]]:
+    """One call instead of many: the results of all, in order. Travels by value as well."""
+
+    def run():  # type: ignore[no-untyped-def]
+        return [function(*arguments) for arguments in chunk]
+
+    return run
+
+
+def value_or_error(outcome: Outcome) -> tuple[Any, BaseException | None]:
+    """What a call returned, or the exception that it raised, caused by its traceback over there.
+
+    Where either cannot be read here, a CallFailed says what it was.
+    """
+    kind, data, text = outcome
+    if kind == VALUE:
+        try:
+            return cloudpickle.loads(data), None
+        except Exception as error:  # it may hold objects of a module that is only over there
+            return None, CallFailed(
+                f"what the call returned cannot be read here ({type(error).__name__}: {error}):"
+                " return plain data, or objects of a module that this program can import too"
+            )
+    raised = _loaded(data)
+    if raised is None:
+        lines = text.strip().splitlines()
+        raised = CallFailed(f"the call raised {lines[-1] if lines else 'something'}")
+    raised.__cause__ = RemoteTraceback(text)
+    return None, raised
+
+
+def _loaded(data: bytes) -> BaseException | None:
+    try:
+        found = cloudpickle.loads(data) if data else None
+    except Exception:  # its class may be known over there alone
+        return None
+    return found if isinstance(found, BaseException) else None

@@ -1,0 +1,305 @@
+"""Owns a simulated cluster for tests: submit, let time pass, see who has what.
+
+The decisions are those of a server; clock and containers are made up, so that an hour takes no
+time. Knows nothing of pytest: what does not hold is an AssertionError that shows the queues.
+"""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from fairshare.config.directory import read_directory
+from fairshare.config.scheduler_choice import SchedulerName
+from fairshare.errors import ConfigurationError, InputError
+from fairshare.insight.why import Words
+from fairshare.journal.memory import ForgetfulJournal
+from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.events import ApplicationSubmitted, Event, RequestRefused
+from fairshare.model.identifiers import ApplicationId
+from fairshare.model.inputs import (
+    Input,
+    KillApplication,
+    MoveApplication,
+    NodeJoined,
+    NodeLost,
+    SetPriority,
+    SubmitApplication,
+    UpdateShares,
+)
+from fairshare.model.queues import full_name
+from fairshare.model.resources import MEMORY, VCORES, Resource
+from fairshare.model.work import TaskGroup
+from fairshare.schedulers.reasons import reasons
+from fairshare.schedulers.registry import SCHEDULERS
+from fairshare.schedulers.views import ApplicationView, QueueView
+from fairshare.simulate.simulator import Simulator
+from fairshare.simulate.workload import Arrival, GroupPlan, Workload
+from fairshare.testing.pictures import differences, picture, unknown_name
+
+FOR_EVER_MS = 10 * 365 * 24 * 3_600_000
+"""How long tasks run that nobody gave a duration: longer than any test."""
+
+Node = Mapping[str, int | str]
+"""`memory_mb` and `vcores`, perhaps `rack`, and further resource types by their own names."""
+
+
+class FairshareCluster:
+    """A cluster under the configuration of a directory, as `fairshare serve --conf` reads it.
+
+    `nodes` is how many there are, each of `node_memory_mb` and `node_vcores`, or each by its name.
+
+    >>> cluster = FairshareCluster("conf", nodes={"n1": {"memory_mb": 8192, "vcores": 8}}
+    ... )                                                                # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        conf_dir: str | Path,
+        nodes: int | Mapping[str, Node] = 1,
+        *,
+        node_memory_mb: int = 8192,
+        node_vcores: int = 8,
+        scheduler: SchedulerName | None = None,
+    ) -> None:
+        directory = Path(conf_dir)
+        if not directory.is_dir():
+            raise ConfigurationError([f"{directory}: there is no such directory"])
+        self.configuration = read_directory(directory, scheduler=scheduler)
+        self.types = self.configuration.types
+        self._manager = ResourceManager(SCHEDULERS[self.configuration.scheduler](self.types))
+        if isinstance(nodes, int):
+            each = {"memory_mb": node_memory_mb, "vcores": node_vcores}
+            nodes = {f"node-{number + 1}": each for number in range(nodes)}
+        self._simulator = Simulator(
+            self._manager,
+            msgspec.json.encode(self.configuration.settings),
+            Workload((), ()),
+            ForgetfulJournal(),
+            nodes=[self._node(name, offered) for name, offered in nodes.items()],
+            beat_interval_ms=self.configuration.heartbeat_interval_ms,
+        )
+        self._names = itertools.count(1)
+        self._simulator.run(until_ms=0)
+
+    # What happens.
+
+    @property
+    def now_s(self) -> float:
+        """How long the cluster has existed."""
+        return self._simulator.clock.now_ms() / 1000
+
+    def submit(
+        self,
+        queue: str | None = None,
+        *,
+        user: str = "user",
+        groups: Sequence[str] = (),
+        tasks: int = 1,
+        memory_mb: int = 1024,
+        vcores: int = 1,
+        resources: Mapping[str, int] | None = None,
+        duration_s: float | None = None,
+        name: str | None = None,
+        priority: int | None = None,
+        label: str | None = None,
+        tags: Sequence[str] = (),
+    ) -> ApplicationId:
+        """Hand in an application of like tasks now; its number.
+
+        Each task runs for `duration_s`, or as long as the test goes on. Without `queue` the
+        placement rules choose. One that is refused is there as REJECTED, see `assert_refused`.
+        """
+        amounts = {MEMORY: memory_mb, VCORES: vcores, **(resources or {})}
+        group = TaskGroup(name="task", count=tasks, resource=self._vector(amounts), label=label)
+        submission = SubmitApplication(
+            user=user,
+            queue="default" if queue is None else queue,
+            name=name or f"app-{next(self._names)}",
+            groups=tuple(groups),
+            priority=priority,
+            tags=tuple(tags),
+            tasks=(group,),
+        )
+        duration_ms = FOR_EVER_MS if duration_s is None else round(duration_s * 1000)
+        now_ms = self._simulator.clock.now_ms()
+        plans = {"task": GroupPlan(duration_ms)}
+        events = self._simulator.arrive(Arrival(now_ms, submission, plans))
+        return next(e.application for e in events if type(e) is ApplicationSubmitted)
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass: tasks end, shares are computed again, others are preempted."""
+        until_ms = self._simulator.clock.now_ms() + round(seconds * 1000)
+        self._simulator.run(until_ms=until_ms)
+
+    def kill(self, application: ApplicationId) -> None:
+        """End an application."""
+        self._tell(KillApplication(application))
+
+    def move(self, application: ApplicationId, queue: str) -> None:
+        """Put an application into another queue; raises InputError if that is refused."""
+        self._tell(MoveApplication(application, full_name(queue)))
+
+    def set_priority(self, application: ApplicationId, priority: int) -> None:
+        """Change a priority; raises InputError if that is refused."""
+        self._tell(SetPriority(application, priority))
+
+    def add_node(self, name: str, **offered: int | str) -> None:
+        """A node joins: `add_node("n9", memory_mb=8192, vcores=8)`."""
+        self._tell(self._node(name, offered))
+
+    def lose_node(self, name: str) -> None:
+        """A node is gone, and its containers with it."""
+        if name not in self._manager.scheduler.state.nodes:
+            raise KeyError(unknown_name("node", name, self._manager.scheduler.state.nodes))
+        self._tell(NodeLost(name))
+
+    def _tell(self, given: Input) -> tuple[Event, ...]:
+        events = self._simulator.tell(given)
+        for event in events:
+            if type(event) is RequestRefused:
+                raise InputError(event.code, event.reason)
+        return events
+
+    # What is seen.
+
+    def queues(self) -> dict[str, QueueView]:
+        """All queues as they stand, the shares those of this moment."""
+        self._simulator.tell(UpdateShares())
+        views = self._manager.scheduler.queue_views(self._simulator.clock.now_ms())
+        return {view.name: view for view in views}
+
+    def queue(self, name: str) -> QueueView:
+        """One queue; raises KeyError, and says which there are."""
+        found = self.queues()
+        if full_name(name) not in found:
+            raise KeyError(unknown_name("queue", full_name(name), found))
+        return found[full_name(name)]
+
+    def application(self, application: ApplicationId) -> ApplicationView:
+        """One application."""
+        return self._manager.scheduler.application_view(application)
+
+    def share(self, queue: str) -> dict[str, int]:
+        """What a queue is entitled to: its fair share, or its guaranteed capacity."""
+        return self.types.mapping(_share(self.queue(queue)))
+
+    def used(self, queue: str) -> dict[str, int]:
+        """What a queue has."""
+        return self.types.mapping(self.queue(queue).used)
+
+    def why(self, application: ApplicationId) -> list[str]:
+        """Why an application waits, in sentences; none if it does not."""
+        scheduler = self._manager.scheduler
+        found = scheduler.state.applications[application]
+        if found.over:
+            return [found.diagnostics] if found.diagnostics else []
+        words = Words(self.types, scheduler.state.epoch_ms)
+        causes = reasons(found, scheduler.limits_of(application))
+        return [words.explain(one).sentence for one in causes]
+
+    # What must hold.
+
+    def assert_share(
+        self, queue: str, *, within: float = 0.0, memory_mb: int | None = None, **amounts: int
+    ) -> None:
+        """The share of a queue is so much of each type that is named, give or take the part
+        `within` of it: `assert_share("root.ml", memory_mb=4096, vcores=4, within=0.01)`."""
+        __tracebackhide__ = True
+        self._compare("share", queue, self.share(queue), _named(memory_mb, amounts), within)
+
+    def assert_used(
+        self, queue: str, *, within: float = 0.0, memory_mb: int | None = None, **amounts: int
+    ) -> None:
+        """A queue has so much of each type that is named."""
+        __tracebackhide__ = True
+        self._compare("use", queue, self.used(queue), _named(memory_mb, amounts), within)
+
+    def assert_running(self, application: ApplicationId, containers: int) -> None:
+        """So many containers of an application run."""
+        __tracebackhide__ = True
+        found = self.application(application).containers
+        if found != containers:
+            waits = "".join(f"\n  it waits: {sentence}" for sentence in self.why(application))
+            raise AssertionError(
+                f"application {application} has {found} containers, not {containers}"
+                f"{waits}\n{self._picture()}"
+            )
+
+    def assert_placed(self, application: ApplicationId, queue: str) -> None:
+        """An application is in a queue."""
+        __tracebackhide__ = True
+        found = self.application(application)
+        if found.queue != full_name(queue) or found.state == "REJECTED":
+            reason = f": {found.diagnostics}" if found.diagnostics else ""
+            raise AssertionError(
+                f"application {application} of {found.user} is in {found.queue} as"
+                f" {found.state}, not in {full_name(queue)}{reason}"
+            )
+
+    def assert_refused(self, application: ApplicationId, words: str = "") -> None:
+        """An application was not taken, and the reason has these words in it."""
+        __tracebackhide__ = True
+        found = self.application(application)
+        if found.state != "REJECTED" or words not in found.diagnostics:
+            raise AssertionError(
+                f"application {application} is {found.state} in {found.queue}, not refused"
+                f" because of {words!r}: {found.diagnostics or 'no diagnostics'}"
+            )
+
+    def _compare(
+        self,
+        what: str,
+        queue: str,
+        found: dict[str, int],
+        wanted: dict[str, int],
+        within: float,
+    ) -> None:
+        __tracebackhide__ = True
+        if not wanted:
+            raise TypeError("name at least one amount, such as memory_mb=4096")
+        unknown = [name for name in wanted if name not in found]
+        if unknown:
+            raise KeyError(unknown_name("resource type", unknown[0], found))
+        wrong = differences(found, wanted, within)
+        if wrong:
+            raise AssertionError(
+                f"the {what} of {full_name(queue)} at {self.now_s:g} s is not as expected:\n"
+                + "\n".join(f"  {line}" for line in wrong)
+                + f"\n{self._picture()}"
+            )
+
+    def _picture(self) -> str:
+        return picture(self.queues().values(), self.types, _share)
+
+    def _node(self, name: str, offered: Node) -> NodeJoined:
+        amounts = {k: v for k, v in offered.items() if k != "rack"}
+        wrong = [key for key, value in amounts.items() if not isinstance(value, int)]
+        if wrong:
+            raise TypeError(f"node {name}: {wrong[0]} is no whole number")
+        numbers = {_type_name(key): int(value) for key, value in amounts.items()}
+        total = self._vector({MEMORY: 8192, VCORES: 8, **numbers})
+        return NodeJoined(name, total, str(offered.get("rack", "/default-rack")))
+
+    def _vector(self, amounts: Mapping[str, int]) -> Resource:
+        try:
+            return self.types.vector(amounts)
+        except KeyError as error:
+            raise KeyError(
+                unknown_name("resource type", str(error.args[0]), self.types.names)
+            ) from error
+
+
+def _share(view: QueueView) -> Resource:
+    return view.fair_share if view.capacity is None else view.capacity.effective_min
+
+
+def _named(memory_mb: int | None, amounts: Mapping[str, int]) -> dict[str, int]:
+    named = {_type_name(name): amount for name, amount in amounts.items()}
+    return named if memory_mb is None else {MEMORY: memory_mb, **named}
+
+
+def _type_name(word: str) -> str:
+    """`memory_mb` is how Python writes `memory-mb`."""
+    return MEMORY if word == "memory_mb" else word

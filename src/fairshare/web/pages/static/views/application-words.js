@@ -1,0 +1,46 @@
+// application-words.js owns the words for an application's state: one word and mark in tables, one
+// sentence at the top of its page. The numbers are those of the REST interface.
+
+import { h } from "../document.js";
+import { amounts, count, duration } from "../format.js";
+
+export const OVER = new Set(["FINISHED", "FAILED", "KILLED", "REJECTED"]);
+
+// [word, class of the mark]
+export function stateOf(one) {
+  if (one.state === "FINISHED") return ["finished", "done"];
+  if (OVER.has(one.state)) return [one.state.toLowerCase(), "bad"];
+  if (one.containers) return ["runs", "run"];
+  return [one.runnable ? "waits" : "held back", "wait"];
+}
+
+export function stateMark(one) {
+  const [word, mark] = stateOf(one);
+  return h("span", { class: `state ${mark}`, title: one.diagnostics || null }, word);
+}
+
+// The part of its tasks that succeeded, or null for who has none.
+export function progressOf(one) {
+  return one.progress.total ? one.progress.succeeded / one.progress.total : null;
+}
+
+export function elapsedOf(one, now_ms) { return (one.finished_ms ?? now_ms) - one.submitted_ms; }
+
+// What the page of one application says first: nodes and texts.
+export function sentenceOf(one, reasons, now_ms) {
+  const took = duration(elapsedOf(one, now_ms));
+  const { total, succeeded, failed } = one.progress;
+  const tasks = total ? ` ${count(succeeded)} of ${count(total)} tasks succeeded${failed ? `, ${count(failed)} failed` : ""}.` : "";
+  if (one.state === "FINISHED") return [h("b", {}, "Finished"), ` after ${took}.${tasks}`];
+  if (one.state === "REJECTED") return [h("b", {}, "Refused"), `: ${one.diagnostics || "the scheduler gave no reason."}`];
+  if (OVER.has(one.state)) return [h("b", {}, one.state === "KILLED" ? "Killed" : "Failed"), ` after ${took}.${tasks} `, firstLine(one.diagnostics)];
+  const first = reasons?.[0];
+  const because = first ? [" ", first.sentence] : null;
+  if (one.containers) {
+    return [h("b", {}, "Runs"), ` in ${count(one.containers)} ${one.containers === 1 ? "container" : "containers"} (${amounts(one.used)}) for ${took}.${tasks}`,
+      first && first.containers > 0 ? [h("b", {}, ` ${count(first.containers)} more ${first.containers === 1 ? "waits" : "wait"}:`), because] : null];
+  }
+  return [h("b", {}, one.runnable ? `Has waited ${took}.` : `Held back for ${took}.`), because ?? " Nothing is in its way: it starts with the next offer of a node."];
+}
+
+const firstLine = (text) => (text ?? "").split("\n", 1)[0];

@@ -1,0 +1,121 @@
+// application.js owns the page of one application: what it does, why it waits, its life, its
+// containers, its logs, how well it uses what it asked for; and kill, move, priority.
+// In the address: tab, container, stream.
+
+import { address, link } from "../address.js";
+import { fill, h } from "../document.js";
+import { families, hueOf } from "../families.js";
+import { amounts, count, instant } from "../format.js";
+import { number } from "../explain.js";
+import { session } from "../session.js";
+import { entryState } from "../states.js";
+import { store } from "../store.js";
+import { actionsOf } from "./application-actions.js";
+import { ContainerList } from "./application-containers.js";
+import { drawEfficiency } from "./application-efficiency.js";
+import { drawLife } from "./application-life.js";
+import { LogPane } from "./application-logs.js";
+import { drawReasons } from "./application-reasons.js";
+import { OVER, sentenceOf, stateMark } from "./application-words.js";
+
+const TABS = [["why", "Why it waits"], ["containers", "Containers"], ["logs", "Logs"], ["efficiency", "Efficiency"], ["about", "About it"]];
+
+export function view(place) {
+  const page = new ApplicationPage(place);
+  return {
+    title: () => `${page.entry.data?.name ?? page.id} · Application`,
+    update: () => page.draw(), close: () => page.close(),
+  };
+}
+
+class ApplicationPage {
+  constructor(place) {
+    this.place = place;
+    place.className = "view-application";
+    this.id = decodeURIComponent(address.path.split("/")[3]);
+    const path = `/applications/${encodeURIComponent(this.id)}`;
+    this.entry = { data: null, error: null };
+    this.parts = { reasons: null, timeline: null, containers: null, efficiency: null };
+    this.list = new ContainerList();
+    this.logs = new LogPane();
+    const keep = (name) => ({ data }) => { if (data) { this.parts[name] = data; this.draw(); } };
+    this.stops = [
+      store.watch(path, (entry) => { this.entry = entry.data ? { ...entry, data: { ...entry.data, containers: entry.data.containers.length } } : entry; this.draw(); }),
+      store.watch(`${path}/reasons`, keep("reasons")),
+      store.watch(`${path}/timeline`, keep("timeline"), { every_ms: 2000 }),
+      store.watch(`${path}/containers`, keep("containers"), { every_ms: 2000 }),
+      store.watch(`${path}/efficiency`, keep("efficiency"), { every_ms: 5000 }),
+      store.watch("/queues", ({ data }) => { if (data) { families.learn(data.queues); this.queues = data.queues; this.draw(); } }, { every_ms: 15_000 }),
+      session.onChange(() => this.draw()),
+    ];
+    this.clock = setInterval(() => { if (!document.hidden) this.draw(); }, 1000);
+  }
+
+  close() {
+    clearInterval(this.clock);
+    for (const stop of this.stops) stop();
+    this.logs.close();
+    this.place.className = "";
+  }
+
+  get tab() {
+    const wanted = address.get("tab");
+    if (TABS.some(([name]) => name === wanted)) return wanted;
+    const one = this.entry.data;
+    return one && OVER.has(one.state) ? "containers" : "why";
+  }
+
+  draw() {
+    const missing = entryState(this.entry, `application ${this.id}`, 8);
+    if (missing) { fill(this.place, h("section", { class: "card grow", key: "missing" }, missing)); return; }
+    const one = this.entry.data;
+    const tab = this.tab;
+    fill(this.place, this.drawHead(one), this.drawLifeCard(one), h("section", { class: "card grow", key: "tabs", "aria-label": "Details" },
+      h("div", { class: "tabs", role: "tablist" }, TABS.map(([name, word]) => h("button", {
+        type: "button", role: "tab", id: `tab-${name}`, "aria-selected": String(tab === name), "aria-controls": "tab-panel",
+        on: { click: () => address.set({ tab: name }) } }, word, name === "why" && this.parts.reasons?.reasons.length ? ` ${this.parts.reasons.reasons.length}` : null))),
+      h("div", { class: `tab-panel tab-${tab}`, id: "tab-panel", role: "tabpanel", "aria-labelledby": `tab-${tab}`, key: tab, own: tab === "containers" || tab === "logs" },
+        tab === "why" && drawReasons(this.parts.reasons, one),
+        tab === "efficiency" && drawEfficiency(this.parts.efficiency, one),
+        tab === "about" && drawAbout(one))));
+    const panel = this.place.querySelector(".tab-panel");
+    if (tab === "containers") this.list.show(panel, this.parts.containers, this.parts.timeline, (id) => address.set({ tab: "logs", container: id }, { push: true }));
+    if (tab === "logs") this.logs.show(panel, this.parts.containers); else this.logs.pause();
+  }
+
+  drawHead(one) {
+    const path = one.queue.split(".");
+    return h("section", { class: "card application-head", key: "head", style: { "--hue": hueOf(one.queue) } },
+      h("div", { class: "path" }, path.map((_, n) => [n > 0 && " › ",
+        h("a", { href: link("/cluster/scheduler", { queue: path.slice(0, n + 1).join(".") }) }, path[n])])),
+      h("div", { class: "title" }, h("i", { class: "swatch" }), h("h1", {}, one.name || one.id), stateMark(one),
+        h("div", { class: "right actions" }, actionsOf(one, () => this.queues ?? []))),
+      h("p", { class: "verdict" }, sentenceOf(one, this.parts.reasons?.reasons, Date.now())),
+      h("p", { class: "faint small" }, h("span", { class: "mono" }, one.id), ` · ${one.user} · submitted ${instant(one.submitted_ms)}`,
+        one.finished_ms && ` · ended ${instant(one.finished_ms)}`, one.preempted > 0 && ` · ${count(one.preempted)} containers preempted`));
+  }
+
+  drawLifeCard(one) {
+    return h("section", { class: "card life", key: "life", "aria-label": "Its life" },
+      this.parts.timeline ? drawLife(this.parts.timeline, hueOf(one.queue), this.place.clientWidth - 62) : h("p", { class: "pad faint" }, "…"));
+  }
+}
+
+function drawAbout(one) {
+  const share = (title, text, field) => [title, number(amounts(one[field]), { title, text, source: `GET /api/v1/applications/ID: ${field}` })];
+  const rows = [
+    ["Queue", h("a", { href: link("/cluster/scheduler", { queue: one.queue }) }, one.queue)], ["User", one.user], ["Priority", String(one.priority)],
+    ["Kind", { tasks: "tasks, run by the manager", driver: "a driver of its own", unmanaged: "a master outside" }[one.kind] ?? one.kind],
+    ["Attempt", String(one.attempt)], ["Started", instant(one.started_ms)],
+    share("Used Resources", "What its live containers have together.", "used"), share("Reserved Resources", "What nodes keep free for it.", "reserved"),
+    share("Pending Resources", "What it has asked for and does not have.", "pending"), share("Demand", "Used and pending together.", "demand"),
+    share("Fair Share", "What its queue's policy entitles it to.", "fair_share"), share("Headroom", "How much more its queue and user could still get.", "headroom"),
+  ];
+  return [h("dl", { class: "facts" }, rows.map(([title, value]) => h("div", {}, h("dt", {}, title), h("dd", {}, value)))),
+    h("h2", { class: "pad-title" }, "Diagnostics"), one.diagnostics ? h("pre", { class: "said" }, one.diagnostics) : h("p", { class: "pad-title faint" }, "Nothing was said."),
+    one.groups.length > 0 && [h("h2", { class: "pad-title" }, "Groups of tasks"), h("div", { class: "scroll-x" }, h("table", {}, h("thead", {}, h("tr", {},
+      ["Group", "Tasks", "Succeeded", "Running", "Waiting", "Failed"].map((word, n) => h("th", { scope: "col", class: n ? "num" : null }, word)))),
+    h("tbody", {}, one.groups.map((group) => h("tr", { key: group.name }, h("th", { scope: "row" }, group.name),
+      ["count", "succeeded", "running", "waiting", "failed"].map((field) => h("td", { class: "num" }, count(group[field]))))))))]];
+}
+

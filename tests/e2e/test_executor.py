@@ -1,0 +1,247 @@
+"""`fairshare.Executor` on a real server with real containers."""
+
+import asyncio
+import contextlib
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent import futures
+from pathlib import Path
+
+import pytest
+
+import fairshare
+from fairshare.client import Client
+from fairshare.client.errors import ApplicationFailed, CallFailed, NotPicklable
+
+PATIENCE_S = 60.0
+SITE = """<configuration>
+  <property><name>yarn.resourcemanager.scheduler.class</name><value>
+    org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler</value></property>
+  <property><name>yarn.scheduler.minimum-allocation-mb</name><value>64</value></property>
+  <property><name>yarn.resource-types.memory-mb.increment-allocation</name><value>64</value></property>
+</configuration>
+"""
+SMALL = {"memory-mb": 64, "vcores": 1}
+
+
+class Server:
+    """A process of `fairshare serve`, which can be started again at its address."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.port = 0
+        self.start()
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "fairshare", "serve", "--port", str(self.port)),
+                *("--conf", str(self.directory / "conf"), "--state", str(self.directory / "state")),
+                *("--memory-mb", "1024", "--vcores", "4"),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line.startswith("listening on "), line
+        self.url = line.removeprefix("listening on ").strip()
+        self.port = int(self.url.rpartition(":")[2])
+
+    def end(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(PATIENCE_S)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    directory = tmp_path_factory.mktemp("executor")
+    (directory / "conf").mkdir()
+    (directory / "conf" / "yarn-site.xml").write_text(SITE)
+    (directory / "conf" / "fair-scheduler.xml").write_text(
+        '<allocations><queue name="a"/></allocations>'
+    )
+    found = Server(directory)
+    yield found
+    with contextlib.suppress(Exception), Client(found.url) as client:
+        client.shutdown(stop_containers=True)
+        found.process.wait(PATIENCE_S)
+    if found.process.poll() is None:
+        found.process.kill()
+        found.process.wait()
+    assert found.process.stdout is not None
+    found.process.stdout.close()
+
+
+@pytest.fixture
+def pool(server: Server) -> Iterator[fairshare.Executor]:
+    with fairshare.Executor("root.a", url=server.url, resources=SMALL) as pool:
+        yield pool
+
+
+def until(condition):
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not (found := condition()):
+        assert time.monotonic() < deadline_s, "it never came true"
+        time.sleep(0.05)
+    return found
+
+
+def test_calls_return_in_order_and_share_containers_by_chunks(pool):
+    assert list(pool.map(lambda a, b: a * b, range(7), range(1, 8), chunksize=3)) == [
+        0, 2, 6, 12, 20, 30, 42,
+    ]  # fmt: skip
+    progress = pool.progress()
+    assert (progress.calls, progress.done, progress.running) == (3, 3, 0)
+
+
+def test_calls_of_one_moment_are_one_application(pool, server):
+    with Client(server.url) as client:
+        before = len(client.applications())
+        given = [pool.submit(pow, 2, number) for number in range(8)]
+        assert [future.result(PATIENCE_S) for future in given] == [2**n for n in range(8)]
+        assert len(client.applications()) - before <= 2
+
+
+def test_an_exception_comes_home_with_its_traceback_and_no_second_try(pool, tmp_path):
+    tries = tmp_path / "tries"
+
+    def fail(path, number):
+        with Path(path).open("a") as file:
+            file.write("x")
+        return 1 // number
+
+    future = pool.submit(fail, str(tries), 0)
+    with pytest.raises(ZeroDivisionError) as caught:
+        future.result(PATIENCE_S)
+    assert "in fail" in str(caught.value.__cause__)
+    assert "return 1 // number" in str(caught.value.__cause__)
+    assert tries.read_text() == "x"
+
+
+def test_what_cannot_be_pickled_is_told_on_either_way(pool):
+    import threading
+
+    with pytest.raises(NotPicklable):
+        pool.submit(threading.Lock().acquire)
+
+    def make_lock():
+        import threading
+
+        return threading.Lock()
+
+    with pytest.raises(TypeError, match="pickle"):
+        pool.submit(make_lock).result(PATIENCE_S)
+
+    def raise_odd():
+        class Odd(Exception):
+            def __init__(self, one, two):
+                super().__init__("odd")
+
+        raise Odd(1, 2)
+
+    with pytest.raises(CallFailed, match="odd"):
+        pool.submit(raise_odd).result(PATIENCE_S)
+
+
+def test_a_call_whose_process_dies_fails_alone(server):
+    import os
+
+    options = {"url": server.url, "resources": SMALL, "max_attempts": 1}
+    with fairshare.Executor("root.a", **options) as pool:
+        bad = pool.submit(os._exit, 3)
+        good = [pool.submit(pow, 3, number) for number in range(3)]
+        with pytest.raises(CallFailed, match="process failed"):
+            bad.result(PATIENCE_S)
+        assert [future.result(PATIENCE_S) for future in good] == [1, 3, 9]
+
+
+def test_a_running_call_is_cancelled_and_its_container_ends(pool, server):
+    slow = pool.submit(time.sleep, 600)
+    other = pool.submit(abs, -1)
+    until(slow.running)
+    assert slow.cancel()
+    assert slow.cancelled()
+    with pytest.raises(futures.CancelledError):
+        slow.result()
+    assert other.result(PATIENCE_S) == 1
+    with Client(server.url) as client:
+        until(lambda: all(one.over for one in client.applications()))
+    assert pool.progress().cancelled == 1
+
+
+def test_what_waits_is_cancelled_by_shutdown_and_never_runs(server, tmp_path):
+    mark = tmp_path / "ran"
+    options = {"url": server.url, "resources": {"memory-mb": 1024, "vcores": 4}}
+    pool = fairshare.Executor("root.a", **options)
+    first = pool.submit(time.sleep, 2)
+    until(first.running)
+    second = pool.submit(mark.touch)
+    pool.shutdown(cancel_futures=True)
+    assert first.result() is None
+    assert second.cancelled()
+    assert not mark.exists()
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        pool.submit(pow, 1, 1)
+
+
+def test_leaving_by_an_exception_cancels_everything(server):
+    given = []
+
+    def leave() -> None:
+        with fairshare.Executor("root.a", url=server.url, resources=SMALL) as pool:
+            given.append(pool.submit(time.sleep, 600))
+            until(given[0].running)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        leave()
+    assert given[0].cancelled()
+
+
+def test_progress_is_told_until_all_is_done(server):
+    seen = []
+    options = {"url": server.url, "resources": SMALL, "progress": seen.append}
+    with fairshare.Executor("root.a", **options) as pool:
+        futures.wait([pool.submit(pow, 2, 2), pool.submit(divmod, 1, 0)], PATIENCE_S)
+    assert (seen[-1].done, seen[-1].failed, seen[-1].waiting + seen[-1].running) == (1, 1, 0)
+
+
+def test_calls_outlive_a_restart_of_the_server(pool, server):
+    def sleep_and_return(seconds, value):
+        time.sleep(seconds)
+        return value
+
+    slow = [pool.submit(sleep_and_return, 1.5, number) for number in range(2)]
+    until(lambda: any(future.running() for future in slow))
+    server.end()
+    late = pool.submit(pow, 5, 2)
+    server.start()
+    assert [future.result(PATIENCE_S) for future in slow] == [0, 1]
+    assert late.result(PATIENCE_S) == 25
+
+
+def test_an_application_that_somebody_kills_fails_its_calls(pool, server):
+    future = pool.submit(time.sleep, 600)
+    until(future.running)
+    with Client(server.url) as client:
+        [running] = [one for one in client.applications() if not one.over]
+        client.kill(running.id, "enough")
+    with pytest.raises(ApplicationFailed, match="enough"):
+        future.result(PATIENCE_S)
+
+
+def test_a_loop_awaits_calls(pool):
+    async def both():
+        return await asyncio.gather(
+            *(asyncio.wrap_future(pool.submit(pow, 2, number)) for number in (3, 4))
+        )
+
+    assert asyncio.run(both()) == [8, 16]

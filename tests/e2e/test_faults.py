@@ -1,0 +1,171 @@
+"""Servers to whom bad things happen: no room on the disk, a damaged journal, too many callers."""
+
+import asyncio
+import contextlib
+import json
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from benchmarks.service import submit_all
+
+from fairshare.journal.sqlite import JOURNAL_FILE
+
+YARN_SITE = """<configuration>
+  <property>
+    <name>yarn.resourcemanager.scheduler.class</name>
+    <value>org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler</value>
+  </property>
+</configuration>
+"""
+ALLOCATIONS = (
+    '<allocations><queue name="wait"><maxRunningApps>0</maxRunningApps></queue></allocations>'
+)
+JOB = {"queue": "wait", "tasks": [{"command": "true"}]}
+
+
+@pytest.fixture
+def conf(tmp_path: Path) -> Path:
+    folder = tmp_path / "conf"
+    folder.mkdir()
+    (folder / "yarn-site.xml").write_text(YARN_SITE)
+    (folder / "fair-scheduler.xml").write_text(ALLOCATIONS)
+    return folder
+
+
+def start(conf: Path, *, largest_file: int | None = None) -> subprocess.Popen[str]:
+    """A server; its files cannot grow beyond a size, if one is given."""
+
+    def limit() -> None:
+        if largest_file is not None:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
+
+    return subprocess.Popen(
+        [
+            *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf), "--port", "0"),
+            *("--state", str(conf.parent / "state"), "--memory-mb", "2048", "--vcores", "2"),
+        ],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=limit,
+    )
+
+
+@contextlib.contextmanager
+def running(process: subprocess.Popen[str]):
+    """The URL of a server that listens; it is ended."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    try:
+        assert line.startswith("listening on "), process.communicate(timeout=30)[1]
+        yield line.split()[-1]
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
+
+
+def test_a_full_disk_ends_the_server_with_a_word_and_nothing_acknowledged_is_lost(conf):
+    accepted: list[str] = []
+    process = start(conf, largest_file=300_000)
+    with running(process) as url, httpx.Client(base_url=f"{url}/api/v1", timeout=30) as http:
+        for _ in range(2_000):
+            try:
+                answer = http.post("/applications", json=JOB)
+            except httpx.TransportError:
+                break
+            if answer.status_code != 201:
+                assert answer.json()["code"] in ("stopping", "server-failure"), answer.text
+                break
+            accepted.append(answer.json()["id"])
+        else:
+            pytest.fail("the disk was never full")
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "the server had to stop" in told
+    assert JOURNAL_FILE in told
+    assert len(accepted) > 10
+    with running(start(conf)) as url:
+        listed = httpx.get(f"{url}/api/v1/applications", timeout=30).json()["applications"]
+    assert set(accepted) <= {one["id"] for one in listed}
+
+
+def test_a_truncated_journal_is_refused_with_what_to_do(conf):
+    with running(start(conf)) as url:
+        address = urlsplit(url)
+        asyncio.run(submit_all(address.hostname or "", address.port or 0, 200, 8))
+    journal = conf.parent / "state" / JOURNAL_FILE
+    size = journal.stat().st_size
+    assert size > 40_000
+    with journal.open("r+b") as file:
+        file.truncate(size // 2)
+    process = start(conf)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert str(journal) in told
+    assert "restore it from a copy" in told
+    assert "Traceback" not in told
+
+
+def test_some_hundred_clients_at_once_are_all_answered(conf):
+    with running(start(conf)) as url:
+        address = urlsplit(url)
+        host, port = address.hostname or "", address.port or 0
+        waits = asyncio.run(submit_all(host, port, 600, 300))
+        assert len(waits) == 600
+        listed = httpx.get(f"{url}/api/v1/applications", timeout=30).json()["applications"]
+        assert len({one["id"] for one in listed}) == 600
+
+
+def test_readers_that_do_not_read_hold_nobody_up(conf):
+    """Fifty streams whose readers take nothing; who asks is answered meanwhile."""
+    with running(start(conf)) as url:
+        address = urlsplit(url)
+        place = (address.hostname, address.port)
+        asleep = []
+        for _ in range(50):
+            reader = socket.create_connection(place)
+            reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            head = f"GET /api/v1/events?since=0 HTTP/1.1\r\nHost: {address.netloc}\r\n\r\n"
+            reader.sendall(head.encode())
+            asleep.append(reader)
+        try:
+            asyncio.run(submit_all(place[0], place[1], 200, 20))
+            before_s = time.monotonic()
+            answer = httpx.get(f"{url}/api/v1/cluster", timeout=30)
+            assert answer.json()["applications"]["PENDING"] == 200
+            assert time.monotonic() - before_s < 10
+            figures = httpx.get(f"{url}/metrics", timeout=30).text
+            assert "fairshare_event_streams 50.0" in figures
+        finally:
+            for reader in asleep:
+                reader.close()
+
+
+def test_a_stream_over_a_socket_goes_on_where_it_broke_off(conf):
+    with running(start(conf)) as url:
+        with httpx.stream("GET", f"{url}/api/v1/events?kinds=record&since=0", timeout=30) as stream:
+            assert stream.headers["content-type"].startswith("text/event-stream")
+            first = next(line for line in stream.iter_lines() if line.startswith("id: "))
+        assert first == "id: 1"
+        httpx.post(f"{url}/api/v1/applications", json=JOB)
+        headers = {"Last-Event-ID": "1"}
+        seen: list[int] = []
+        with httpx.stream("GET", f"{url}/api/v1/events", headers=headers, timeout=30) as stream:
+            for line in stream.iter_lines():
+                if line.startswith("data: "):
+                    told = json.loads(line[6:])
+                    if any(one["type"] == "ApplicationSubmitted" for one in told["events"]):
+                        break
+                if line.startswith("id: "):
+                    seen.append(int(line[4:]))
+        assert seen == list(range(2, seen[-1] + 1))

@@ -1,0 +1,149 @@
+"""`AsyncClient` does what `Client` does."""
+
+import asyncio
+import inspect
+
+import httpx
+import pytest
+
+import fairshare
+from fairshare.client import Client
+from fairshare.client.async_client import AsyncClient
+from fairshare.client.errors import (
+    AnswerNotUnderstood,
+    ApplicationFailed,
+    Refused,
+    ServerUnreachable,
+    WaitTimedOut,
+)
+
+URL = "http://127.0.0.1:8188"
+APP = {"id": "application_1_0001", "state": "RUNNING"}
+OVER = {**APP, "state": "FINISHED"}
+PATH = "/applications/application_1_0001"
+
+
+@pytest.fixture
+def ask(transport, monkeypatch):
+    """Runs a function of a client in a loop of its own."""
+    monkeypatch.setenv("FAIRSHARE_USER", "ann")
+    monkeypatch.delenv("FAIRSHARE_TOKEN", raising=False)
+
+    def run(what):
+        async def go():
+            async with AsyncClient(URL, transport=transport) as client:
+                client.pace_s = 0.0
+                return await what(client)
+
+        return asyncio.run(go())
+
+    return run
+
+
+def _public(kind):
+    return {
+        name: inspect.signature(member)
+        for name, member in inspect.getmembers(kind, inspect.isfunction)
+        if not name.startswith("_")
+    }
+
+
+def test_it_has_the_methods_of_the_other_with_the_same_parameters():
+    one, other = _public(Client), _public(AsyncClient)
+    assert list(one) == list(other)
+    for name in one:
+        assert str(one[name].replace(return_annotation="")) == str(
+            other[name].replace(return_annotation="")
+        ), name
+
+
+def test_importing_the_package_brings_no_http_library_along():
+    import subprocess
+    import sys
+
+    program = (
+        "import sys, fairshare; assert not {'httpx', 'msgspec', 'asyncio'} & set(sys.modules);"
+        "fairshare.AsyncClient; fairshare.Executor; fairshare.Client; assert 'httpx' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+    with pytest.raises(AttributeError, match="nothing_such"):
+        fairshare.nothing_such  # noqa: B018
+    assert "Executor" in dir(fairshare)
+
+
+def test_answers_become_the_same_data(script, ask):
+    script.answers["/queues"] = {"queues": [{"name": "root"}, {"name": "root.a"}]}
+    assert [queue.name for queue in ask(lambda client: client.queues())] == ["root", "root.a"]
+
+
+def test_who_acts_is_sent_along(script, ask):
+    script.answers[f"{PATH}/move"] = {}
+    ask(lambda client: client.move("application_1_0001", "root.b"))
+    assert script.calls == [("POST", f"{PATH}/move", {"queue": "root.b", "user": "ann"})]
+
+
+def test_failures_have_the_same_names(script, ask):
+    script.answers["/nodes"] = [
+        httpx.Response(403, json={"code": "forbidden", "message": "no"}),
+        httpx.Response(200, text="<html>"),
+        httpx.ConnectError("nobody"),
+        httpx.ReadTimeout("slow"),
+    ]
+    for kind in (Refused, AnswerNotUnderstood, ServerUnreachable, ServerUnreachable):
+        with pytest.raises(kind):
+            ask(lambda client: client.nodes())
+
+
+def test_it_waits_over_a_restart_of_the_server(script, ask):
+    script.answers[PATH] = [APP, httpx.ConnectError("away"), APP, OVER]
+    assert ask(lambda client: client.wait("application_1_0001")).state == "FINISHED"
+    assert script.answers[PATH] == [OVER]
+
+
+def test_a_wait_ends_in_time(script, ask):
+    script.answers[PATH] = APP
+    with pytest.raises(WaitTimedOut):
+        ask(lambda client: client.wait("application_1_0001", timeout_s=0.0))
+
+
+def test_a_map_that_fails_says_what_was_written(script, ask):
+    script.answers["/applications"] = httpx.Response(201, json={"id": "application_1_0001"})
+    script.answers[PATH] = {**APP, "state": "FAILED", "diagnostics": "too often"}
+    container = {"id": "c1", "exit_code": 1, "state": "COMPLETE"}
+    script.answers[f"{PATH}/containers"] = {"containers": [container]}
+    script.answers["/containers/c1/logs/stderr"] = httpx.Response(
+        200, text="boom\n", headers={"X-Fairshare-Complete": "true"}
+    )
+    with pytest.raises(ApplicationFailed, match="boom"):
+        ask(lambda client: client.map(abs, [1]))
+
+
+def test_a_map_that_is_cancelled_kills_its_application(script, ask):
+    script.answers["/applications"] = httpx.Response(201, json={"id": "application_1_0001"})
+    script.answers[PATH] = APP
+    script.answers[f"{PATH}/kill"] = {}
+
+    async def cancelled(client):
+        client.pace_s = 60.0
+        task = asyncio.create_task(client.map(abs, [1]))
+        while (("GET", PATH, {})) not in script.calls:
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    ask(cancelled)
+    assert script.calls[-1][1] == f"{PATH}/kill"
+
+
+def test_a_log_that_grows_is_followed(script, ask):
+    script.answers["/containers/c1/logs/stdout"] = [
+        httpx.Response(200, content=b"one "),
+        httpx.ConnectError("away"),
+        httpx.Response(200, content=b"two", headers={"X-Fairshare-Complete": "true"}),
+    ]
+
+    async def followed(client):
+        return b"".join([part async for part in client.follow_log("c1")])
+
+    assert ask(followed) == b"one two"

@@ -1,0 +1,199 @@
+"""The demonstration of MapReduce: its configuration, amounts, texts, figures, checks and words."""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fairshare.client.answers import Application, Container
+from fairshare.config.directory import read_directory
+from fairshare.config.lint.checking import lint
+from fairshare.demonstration.corpus import Document
+from fairshare.demonstration.errors import DemonstrationFailed
+from fairshare.demonstration.pools import functions, results
+from fairshare.demonstration.pools.closing import closing
+from fairshare.demonstration.pools.figures import (
+    Figures,
+    JobSpan,
+    figures_of,
+    job_span,
+    most_at_once,
+    reached_at,
+)
+from fairshare.demonstration.pools.jobs import arrivals
+from fairshare.demonstration.pools.performance import timeout_of
+from fairshare.demonstration.pools.plan import QUICK, WHOLE, plan_of
+from fairshare.demonstration.pools.texts import Text
+from fairshare.demonstration.server import configuration_directory
+from fairshare.demonstration.teams import TEAMS
+from fairshare.demonstration.verification import Check
+
+Render = Callable[..., str]
+
+
+def text(folder: Path, *contents: str, size_bytes: int = 1) -> Text:
+    """A text of these documents."""
+    documents = []
+    for number, content in enumerate(contents):
+        path = folder / f"document-{number}"
+        path.write_text(content)
+        documents.append(Document(str(path), len(content)))
+    return Text(folder / "text", documents, size_bytes)
+
+
+def container(group: str, allocated_ms: int, finished_ms: int, exit_code: int = 0) -> Container:
+    slots = {"reduce-slots": 1} if group == "reduce" else {"map-slots": 1}
+    return Container(
+        "c",
+        resources=slots,
+        group=group,
+        allocated_ms=allocated_ms,
+        finished_ms=finished_ms,
+        exit_code=exit_code,
+    )
+
+
+def job(submitted_ms: int, finished_ms: int, *containers: Container) -> JobSpan:
+    found = Application("a", "FINISHED", submitted_ms=submitted_ms, finished_ms=finished_ms)
+    return job_span(found, containers)
+
+
+def figures(production: JobSpan) -> Figures:
+    """A run on four map slots and two reduce slots, in which production has a minimum of two."""
+    jobs = {
+        "research": [
+            job(0, 100, container("map", 0, 90), container("map", 0, 40, -102)),
+        ],
+        "production": [production],
+        "adhoc": [
+            job(50, 70, container("map", 52, 60), container("reduce", 60, 70)),
+            job(60, 90, container("map", 80, 90)),
+        ],
+    }
+    owed = {pool: [(0.25, 0.5), (0.75, 0.5)] for pool in TEAMS}
+    return figures_of(jobs, owed, (4, 2), {"production": 2}, alone_ms=7)
+
+
+PRODUCTION = job(40, 90, container("map", 40, 70), container("map", 50, 70))
+
+
+def test_the_example_has_no_problems_and_a_slot_for_each_vcore() -> None:
+    directory = configuration_directory("pools")
+    configuration = read_directory(directory)
+    assert configuration.scheduler == "pools"
+    assert lint(directory) == ()
+    assert configuration.shell.engine.vcores == 8 + 4
+    assert timeout_of(directory) == 2_000
+
+
+def test_a_configuration_without_pools_is_refused() -> None:
+    with pytest.raises(DemonstrationFailed, match="not for the Fair Scheduler of MapReduce"):
+        timeout_of(configuration_directory("fair"))
+
+
+def test_the_amount_of_work_follows_the_speed_of_the_machine() -> None:
+    plan, faster = plan_of(WHOLE, 12_000_000, 2_000), plan_of(WHOLE, 12_000_000, 1_000)
+    assert plan.research_bytes == 6_000_000 * WHOLE.research_s
+    assert faster.split_bytes == 2 * plan.split_bytes == 12_000_000 * WHOLE.task_s
+
+
+def test_a_text_repeats_documents_until_it_is_long_enough(tmp_path: Path) -> None:
+    made = text(tmp_path, "One lock, one-lock", "two\0locks\n", size_bytes=35)
+    assert made.path.read_text() == "One lock, one-lock\ntwo locks\n" + "One lock, one-lock\n"
+    assert made.size_bytes == made.path.stat().st_size
+    assert made.words() == Counter({b"one": 4, b"lock": 4, b"two": 1, b"locks": 1})
+    assert (made.occurrences("lock"), made.occurrences("one")) == (4, 2)
+
+
+def test_the_functions_count_words_as_the_direct_count_does(tmp_path: Path) -> None:
+    made = text(tmp_path, "A b\xe9b, a_a x9y\n")
+    pairs = [pair for line in made.path.read_bytes().split(b"\n") for pair in functions.words(line)]
+    assert Counter(word for word, _ in pairs) == made.words()
+    assert list(functions.tell(b"a", iter([1, 2]))) == [b"      3 a"]
+
+
+def test_jobs_come_in_the_order_of_time_and_each_in_the_pool_of_its_user(tmp_path: Path) -> None:
+    made = text(tmp_path, "a lock\n" * 20)
+    found = arrivals(plan_of(QUICK, 1000, 1000), made, made, made)
+    assert [arrival.at_s for arrival in found] == sorted(arrival.at_s for arrival in found)
+    assert len(found) == 2 + QUICK.questions
+    assert all(arrival.job.pool == arrival.job.user == arrival.pool for arrival in found)
+    assert all(arrival.tasks == arrival.maps + arrival.job.reduces + 1 for arrival in found)
+
+
+def test_what_a_pool_had_is_measured_while_jobs_of_all_were_there() -> None:
+    found = figures(PRODUCTION)  # all three pools have jobs from 50 to 90
+    assert found.contended_ms == 40
+    assert [found.pools[pool].maps.got for pool in TEAMS] == pytest.approx(
+        [40 / 160, 40 / 160, 18 / 160]
+    )
+    assert found.pools["adhoc"].reduces.got == pytest.approx(10 / 80)
+    assert found.pools["adhoc"].maps.owed == pytest.approx(0.5)
+    assert found.busy == pytest.approx((90 + 40 + 30 + 20 + 8 + 10) / 400)
+
+
+def test_a_job_waits_until_its_first_task_and_takes_until_its_end() -> None:
+    adhoc = figures(PRODUCTION).pools["adhoc"]
+    assert (adhoc.waited_median_ms, adhoc.waited_longest_ms) == (11, 20)
+    assert (adhoc.took_median_ms, adhoc.took_longest_ms) == (25, 30)
+
+
+def test_a_minimum_is_reached_when_so_many_slots_are_held_at_once() -> None:
+    assert figures(PRODUCTION).pools["production"].minimum_ms == 10
+    never = job(40, 90, container("map", 40, 50), container("map", 50, 70))
+    assert figures(never).pools["production"].minimum_ms is None
+    assert reached_at([never.maps], 1) == 40
+
+
+def test_slots_are_counted_when_they_are_taken_at_once() -> None:
+    one = job(0, 9, container("map", 0, 5), container("map", 5, 9), container("commit", 8, 9)).maps
+    assert most_at_once([one]) == 2
+    assert not results.check_slots(
+        figures(job(0, 9, *[container("map", 1, 2)] * 5))
+    ).passed  # of four
+
+
+def test_tasks_that_were_killed_for_others_are_counted() -> None:
+    assert figures(PRODUCTION).pools["research"].preempted == 1
+
+
+def test_a_wrong_number_of_a_word_is_found(tmp_path: Path) -> None:
+    made = text(tmp_path, "a lock a\n")
+    (research, *_) = arrivals(plan_of(QUICK, 1000, 1000), made, made, made)
+    right = {b"a": 2, b"lock": 1}
+    assert results.check_words("research", right, made, research).passed
+    for wrong in ({b"a": 2}, {b"a": 1, b"lock": 1}, {**right, b"b": 1}):
+        assert "1 words are not" in results.check_words("research", wrong, made, research).text
+    assert results.check_answers([("lock", 1), ("none", 0)], made).passed
+    assert not results.check_answers([("lock", 1), ("none", 1)], made).passed
+    assert not results.check_answers([], made).passed
+
+
+def test_counts_are_read_of_all_parts(tmp_path: Path) -> None:
+    (tmp_path / "part-00000").write_bytes(b"      2 a\n      1 b\t\n")
+    (tmp_path / "part-00001").write_bytes(b"      3 a\n")
+    (tmp_path / "_SUCCESS").touch()
+    assert results.read_counts(tmp_path) == {b"a": 5, b"b": 1}
+
+
+def test_a_minimum_that_never_came_is_told() -> None:
+    never = job(40, 90, container("map", 40, 50), container("map", 50, 70))
+    assert results.check_minimum(figures(PRODUCTION)).passed
+    assert not results.check_minimum(figures(never)).passed
+
+
+@pytest.mark.parametrize("ascii_only", [False, True])
+def test_the_words_at_the_end_have_shares_waits_and_what_was_expected(
+    render: Render, ascii_only: bool
+) -> None:
+    checks = [Check(True, "all is well"), Check(False, "all is bad")]
+    plan = plan_of(WHOLE, 12_000_000, 2_000)
+    made = closing(figures(PRODUCTION), checks, plan, 2_000, ["self", "the"], ascii_only=ascii_only)
+    found = " ".join(render(made).split())
+    assert "production 1 50% 25% 50% 0%" in found
+    assert "adhoc 0.01 s 0.02 s 0.03 s 0.03 s" in found
+    assert "its minimum of 2 map slots after 0.01 s" in found
+    assert "by force soon after 2.0 s; 1 task was killed for it, and ran again" in found
+    assert ("ok all is well" if ascii_only else "✓ all is well") in found
+    assert found.isascii() or not ascii_only

@@ -1,0 +1,65 @@
+"""docs/operations.md and examples/deploy: what they name is there."""
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+from prometheus_client.parser import text_string_to_metric_families
+
+from fairshare.cli import admin, serve
+from fairshare.live.metrics import Metrics
+from fairshare.live.metrics_of_state import _CAPACITIES, _NUMBERS, _VECTORS
+from fairshare.schedulers.reasons import Cause
+
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "operations.md").read_text()
+CLUSTER = {"cluster_offered", "cluster_used", "cluster_pending", "nodes", "safe_mode"}
+OTHERS = {"pending_by_reason", "journal_sequence"}
+
+
+def test_every_figure_of_the_page_is_one_of_the_servers():
+    text = Metrics().exposition().decode()
+    names = set()
+    for family in text_string_to_metric_families(text):
+        names |= {family.name, f"{family.name}_total"}
+    names |= {f"fairshare_queue_{name}" for name in (*_VECTORS, *_NUMBERS)}
+    names |= {f"fairshare_queue_{name}_percent" for name in _CAPACITIES}
+    names |= {f"fairshare_{name}" for name in CLUSTER | OTHERS}
+    named = set(re.findall(r"fairshare_\w+", PAGE))
+    assert len(named) > 25
+    assert not named - names
+
+
+def test_every_verb_and_reason_of_the_page_is_there():
+    for verb in re.findall(r"fairshare admin ([\w-]+)", PAGE):
+        assert verb in admin.command.commands, verb
+    assert {"larger-than-every-node", "no-nodes"} <= {cause.value for cause in Cause}
+
+
+def test_the_unit_starts_a_server_as_it_can_be_started():
+    unit = (ROOT / "examples" / "deploy" / "fairshare.service").read_text()
+    words = shlex.split(re.search(r"^ExecStart=(.*)$", unit, re.MULTILINE)[1])
+    assert words[:2] == ["/opt/fairshare/bin/fairshare", "serve"]
+    check_options(words[2:])
+    assert serve.WRONG_CONFIGURATION == 2
+    assert "RestartPreventExitStatus=2" in unit
+
+
+def test_the_image_is_made_of_files_that_are_there():
+    lines = (ROOT / "examples" / "deploy" / "Containerfile").read_text().splitlines()
+    for line in lines:
+        if line.startswith("COPY "):
+            for name in line.split()[1:-1]:
+                assert (ROOT / name).exists(), name
+    entry = next(line for line in lines if line.startswith("ENTRYPOINT"))
+    words = re.findall(r'"([^"]+)"', entry)
+    assert words[:2] == ["fairshare", "serve"]
+    check_options(words[2:])
+
+
+def check_options(words):
+    """Parse options without needing the directories to be here."""
+    known = {name for one in serve.command.params for name in one.opts + one.secondary_opts}
+    assert isinstance(serve.command, click.Command)
+    assert {word for word in words if word.startswith("--")} <= known

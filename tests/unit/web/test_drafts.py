@@ -1,0 +1,217 @@
+"""The scheduler's file through the server: looked at, drafted, put in force, taken back."""
+
+from pathlib import Path
+
+import httpx
+import msgspec
+import pytest
+
+from fairshare.config.shell import AuthenticationSettings
+from fairshare.live.access.tokens import UserTokens
+from fairshare.live.server import LiveServer
+from fairshare.live.settings import Overrides, read_settings
+from fairshare.web.app import build_app
+
+from .test_configuration import CAPACITY, QUEUES, SITE, SLOW
+
+pytestmark = pytest.mark.anyio
+
+FILE = """<allocations>
+  <!-- ours -->
+  <queue name="a"><weight>2</weight></queue>
+</allocations>
+"""
+
+
+@pytest.fixture
+def conf(tmp_path: Path) -> Path:
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    (conf / "yarn-site.xml").write_text(SITE.format(more=""))
+    (conf / "fair-scheduler.xml").write_text(FILE)
+    (conf / "fairshare.toml").write_text(SLOW)
+    return conf
+
+
+class Serving:
+    """A server of a directory, that may be begun again."""
+
+    def __init__(self, conf: Path, state: Path, engine, **authentication):
+        self.conf, self.state, self.engine = conf, state, engine
+        self.authentication = AuthenticationSettings(**authentication)
+
+    async def __aenter__(self):
+        settings = read_settings(self.conf, Overrides(port=0, state_directory=self.state))
+        settings = msgspec.structs.replace(settings, authentication=self.authentication)
+        self.server = LiveServer(settings, lambda settings, path: self.engine)
+        await self.server.start("http://127.0.0.1:1")
+        self.http = self.client()
+        return self
+
+    def client(self, **headers):
+        transport = httpx.ASGITransport(build_app(self.server), raise_app_exceptions=False)
+        base = "http://127.0.0.1:1/api/v1"
+        return httpx.AsyncClient(transport=transport, base_url=base, headers=headers)
+
+    async def __aexit__(self, *_):
+        await self.http.aclose()
+        await self.server.close()
+
+    async def document(self):
+        return (await self.http.get("/configuration/document")).json()
+
+    async def apply(self, text, digest=None, **more):
+        digest = digest if digest is not None else (await self.document())["digest"]
+        body = {"text": text, "digest": digest, **more}
+        return await self.http.post("/admin/configuration/document", json=body)
+
+    async def weight(self, queue="root.a"):
+        rows = (await self.http.get("/queues")).json()["queues"]
+        return next(row["weight"] for row in rows if row["name"] == queue)
+
+
+@pytest.fixture
+async def serving(conf, tmp_path, engine, anyio_backend):
+    async with Serving(conf, tmp_path / "state", engine) as found:
+        yield found
+
+
+async def test_what_is_in_force_stands_with_file_and_line(serving, conf):
+    found = await serving.document()
+    assert (found["kind"], found["file"]) == ("fair", str(conf / "fair-scheduler.xml"))
+    assert (found["text"], found["differs"], found["version"]) == (FILE, False, 1)
+    entry = {"queue": "root.a", "name": "weight", "value": "2", "line": 3}
+    assert found["judgement"]["entries"] == [entry]
+    rows = (await serving.http.get("/configuration/site")).json()["properties"]
+    named = {row["name"]: row for row in rows}
+    assert named["yarn.resourcemanager.scheduler.class"]["line"] == 3
+    assert named["yarn.resourcemanager.scheduler.class"]["file"] == str(conf / "yarn-site.xml")
+
+
+async def test_a_draft_is_judged_at_its_queue_and_changes_nothing(serving, conf):
+    edits = [
+        {"action": "set", "queue": "root.a", "name": "weight", "value": "x"},
+        {"action": "add", "queue": "root.b"},
+        {"action": "set", "queue": "root.b", "name": "minResources", "value": "9 mb, 9 vcores"},
+        {"action": "set", "queue": "root.b", "name": "maxResources", "value": "1 mb, 1 vcores"},
+    ]
+    answer = await serving.http.post("/configuration/draft", json={"text": FILE, "edits": edits})
+    found = answer.json()
+    assert (answer.status_code, found["usable"]) == (200, False)
+    told = {(one["queue"], one["severity"]) for one in found["problems"]}
+    assert {("root.a", "error"), ("root.b", "trap")} <= told
+    assert "<!-- ours -->" in found["text"]
+    assert (conf / "fair-scheduler.xml").read_text() == FILE
+    assert await serving.weight() == 2.0
+
+
+async def test_what_is_applied_is_written_in_force_and_a_version_with_its_author(serving, conf):
+    text = FILE.replace(">2<", ">5<")
+    answer = await serving.apply(text, user="ann", note="more")
+    assert answer.status_code == 200, answer.text
+    assert (answer.json()["user"], answer.json()["note"]) == ("ann", "more")
+    assert (conf / "fair-scheduler.xml").read_text() == text
+    assert await serving.weight() == 5.0
+    found = (await serving.http.get("/configuration/texts")).json()["texts"]
+    assert [one["in_force"] for one in found] == [True, False]
+    first = (await serving.http.get(f"/configuration/texts/{found[1]['version']}")).json()
+    assert first["text"] == FILE
+    assert (await serving.apply(first["text"])).status_code == 200
+    assert await serving.weight() == 2.0
+    assert (await serving.http.get("/configuration/texts/99")).status_code == 404
+
+
+async def test_versions_outlive_the_server(serving, conf, tmp_path, engine):
+    await serving.apply(FILE.replace(">2<", ">5<"))
+    await serving.server.close()
+    async with Serving(conf, tmp_path / "state", engine) as again:
+        assert (await again.document())["text"] == FILE.replace(">2<", ">5<")
+        assert len((await again.http.get("/configuration/texts")).json()["texts"]) == 2
+
+
+async def test_a_draft_that_cannot_be_used_is_refused_with_every_problem(serving, conf):
+    answer = await serving.apply(FILE.replace(">2<", ">x<"))
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad-configuration")
+    assert answer.json()["problems"][0]["line"] == 3
+    assert (conf / "fair-scheduler.xml").read_text() == FILE
+    assert (await serving.document())["version"] == 1
+
+
+async def test_a_file_that_somebody_else_changed_meanwhile_is_not_overwritten(serving, conf):
+    digest = (await serving.document())["digest"]
+    (conf / "fair-scheduler.xml").write_text("<allocations/>")
+    answer = await serving.apply(FILE, digest)
+    assert (answer.status_code, answer.json()["code"]) == (409, "configuration-changed")
+    assert (conf / "fair-scheduler.xml").read_text() == "<allocations/>"
+    assert (await serving.document())["differs"]
+
+
+async def test_a_load_that_fails_leaves_the_file_as_it_was(serving, conf):
+    digest = (await serving.document())["digest"]
+    (conf / "yarn-site.xml").write_text("<configuration>")
+    answer = await serving.apply(FILE.replace(">2<", ">5<"), digest)
+    assert answer.status_code in (400, 409)
+    assert (conf / "fair-scheduler.xml").read_text() == FILE
+    assert await serving.weight() == 2.0
+
+
+async def test_a_file_that_cannot_be_written_is_said_and_nothing_changes(
+    serving, conf, monkeypatch
+):
+    monkeypatch.setattr("pathlib.Path.replace", _full)
+    answer = await serving.apply(FILE.replace(">2<", ">5<"))
+    assert (answer.status_code, "No space" in answer.json()["message"]) == (500, True)
+    assert (conf / "fair-scheduler.xml").read_text() == FILE
+
+
+def _full(*_):
+    raise OSError(28, "No space left on device")
+
+
+async def test_readers_draft_and_administrators_apply(conf, tmp_path, engine, anyio_backend):
+    async with Serving(conf, tmp_path / "state", engine, tokens=True) as serving:
+        tokens = UserTokens(serving.server.directory.path)
+        reader = serving.client(Authorization=f"Bearer {tokens.create('ann', 0)}")
+        master = serving.client(
+            Authorization=f"Bearer {tokens.create('root', 0, administrator=True)}"
+        )
+        async with reader, master:
+            digest = (await reader.get("/configuration/document")).json()["digest"]
+            answer = await reader.post("/configuration/draft", json={"text": FILE})
+            assert answer.json()["usable"]
+            body = {"text": FILE.replace(">2<", ">5<"), "digest": digest}
+            answer = await reader.post("/admin/configuration/document", json=body)
+            assert (answer.status_code, answer.json()["code"]) == (403, "access-denied")
+            assert (conf / "fair-scheduler.xml").read_text() == FILE
+            assert (
+                await master.post("/admin/configuration/document", json=body)
+            ).status_code == 200
+
+
+@pytest.mark.parametrize("store", ["memory", "file"])
+async def test_the_capacity_schedulers_properties_are_drafted_and_applied(
+    conf, tmp_path, engine, store, anyio_backend
+):
+    (conf / "yarn-site.xml").write_text(CAPACITY.replace("<value>memory<", f"<value>{store}<"))
+    (conf / "capacity-scheduler.xml").write_text(QUEUES)
+    (conf / "fair-scheduler.xml").unlink()
+    async with Serving(conf, tmp_path / "state", engine) as serving:
+        found = await serving.document()
+        assert found["kind"] == "capacity"
+        edit = {"action": "set", "queue": "root.a", "name": "user-limit-factor", "value": "3"}
+        answer = await serving.http.post(
+            "/configuration/draft", json={"text": found["text"], "edits": [edit]}
+        )
+        judged = answer.json()
+        assert judged["usable"], judged["problems"]
+        answer = await serving.apply(judged["text"])
+        assert answer.status_code == 200, answer.text
+        rows = (await serving.http.get("/queues")).json()["queues"]
+        assert rows[1]["capacity"]["user_limit_factor"] == 3.0
+        written = "user-limit-factor" in (conf / "capacity-scheduler.xml").read_text()
+        assert written == (store == "file")
+        edit = {"action": "set", "queue": "root.a", "name": "capacity", "value": "50"}
+        answer = await serving.http.post(
+            "/configuration/draft", json={"text": judged["text"], "edits": [edit]}
+        )
+        assert not answer.json()["usable"]
