@@ -144,7 +144,8 @@ def main() -> int:
             print(
                 f"{len(waits):,} submissions by {options.clients} clients at once, each on disk "
                 f"before its answer: {rate:,.0f} in a second; an answer takes "
-                f"{1_000 * statistics.median(waits):.1f} ms (p99 {quantile(waits, 0.99):.1f} ms), and "
+                f"{1_000 * statistics.median(waits):.1f} ms (p99 {quantile(waits, 0.99):.1f} ms)"
+                ", and "
                 f"costs {1_000 * (processor_s(server.pid) - before_s) / len(waits):.2f} ms of a "
                 "processor"
             )

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import uvicorn
@@ -92,10 +93,10 @@ class Cluster:
         for container in list(self.engine.alive)[:count]:
             self.engine.end(container, exit_code)
 
-    def queue(self, name: str) -> dict[str, object]:
+    def queue(self, name: str) -> dict[str, Any]:
         """One queue as the REST interface tells it."""
         rows = self.http.get("/queues").json()["queues"]
-        row: dict[str, object] = next(row for row in rows if row["name"] == name)
+        row: dict[str, Any] = next(row for row in rows if row["name"] == name)
         return row
 
     def until(self, condition: Callable[[], object], timeout_s: float = 20.0) -> None:

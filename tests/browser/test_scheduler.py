@@ -1,29 +1,24 @@
 """The page of the queues in a real browser: what it shows, how it is used, and what it survives."""
 
 import re
-from pathlib import Path
 
+import msgspec
 import pytest
+from tests.browser.accessibility import SIZES, serious_problems
 from tests.browser.cluster import running
-from tests.browser.conftest import capacity_configuration, fair_configuration
+from tests.browser.conftest import (
+    capacity_configuration,
+    fair_configuration,
+    pools_configuration,
+)
+
+from fairshare.config.shell import AuthenticationSettings
+from fairshare.live.access.tokens import UserTokens
+from fairshare.live.settings import LiveSettings
 
 pytestmark = pytest.mark.xdist_group("browser")
 
 PAGE = "/cluster/scheduler"
-AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text()
-SIZES = (1440, 1024, 800)
-
-
-def serious_problems(page) -> list[str]:
-    """What axe-core finds that is serious or worse, with the place of each."""
-    page.evaluate(AXE)
-    found = page.evaluate("axe.run(document)")
-    return [
-        f"{one['id']}: {node['html'][:160]}"
-        for one in found["violations"]
-        if one["impact"] in ("serious", "critical")
-        for node in one["nodes"]
-    ]
 
 
 def rows(page) -> list[str]:
@@ -70,9 +65,15 @@ def test_the_servers_address_opens_it_and_the_tree_is_there(visit, fair):
 def test_every_field_of_the_fair_schedulers_document_is_shown(visit, fair):
     page = ready(visit(f"{fair.url}{PAGE}?queue=root.prod.serving"))
     assert field(page, "Used Resources") == "Used Resources 6 GiB 6"
-    for title in ("Min Resources", "Max Resources", "Instantaneous Fair Share"):
-        assert re.search(r"GiB \d", field(page, title)), title
-    assert re.search(r"GiB \d", field(page, "Steady Fair Share"))
+    told = fair.queue("root.prod.serving")
+    for title, name in (
+        ("Min Resources", "min_share"),
+        ("Max Resources", "max_share"),
+        ("Instantaneous Fair Share", "fair_share"),
+        ("Steady Fair Share", "steady_fair_share"),
+    ):
+        most = 32 if name == "max_share" else 2**63
+        assert field(page, title).endswith(f"GiB {min(told[name]['vcores'], most)}"), title
     assert field(page, "Num Active Applications") == "Num Active Applications 1"
     assert field(page, "Num Pending Applications") == "Num Pending Applications 0"
 
@@ -86,6 +87,11 @@ def test_an_application_that_a_limit_holds_back_counts_as_pending(visit, fair):
 def test_the_minimum_of_a_queue_is_the_configured_one(visit, fair):
     page = ready(visit(f"{fair.url}{PAGE}?queue=root.prod"))
     assert field(page, "Min Resources") == "Min Resources 4 GiB 4"
+
+
+def test_the_maximum_of_a_queue_is_the_configured_one(visit, fair):
+    page = ready(visit(f"{fair.url}{PAGE}?queue=root.prod.billing"))
+    assert field(page, "Max Resources") == "Max Resources 8 GiB 8"
 
 
 def test_active_users_of_a_capacity_queue_are_marked_and_others_are_not(visit, capacity):
@@ -359,3 +365,42 @@ def test_before_anything_was_submitted_the_page_says_how(visit, tmp_path):
         assert "fairshare submit --queue" in told.inner_text()
         cluster.submit("root.etl")
         told.wait_for(state="detached")
+
+
+def with_tokens(given: LiveSettings) -> LiveSettings:
+    return msgspec.structs.replace(given, authentication=AuthenticationSettings(tokens=True))
+
+
+def sign_in(page, token: str) -> None:
+    page.get_by_label("Your token").fill(token)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def test_who_is_nobody_is_asked_for_a_token_and_sees_nothing_before(visit, tmp_path):
+    visit.forgiven += ["401", "403"]
+    conf = fair_configuration(tmp_path / "conf")
+    with running(conf, tmp_path / "state", settings=with_tokens) as cluster:
+        page = visit(cluster.url + PAGE)
+        page.get_by_text("This server wants a token").first.wait_for()
+        assert page.locator(".tree .vt-body .vt-row").count() == 0
+        sign_in(page, "not-a-token")
+        page.get_by_label("Your token").wait_for()
+        sign_in(page, UserTokens(tmp_path / "state").create("ann", 0))
+        ready(page)
+        assert page.locator(".who").inner_text() == "ann"
+        assert page.get_by_label("Your token").count() == 0
+
+
+def test_what_is_anothers_is_shown_without_a_way_to_change_it(visit, tmp_path):
+    visit.forgiven += ["401", "403"]
+    conf = pools_configuration(tmp_path / "conf")
+    slots = {"memory-mb": 8192, "vcores": 8, "map-slots": 2, "reduce-slots": 1}
+    with running(conf, tmp_path / "state", offer=slots, settings=with_tokens) as cluster:
+        tokens = UserTokens(tmp_path / "state")
+        cluster.http.headers["Authorization"] = f"Bearer {tokens.create('ann', 0)}"
+        cluster.submit("ads", 4, name="mine", resources={"memory-mb": 256, "map-slots": 1})
+        for user, may in (("ann", 1), ("ben", 0)):
+            page = visit(f"{cluster.url}{PAGE}?queue=root.ads")
+            sign_in(page, tokens.create(user, 0))
+            page.locator("table.jobs tbody tr", has_text="mine").first.wait_for()
+            assert page.get_by_label("Priority of mine").count() == may

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import signal
 import subprocess
 import sys
@@ -152,8 +153,6 @@ def test_what_cannot_be_pickled_is_told_on_either_way(pool):
 
 
 def test_a_call_whose_process_dies_fails_alone(server):
-    import os
-
     options = {"url": server.url, "resources": SMALL, "max_attempts": 1}
     with fairshare.Executor("root.a", **options) as pool:
         bad = pool.submit(os._exit, 3)
@@ -245,3 +244,11 @@ def test_a_loop_awaits_calls(pool):
         )
 
     assert asyncio.run(both()) == [8, 16]
+
+
+@pytest.mark.parametrize("piece", ["executor", "client"])
+def test_the_examples_of_the_page_run(server, piece):
+    page = (Path(__file__).parents[2] / "docs" / "python.md").read_text()
+    program = page.partition(f"```python {piece}\n")[2].partition("```")[0]
+    environment = {**os.environ, "FAIRSHARE_URL": server.url}
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True, timeout=PATIENCE_S)

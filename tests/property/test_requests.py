@@ -110,8 +110,7 @@ SKELETONS: dict[str, Any] = {
 """A body that makes sense, by the end of its path: a part of it is made odd."""
 
 EXAMPLES = int(os.environ.get("FAIRSHARE_REQUESTS", "120"))
-"""Requests for each scheduler; `FAIRSHARE_REQUESTS=20000 pytest tests/property/test_requests.py` looks
-for long."""
+"""Requests for each scheduler. To look for longer: `FAIRSHARE_REQUESTS=20000 pytest` this file."""
 
 METHODS = ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE", "FOO")
 
@@ -351,6 +350,7 @@ HEADERS = st.dictionaries(
     max_examples=EXAMPLES,
     deadline=None,
     print_blob=True,
+    report_multiple_bugs=False,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_no_request_meets_a_defect(served: Served, data: st.DataObject) -> None:

@@ -21,6 +21,10 @@ from fairshare.mapreduce.keys import decoded, encoded
 from fairshare.mapreduce.runs import BLOCK_BYTES, Batch, Groups
 
 BATCH_PAIRS = 4096
+FIRST_BATCH_PAIRS = 16
+BATCHES = 16
+"""So many batches of pairs fit at least into the memory that there is."""
+
 KEY_BYTES = 400
 """What a key costs beside its values: its encoded form in the end, with a list and an entry, and
 its place in two tables, of which one may grow. Keys of `SHORT_KEY_BYTES` are contained in that."""
@@ -186,8 +190,12 @@ class PairBuffer:
     def collect(self, pairs: Iterable[Pair]) -> None:
         """Take pairs, however many."""
         pairs = iter(pairs)
-        while some := list(itertools.islice(pairs, BATCH_PAIRS)):
+        number = FIRST_BATCH_PAIRS
+        while some := list(itertools.islice(pairs, number)):
             self.add(some)
+            # What is on its way is not counted, so it must be little.
+            pair_bytes = KEY_BYTES + self._key_bytes + self._value_bytes
+            number = max(1, min(BATCH_PAIRS, int(self._limit_bytes / BATCHES / pair_bytes)))
 
     def add(self, pairs: list[Pair]) -> None:
         """Take a few pairs."""

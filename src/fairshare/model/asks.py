@@ -74,8 +74,11 @@ class AskTable:
     @property
     def pending(self) -> Resource:
         """What is wanted in all: anywhere-count times size, summed over the keys."""
+        wanting = self.wanting
+        if len(wanting) == 1 and (only := wanting[0].anywhere) is not None:  # nearly always
+            return scale(only.resource, only.count)
         pending: Resource = (0,) * self._types
-        for key in self.wanting:
+        for key in wanting:
             if key.anywhere is not None:
                 pending = add(pending, scale(key.anywhere.resource, key.anywhere.count))
         return pending

@@ -13,8 +13,9 @@ ContainerId = int
 NUMBER_MASK = (1 << 32) - 1
 """The bits of a container's identifier that are its number within the attempt."""
 
-_APPLICATION = re.compile(r"application_(\d+)_(\d+)")
-_CONTAINER = re.compile(r"container_(\d+)_(\d+)_(\d+)_(\d+)")
+# As many digits as a 64-bit number has; what callers send may have thousands.
+_APPLICATION = re.compile(r"application_([0-9]{1,19})_([0-9]{1,19})")
+_CONTAINER = re.compile(r"container_([0-9]{1,19})_([0-9]{1,19})_([0-9]{1,3})_([0-9]{1,10})")
 
 
 def container_id(application: ApplicationId, attempt: int, number: int) -> ContainerId:
@@ -53,7 +54,7 @@ def container_name(epoch_ms: int, container: ContainerId) -> str:
 def parse_application(text: str) -> ApplicationId | None:
     """The number in `application_<epoch>_<number>`; a bare number is taken too; else None."""
     if text.isascii() and text.isdigit():
-        return int(text)
+        return int(text) if len(text) <= 19 else None
     match = _APPLICATION.fullmatch(text)
     return int(match.group(2)) if match else None
 

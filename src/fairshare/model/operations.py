@@ -26,8 +26,11 @@ class Drain(msgspec.Struct, frozen=True):
 
 
 class Operations:
-    """What administrators have ordered. `drains` has a node by its name, also while it is not there:
-    one that left with a deadline is decommissioned, and does not come back by itself."""
+    """What administrators have ordered.
+
+    `drains` has a node by its name, also while it is not there: one that left with a deadline is
+    decommissioned, and does not come back by itself.
+    """
 
     def __init__(self) -> None:
         self.drains: dict[str, Drain] = {}

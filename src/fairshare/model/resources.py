@@ -41,6 +41,8 @@ def fits(need: Resource, room: Resource) -> bool:
 
 def scale(a: Resource, count: int) -> Resource:
     """`scale((1024, 1), 3) == (3072, 3)`."""
+    if len(a) == 2:
+        return (a[0] * count, a[1] * count)
     return tuple(x * count for x in a)
 
 

@@ -16,7 +16,12 @@ from fairshare.errors import ConfigurationError, InputError
 from fairshare.insight.why import Words
 from fairshare.journal.memory import ForgetfulJournal
 from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import ApplicationSubmitted, Event, RequestRefused
+from fairshare.model.events import (
+    ApplicationRejected,
+    ApplicationSubmitted,
+    Event,
+    RequestRefused,
+)
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.inputs import (
     Input,
@@ -125,8 +130,9 @@ class FairshareCluster:
         duration_ms = FOR_EVER_MS if duration_s is None else round(duration_s * 1000)
         now_ms = self._simulator.clock.now_ms()
         plans = {"task": GroupPlan(duration_ms)}
-        events = self._simulator.arrive(Arrival(now_ms, submission, plans))
-        return next(e.application for e in events if type(e) is ApplicationSubmitted)
+        events = _taken(self._simulator.arrive(Arrival(now_ms, submission, plans)))
+        known = ApplicationSubmitted | ApplicationRejected
+        return next(event.application for event in events if isinstance(event, known))
 
     def advance(self, seconds: float) -> None:
         """Let time pass: tasks end, shares are computed again, others are preempted."""
@@ -156,11 +162,7 @@ class FairshareCluster:
         self._tell(NodeLost(name))
 
     def _tell(self, given: Input) -> tuple[Event, ...]:
-        events = self._simulator.tell(given)
-        for event in events:
-            if type(event) is RequestRefused:
-                raise InputError(event.code, event.reason)
-        return events
+        return _taken(self._simulator.tell(given))
 
     # What is seen.
 
@@ -289,6 +291,14 @@ class FairshareCluster:
             raise KeyError(
                 unknown_name("resource type", str(error.args[0]), self.types.names)
             ) from error
+
+
+def _taken(events: tuple[Event, ...]) -> tuple[Event, ...]:
+    """The events of an input; raises InputError if it was refused."""
+    for event in events:
+        if type(event) is RequestRefused:
+            raise InputError(event.code, event.reason)
+    return events
 
 
 def _share(view: QueueView) -> Resource:

@@ -10,6 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from fairshare.live.access.audit import told
 from fairshare.live.access.identity import Identity
 from fairshare.live.server import LiveServer
 from fairshare.model.identifiers import (
@@ -57,7 +58,7 @@ class Door:
             given = "authorization" in headers
             _log.warning(
                 "401 %s %s from %s: %s",
-                *(scope["method"], path, address or "somebody"),
+                *(scope["method"], told(path), address or "somebody"),
                 "an unknown, revoked or expired token" if given else "no credentials",
             )
             answer = refusal(
@@ -73,7 +74,7 @@ class Door:
             return
         scope[KEY] = identity
         if identity.application is not None and not is_its_own(identity, path):
-            _log.warning("403 %s %s: a driver's token elsewhere", scope["method"], path)
+            _log.warning("403 %s %s: a driver's token elsewhere", scope["method"], told(path))
             answer = refusal(
                 403, "access-denied", "a driver's token opens its own application and nothing else"
             )
@@ -81,7 +82,7 @@ class Door:
             return
         reason = await self._closed(identity, path)
         if reason:
-            _log.warning("403 %s %s: %s", scope["method"], path, reason)
+            _log.warning("403 %s %s: %s", scope["method"], told(path), reason)
             await refusal(403, "access-denied", reason)(scope, receive, send)
             return
         await self.app(scope, receive, send)

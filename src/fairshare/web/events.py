@@ -65,8 +65,8 @@ async def stream_events(request: Request) -> Response:
 
     Events: `record` (a record as JSON; its number is the id), `changed` (a new version), `reset`
     (what was asked for is not kept: look at everything again, and go on from the number it tells),
-    `dropped` (the reader was too slow: connect again with the last id). Where callers prove who they
-    are, records are for administrators: they hold what everybody runs. How many may read says
+    `dropped` (the reader was too slow: connect again with the last id). Where callers prove who
+    they are, records are for administrators: they hold what everybody runs. How many may read says
     `[limits]` of fairshare.toml; one more is 429.
     """
     parameters = read_parameters(request, "since", "kinds")

@@ -111,7 +111,8 @@ def test_a_combiner_of_python_runs_in_memory_and_may_give_other_keys(run, parts)
     text = b"A a dropped\n" * 2000
     functions = {"mapper": lambda line: [(word, 1) for word in line.split()], "combiner": add}
     functions["reducer"] = lambda key, values: [(key, sum(values))]
-    layout = run(text, reduces=1, mapper="m", functions=functions, sort_memory_bytes=100)
+    # Less than the 6000 values take, and more than what the combiner leaves of them.
+    layout = run(text, reduces=1, mapper="m", functions=functions, sort_memory_bytes=20_000)
     found = dict(line.split(b"\t") for line in lines_of(parts(layout)[0]))
     assert found == {b"a": b"4000"}
     counters = Counters.read(layout.counters)

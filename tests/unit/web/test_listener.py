@@ -2,10 +2,19 @@
 
 import socket
 
+import msgspec
 import pytest
 
+from fairshare.config.shell import AuthenticationSettings
 from fairshare.errors import ConfigurationError, FairshareError
-from fairshare.web.listener import bind, loopback_address, port_of, url_of
+from fairshare.web.listener import (
+    bind,
+    check_exposure,
+    loopback_address,
+    port_of,
+    url_of,
+    warn_of_exposure,
+)
 
 
 def test_a_free_port_is_found_and_its_url_told():
@@ -65,3 +74,30 @@ def test_all_other_addresses_are_refused(host):
 )
 def test_the_port_of_a_url_that_was_written_down(url, port):
     assert port_of(url) == port
+
+
+def exposed(settings, host, **more):
+    return msgspec.structs.replace(
+        settings, host=host, authentication=AuthenticationSettings(tokens=True, **more)
+    )
+
+
+def test_listening_to_the_network_without_tls_is_warned_of(server_settings, caplog):
+    warn_of_exposure(exposed(server_settings, "0.0.0.0"))
+    assert "without TLS" in caplog.text
+    assert "[server]" in caplog.text
+
+
+def test_with_tls_or_behind_a_proxy_or_on_loopback_nothing_is_said(server_settings, caplog):
+    warn_of_exposure(exposed(server_settings, "127.0.0.1"))
+    warn_of_exposure(exposed(server_settings, "0.0.0.0", proxies=("10.0.0.1",)))
+    secure = exposed(server_settings, "0.0.0.0")
+    warn_of_exposure(msgspec.structs.replace(secure, certificate="c", key="k"))
+    assert caplog.text == ""
+
+
+def test_accounts_of_users_need_that_users_prove_who_they_are(server_settings):
+    settings = msgspec.structs.replace(server_settings, run_as="user")
+    with pytest.raises(ConfigurationError, match=r"needs \[authentication\]"):
+        check_exposure(settings)
+    check_exposure(exposed(settings, "127.0.0.1"))

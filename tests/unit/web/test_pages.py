@@ -88,6 +88,8 @@ async def test_the_lines_of_a_queue_are_told_and_since_when(page):
     assert set(point) == {
         "at_ms", "used_share", "used", "demand", "fair_share", "steady_fair_share", "guaranteed",
         "total",
+        "entitled",
+        "owed",
     }  # fmt: skip
     assert (await page.get("/history")).json()["queue"] == "root"
 

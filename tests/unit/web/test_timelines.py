@@ -1,4 +1,4 @@
-"""An application's life, its efficiency, and a node with what runs there, as the server tells it."""
+"""An application's life, its efficiency, and a node with what runs there, as they are told."""
 
 import pytest
 
@@ -13,29 +13,17 @@ async def test_a_life_has_phases_containers_with_their_outcome_and_tries(page):
     page.engine.end(first, 3, "no")
     page.engine.end(second, 0)
     await page.until(lambda: len(page.engine.orders) == 3)
-    await page.post(f"/applications/{name}/priority", json={"priority": 4, "user": "ann"})
+    await page.post(f"/applications/{name}/move", json={"queue": "b", "user": "ann"})
     found = (await page.get(f"/applications/{name}/timeline")).json()
     assert [(one["outcome"], one["attempt"]) for one in found["containers"]] == [
         ("failed", 1), ("succeeded", 1), ("running", 2),
     ]  # fmt: skip
     assert found["phases"][-1]["until_ms"] is None
     assert found["phases"][-1]["what"] == "running"
-    assert found["marks"][-1]["kind"] == "priority"
+    assert (found["marks"][-1]["kind"], found["marks"][-1]["what"]) == ("moved", "root.b")
     assert max(count for _, count in found["running"]) >= 1
     short = (await page.get(f"/applications/{name}/timeline", params={"limit": 1})).json()
     assert (len(short["containers"]), short["left_out"]) == (1, 2)
-
-
-async def test_a_reservation_is_a_span(page):
-    await page.submit(user="ann", queue="a", tasks=[{**TASK, "resources": {"memory-mb": 3072}}])
-    await page.launched(1)
-    name = await page.submit(
-        user="ben", queue="b", tasks=[{**TASK, "resources": {"memory-mb": 2048}}]
-    )
-    await page.until(lambda: page.server.service.state.nodes["n1"].reservation)
-    found = (await page.get(f"/applications/{name}/timeline")).json()
-    assert [(one["node"], one["until_ms"]) for one in found["reservations"]] == [("n1", None)]
-    assert found["phases"][-1]["what"] == "queued"
 
 
 async def test_efficiency_of_who_was_not_measured_has_no_ratio(page):

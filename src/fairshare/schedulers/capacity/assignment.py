@@ -238,19 +238,26 @@ def _accepted(beat: "Heartbeat", application: CapacityApplication, choice: _Choi
     leaf = application.leaf
     assert leaf is not None
     record = leaf.users.get(application.user)
-    if record is None:
-        return False
-    released = state.none
-    if choice.give_up is not None:
-        released = application.reservations[choice.give_up].resource
+    killed = state.none
     for container in choice.kill:
-        released = add(released, beat.node.containers[container].resource)
+        killed = add(killed, beat.node.containers[container].resource)
+    if record is None or (choice.fits and not _has_room(beat, choice.resource, killed)):
+        return False
+    released = killed
+    if choice.give_up is not None:
+        released = add(released, application.reservations[choice.give_up].resource)
     limit = limits.user_limit(state, leaf, application.user, beat.label, ignore=beat.ignore)
     used = subtract(record.used.get(beat.label, state.none), released)
     if c.compare(state.total, used, limit) > 0:
         return False
     net = subtract(choice.resource, released)
     return limits.within_maximum(state, leaf, beat.label, net, ignore=beat.ignore)
+
+
+def _has_room(beat: "Heartbeat", size: Resource, killed: Resource) -> bool:
+    """Whether a node has room in every type, also in those that are not asked for: one that has
+    become smaller may have less than nothing."""
+    return beat.state.calculator.fits(size, add(beat.node.available, killed))
 
 
 def _grant(
@@ -293,6 +300,8 @@ def fulfil(
     beat.missed(application, key, before + 1)
     choice, _ = _by_locality(beat, application, key, None, reserved=True)
     if choice is None:
+        return
+    if choice.fits and not _has_room(beat, choice.resource, beat.state.none):
         return
     beat.missed(application, key, before)
     beat.tell_misses(application, key)  # the event that follows counts this visit itself

@@ -34,6 +34,7 @@ from fairshare.schedulers.capacity.containers import FIRST_PORT
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.settings import CapacitySettings
 from fairshare.schedulers.capacity.users import Users
+from fairshare.schedulers.hash_order import in_hash_order, table_size, text_code
 
 
 class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
@@ -192,7 +193,16 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         self._recompute()
 
     def _order_children(self, queue: CapacityQueue) -> None:
-        """Children in the order of the file, then those that it does not name."""
+        """Children in the order of the file, then those that it does not name.
+
+        As in Hadoop a reload puts them into the order of a hash map instead, which decides between
+        children that have used the same part of their capacities.
+        """
+        if queue.ranked:
+            size = table_size(len(queue.children), concurrent=False)
+            names = in_hash_order(queue.children, text_code, size)
+            queue.children = {name: queue.children[name] for name in names}
+            return
         names = [f"{queue.name}.{short}" for short in queue.settings.children or ()]
         named = [name for name in names if name in queue.children]
         others = [name for name in queue.children if name not in named]

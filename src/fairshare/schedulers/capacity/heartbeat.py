@@ -106,7 +106,10 @@ class Heartbeat:
             self._serve_reservation()
             return Answer.NOTHING
         minimum = state.settings.minimum_allocation
-        if not state.calculator.containers(self._available(), minimum):
+        available = self._available()
+        if not state.calculator.containers(available, minimum):
+            return Answer.NOTHING
+        if not state.calculator.fits(minimum, available):  # below 0 in a type, since it shrank
             return Answer.NOTHING
         self.ignore = False
         answer = self._parent(state.root, Room(self.whole, state.none))
@@ -263,6 +266,8 @@ class Heartbeat:
                 return True
         if failed is None or c.fits(failed, reserved):
             blocked[user] = reserved
+        if not self.label and missed is None and leaf.users.may_lose(user):
+            self.step.emit(HeadroomTold(application.id))
         return False
 
     # What is remembered until the end of the heartbeat.

@@ -54,6 +54,19 @@ def user_limit_now(
     return _of_user(state, leaf, user, _base(state, leaf, label, everybody=False, ignore=False))
 
 
+def is_above(state: "CapacityState", leaf: CapacityQueue, application: CapacityApplication) -> bool:
+    """Whether a user has more than its limit on the default partition, without the reservations of
+    this application too where those may be given back (9.9)."""
+    record = leaf.users.get(application.user)
+    if record is None:
+        return False
+    limit = user_limit(state, leaf, application.user, "")
+    used = record.used.get("", state.none)
+    if state.settings.continue_looking:
+        used = subtract(used, application.reserved_on(""))
+    return state.calculator.compare(state.total, used, limit) > 0
+
+
 def compute_again(state: "CapacityCluster", leaf: CapacityQueue) -> None:
     """A leaf's limits are computed, unless they are up to date; with them who only waits."""
     users = leaf.users

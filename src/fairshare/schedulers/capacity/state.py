@@ -97,6 +97,9 @@ class CapacityState(CapacityCluster):
             leaf.users.miss(application.user, application.reserved)
             return
         limits.compute_again(self, leaf)
+        users = leaf.users
+        if users.may_lose(application.user) and limits.is_above(self, leaf, application):
+            users.miss(application.user, application.reserved)
         if not application.looked_at:
             orders.look_at(application)
 

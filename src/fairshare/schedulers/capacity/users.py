@@ -68,8 +68,9 @@ class Users:
     limits were last computed, at version `counted` (it counts for the masters' limit alone);
     `only_waiting` is how many have now. `masters` counts the masters that are told a headroom
     here: they let the limits be computed after each input. `strangers` are users that were looked
-    for when they had no record: with the version then and the reservation of the application whose
-    turn it was. As in Hadoop they may have nothing while the version stays. `orphaned` are those
+    for when they had no record, or were above their limit and may lose it: with the version then
+    and the reservation of the application whose turn it was. As in Hadoop they may have nothing
+    while the version stays, whether they have a record by then or not. `orphaned` are those
     whose record went though an application of theirs is active, since one that was held back had
     counted for less than nothing.
     """
@@ -156,8 +157,17 @@ class Users:
         self.only_waiting += user.only_waits
         return user
 
+    def may_lose(self, name: str) -> bool:
+        """Whether a user's record may go though an application of theirs is active: one that is
+        held back counts for less than nothing when it ends."""
+        user, leaf = self.users.get(name), self.leaf
+        if user is None or leaf is None:
+            return False
+        held = leaf.held.values()
+        return user.pending_applications < 0 or any(one.user == name for one in held)
+
     def miss(self, name: str, reserved: Resource) -> None:
-        """It was the turn of an application of a user without a record."""
+        """It was the turn of an application of a user without a record, or above its limit."""
         self.strangers[name] = (self.version, reserved)
 
     def missed(self, name: str) -> Resource | None:

@@ -25,6 +25,7 @@ VIEWS = (
     "/cluster/apps",
     "/cluster/app/{application}",
     "/cluster/nodes",
+    "/cluster/node/{node}",
     "/cluster/configuration",
 )
 """Every view is an address; all of them get the same shell, which draws the one it stands at."""

@@ -11,7 +11,7 @@ from starlette.routing import Route
 from fairshare.errors import InputError
 from fairshare.insight.shares import used_share
 from fairshare.live.moments import Point
-from fairshare.model.resources import ResourceTypes
+from fairshare.model.resources import ResourceTypes, positive, smallest, subtract
 from fairshare.web.answers import answer
 from fairshare.web.requests import read_parameters, server_of, whole_number
 
@@ -48,11 +48,14 @@ async def show_history(request: Request) -> Response:
 
 
 def point_row(point: Point, types: ResourceTypes) -> dict[str, Any]:
-    """One point, with the part of the cluster that was used."""
+    """One point, with what the queue was entitled to, and the part of the cluster it used."""
     row: dict[str, Any] = {"at_ms": point.at_ms, "used_share": used_share(point.used, point.total)}
     for field in msgspec.structs.fields(Point):
         if field.name != "at_ms":
             row[field.name] = types.mapping(getattr(point, field.name))
+    entitled = smallest(point.demand, point.fair_share)
+    row["entitled"] = types.mapping(entitled)
+    row["owed"] = types.mapping(positive(subtract(entitled, point.used)))
     return row
 
 

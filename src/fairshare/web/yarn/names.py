@@ -13,9 +13,11 @@ from fairshare.web.yarn.errors import bad_request, not_found
 from fairshare.web.yarn.gateway import Gateway
 
 _ARGUMENT = "java.lang.IllegalArgumentException"
-_NUMBERS = re.compile(r"(-?\d+)_(-?\d+)")
-_ATTEMPT = re.compile(r"appattempt_(\d+)_(\d+)_(\d+)")
-_CONTAINER = re.compile(r"container_(?:e\d+_)?(\d+)_(\d+)_(\d+)_(\d+)")
+_NUMBERS = re.compile(r"(-?[0-9]{1,19})_(-?[0-9]{1,19})")
+_ATTEMPT = re.compile(r"appattempt_([0-9]{1,19})_([0-9]{1,19})_([0-9]{1,19})")
+_CONTAINER = re.compile(
+    r"container_(?:e[0-9]{1,9}_)?([0-9]{1,19})_([0-9]{1,19})_([0-9]{1,19})_([0-9]{1,19})"
+)
 
 
 def attempt_name(epoch_ms: int, application: ApplicationId, attempt: int) -> str:

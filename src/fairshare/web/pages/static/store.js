@@ -18,14 +18,15 @@
 //
 // Freshness: /api/v1/events says that the version is another one; then each watched resource is
 // fetched once more, never twice at the same time, and so seldom that fetching and drawing take a
-// tenth of the time at most. A hidden window fetches nothing until it is looked at again.
+// third of the time at most. A hidden window fetches nothing until it is looked at again.
 
 import { address } from "./address.js";
 import { token } from "./session.js";
 
 const BASE = "/api/v1";
 const LEAST_INTERVAL_MS = 1000;
-const PAUSE_PER_COST = 9; // after t ms of fetching and drawing, rest for nine times as long
+const PAUSE_PER_COST = 2; // after t ms of fetching and drawing, rest for twice as long
+const MOST_PAUSE_MS = 5000;
 const SILENCE_MS = 25_000; // the stream gives a sign of life every 15 s
 const RETRY_MS = [500, 1000, 2000, 4000, 8000];
 
@@ -158,7 +159,7 @@ async function load(one) {
     for (const callback of [...one.callbacks]) callback(entry);
   }
   const cost = performance.now() - began;
-  one.rest_until = overtaken ? 0 : performance.now() + Math.max(one.every_ms, PAUSE_PER_COST * cost);
+  one.rest_until = overtaken ? 0 : performance.now() + Math.max(one.every_ms, Math.min(MOST_PAUSE_MS, PAUSE_PER_COST * cost));
   if ((one.due || overtaken) && watched.get(one.path) === one) request(one);
 }
 

@@ -8,13 +8,16 @@ import { session } from "../session.js";
 import { store } from "../store.js";
 import { OVER } from "./application-words.js";
 
-export function actionsOf(one, queues) {
+// What a scheduler refuses to anybody is not offered.
+const WITHOUT_PRIORITY = new Set(["fair", "fifo"]);
+
+export function actionsOf(one, queues, scheduler) {
   if (OVER.has(one.state) || store.moment !== null || !session.mayChange(one)) return [];
   const path = `/applications/${encodeURIComponent(one.id)}`;
   const button = (word, action, danger = false) => h("button", { class: `btn small${danger ? " danger" : ""}`, type: "button", on: { click: action } }, word);
   return [
-    button("Priority…", () => changePriority(one, path)),
-    button("Move…", () => move(one, path, queues())),
+    scheduler && !WITHOUT_PRIORITY.has(scheduler) && button("Priority…", () => changePriority(one, path)),
+    scheduler !== "fifo" && button("Move…", () => move(one, path, queues())),
     button("Kill…", () => kill(one, path), true),
   ];
 }

@@ -46,6 +46,7 @@ class ApplicationPage {
       store.watch(`${path}/containers`, keep("containers"), { every_ms: 2000 }),
       store.watch(`${path}/efficiency`, keep("efficiency"), { every_ms: 5000 }),
       store.watch("/queues", ({ data }) => { if (data) { families.learn(data.queues); this.queues = data.queues; this.draw(); } }, { every_ms: 15_000 }),
+      store.watch("/cluster", ({ data }) => { if (data) this.scheduler = data.scheduler; }),
       session.onChange(() => this.draw()),
     ];
     this.clock = setInterval(() => { if (!document.hidden) this.draw(); }, 1000);
@@ -89,7 +90,7 @@ class ApplicationPage {
       h("div", { class: "path" }, path.map((_, n) => [n > 0 && " › ",
         h("a", { href: link("/cluster/scheduler", { queue: path.slice(0, n + 1).join(".") }) }, path[n])])),
       h("div", { class: "title" }, h("i", { class: "swatch" }), h("h1", {}, one.name || one.id), stateMark(one),
-        h("div", { class: "right actions" }, actionsOf(one, () => this.queues ?? []))),
+        h("div", { class: "right actions" }, actionsOf(one, () => this.queues ?? [], this.scheduler))),
       h("p", { class: "verdict" }, sentenceOf(one, this.parts.reasons?.reasons, Date.now())),
       h("p", { class: "faint small" }, h("span", { class: "mono" }, one.id), ` · ${one.user} · submitted ${instant(one.submitted_ms)}`,
         one.finished_ms && ` · ended ${instant(one.finished_ms)}`, one.preempted > 0 && ` · ${count(one.preempted)} containers preempted`));

@@ -1,5 +1,5 @@
-// shares-chart.js owns the chart of a queue's shares over time: demand, entitled (fair share),
-// allocated (used), guaranteed; the gap between entitled and allocated is hatched.
+// shares-chart.js owns the chart of a queue's shares over time: demand, fair share, entitled (the
+// smaller of both), allocated (used), guaranteed. The gap between entitled and allocated is hatched.
 //
 // Dragging over it zooms (the span stands in the address as from and to), the wheel and the buttons
 // zoom and pan, a double click shows all. A click goes to that moment. Arrow keys move the cursor,
@@ -16,7 +16,7 @@ import { clockMarks } from "../timeline.js";
 const HEIGHT = 190;
 const EDGE = { left: 52, right: 104, top: 12, bottom: 20 };
 const SPANS = [["5 min", 300e3], ["1 h", 3600e3], ["all", null]];
-const LINES = [["demand", "demand-line"], ["guaranteed", "min-line"], ["used", "used-line"], ["fair_share", "fair-line"]];
+const LINES = [["fair_share", "fair-line"], ["demand", "demand-line"], ["guaranteed", "min-line"], ["used", "used-line"], ["entitled", "entitled-line"]];
 
 export class SharesChart {
   constructor() {
@@ -171,8 +171,8 @@ export class SharesChart {
       : `M${x(point.at_ms).toFixed(1)} ${y(value(point, line)).toFixed(1)}`).join("") + (points.length ? `H${x(to).toFixed(1)}` : "");
     const bottom = EDGE.top + innerHeight;
     const spans = points.map((point, n) => ({ point, a: x(point.at_ms), b: x(points[n + 1]?.at_ms ?? to) }));
-    const gap = spans.filter(({ point }) => owedOf(point, type) > 0).map(({ point, a, b }) =>
-      `M${a.toFixed(1)} ${y(entitledOf(point, type)).toFixed(1)}H${b.toFixed(1)}V${y(value(point, "used")).toFixed(1)}H${a.toFixed(1)}Z`).join("");
+    const gap = spans.filter(({ point }) => point.owed[type] > 0).map(({ point, a, b }) =>
+      `M${a.toFixed(1)} ${y(value(point, "entitled")).toFixed(1)}H${b.toFixed(1)}V${y(value(point, "used")).toFixed(1)}H${a.toFixed(1)}Z`).join("");
     const cursor = this.drag && !this.drag.pan && Math.abs(x(this.drag.to) - x(this.drag.from)) > 4 ? null : this.cursor;
     const bare = points.every((point) => !value(point, "guaranteed"));
     fill(this.plot, svg("svg", { height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": `Shares over time of ${this.queue.name}: ${this.summary(points, type)}` },
@@ -194,9 +194,10 @@ export class SharesChart {
   // The names of the lines at their right ends, pushed apart: [words, y, strong, colour].
   ends(point, type, y, bottom, hue, bare) {
     const short = (value) => type === "memory-mb" ? memory(value) : count(value);
-    const found = [["demand", point.demand[type], false, null], [this.context.words.kind === "capacity" ? "capacity" : "entitled", point.fair_share[type], true, null],
-      ["allocated", point.used[type], true, hue]];
-    if (!bare && this.context.words.kind !== "capacity") found.push([this.context.words.guaranteed, point.guaranteed[type], false, null]);
+    const { words } = this.context;
+    const found = [["demand", point.demand[type], false, null], ["entitled", point.entitled[type], true, null], ["allocated", point.used[type], true, hue]];
+    if (point.fair_share[type] !== point.entitled[type]) found.push([words.fair, point.fair_share[type], false, null]);
+    if (!bare && words.kind !== "capacity") found.push([words.guaranteed, point.guaranteed[type], false, null]);
     const placed = found.map(([words, value, strong, colour]) => [`${words} ${short(value)}`, y(value), strong, colour]).sort((a, b) => a[1] - b[1]);
     for (let n = 1; n < placed.length; n += 1) placed[n][1] = Math.max(placed[n][1], placed[n - 1][1] + 13);
     const over = Math.max(0, placed.at(-1)[1] - bottom);
@@ -207,7 +208,7 @@ export class SharesChart {
   summary(points, type) {
     const last = points.at(-1);
     if (!last) return "nothing is remembered yet";
-    return `demand ${amount(last.demand[type], type)}, entitled ${amount(entitledOf(last, type), type)}, allocated ${amount(last.used[type], type)}`;
+    return `demand ${amount(last.demand[type], type)}, entitled ${amount(last.entitled[type], type)}, allocated ${amount(last.used[type], type)}`;
   }
 
   tell(points, type) {
@@ -215,9 +216,9 @@ export class SharesChart {
     const at = this.cursor ?? store.moment;
     const point = at === null ? null : points.findLast((one) => one.at_ms <= at);
     if (point) {
-      fill(this.told, h("b", {}, instant(at)), `: demand ${amount(point.demand[type], type)}, entitled ${amount(entitledOf(point, type), type)}, `,
+      fill(this.told, h("b", {}, instant(at)), `: demand ${amount(point.demand[type], type)}, entitled ${amount(point.entitled[type], type)}, `,
         `allocated ${amount(point.used[type], type)}, guaranteed ${amount(point.guaranteed[type], type)}`,
-        owedOf(point, type) > 0 && `; owed ${amount(owedOf(point, type), type)}`, ". ",
+        point.owed[type] > 0 && `; owed ${amount(point.owed[type], type)}`, ". ",
         this.cursor !== null && h("span", { class: "faint" }, "Click to go there, drag to zoom."));
     } else if (began) {
       fill(this.told, points.length ? "" : "Nothing is remembered of this queue yet. ", h("span", { class: "faint" },
@@ -226,12 +227,9 @@ export class SharesChart {
   }
 }
 
-const entitledOf = (point, type) => Math.min(point.demand[type], point.fair_share[type]);
-const owedOf = (point, type) => Math.max(0, entitledOf(point, type) - point.used[type]);
-
 // 0, and three to five round values up to at least the largest.
 export function niceSteps(most, type) {
-  const unit = type === "memory-mb" ? (most >= 2 * 1048576 ? 1048576 : most >= 1024 ? 1024 : 1) : 1;
+  const unit = type === "memory-mb" ? (most >= 1048576 ? 1048576 : most >= 1024 ? 1024 : 1) : 1;
   const rough = most / unit / 4;
   const power = 10 ** Math.floor(Math.log10(Math.max(rough, 1e-9)));
   let step = [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((one) => one >= rough) ?? 1;

@@ -1,0 +1,18 @@
+"""What everybody has to be able to use: axe-core's judgement of a page, and the sizes it is tried in."""
+
+from pathlib import Path
+
+AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text()
+SIZES = (1440, 1024, 800)
+
+
+def serious_problems(page) -> list[str]:
+    """What axe-core finds that is serious or worse, with the place of each."""
+    page.evaluate(AXE)
+    found = page.evaluate("axe.run(document)")
+    return [
+        f"{one['id']}: {node['html'][:160]}"
+        for one in found["violations"]
+        if one["impact"] in ("serious", "critical")
+        for node in one["nodes"]
+    ]

@@ -1,0 +1,165 @@
+"""The page of the configuration in a real browser: stage, see, apply, roll back."""
+
+import pytest
+from tests.browser.cluster import running
+from tests.browser.conftest import capacity_configuration, fair_configuration
+from tests.browser.test_scheduler import SIZES, serious_problems
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+PAGE = "/cluster/configuration"
+TABS = ("settings", "text", "difference", "problems", "versions", "files")
+
+
+def ready(page):
+    """Wait for the list of queues; the page."""
+    page.wait_for_selector(".queue-list .vt-body .vt-row")
+    return page
+
+
+def stage(page, name: str, value: str) -> None:
+    """Give a setting of the shown queue another value."""
+    field = page.locator(f".form input[name='{name}']")
+    field.fill(value)
+    field.press("Tab")
+    page.locator(".form tr.changed", has_text=name).wait_for()
+
+
+def weight(cluster, queue: str) -> float:
+    return float(cluster.queue(queue)["weight"])
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", SIZES)
+@pytest.mark.parametrize("scheduler", ["fair", "capacity", "pools"])
+def test_each_part_is_whole_and_open_to_all(request, visit, scheduler, width, theme):
+    cluster = request.getfixturevalue(scheduler)
+    page = ready(visit(cluster.url + PAGE, width=width, theme=theme))
+    page.locator(".queue-list .vt-body .vt-row").nth(1).click()
+    page.wait_for_selector(".form")
+    for tab in TABS:
+        page.click(f"#tab-{tab}")
+        page.wait_for_selector(f".tab-{tab}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, tab
+        assert serious_problems(page) == [], tab
+
+
+def test_a_value_says_where_it_is_written_and_leads_there(visit, fair):
+    page = ready(visit(f"{fair.url}{PAGE}?queue=root.prod"))
+    row = page.locator(".form tr", has_text="minResources")
+    assert row.locator("input").input_value() == "4096 mb, 4 vcores"
+    row.get_by_role("button", name="line 2").click()
+    page.wait_for_selector(".text-area")
+    selected = page.evaluate(
+        "(() => { const area = document.querySelector('.text-area');"
+        " return area.value.slice(area.selectionStart, area.selectionEnd); })()"
+    )
+    assert '<queue name="prod">' in selected
+    page.click("#tab-files")
+    page.locator("tr", has_text="yarn.resourcemanager.scheduler.class").get_by_text(
+        "yarn-site.xml:1"
+    ).wait_for()
+
+
+def test_a_change_is_staged_seen_applied_and_rolled_back(visit, tmp_path):
+    visit.forgiven += ["ERR_"]
+    conf = fair_configuration(tmp_path / "conf")
+    file = conf / "fair-scheduler.xml"
+    before = file.read_text()
+    with running(conf, tmp_path / "state") as cluster:
+        page = ready(visit(f"{cluster.url}{PAGE}?queue=root.prod"))
+        stage(page, "weight", "7")
+        page.locator(".queue-list .vt-row", has_text="prod").get_by_text("staged").wait_for()
+        assert (file.read_text(), weight(cluster, "root.prod")) == (before, 3.0)
+        page.reload()
+        page.get_by_role("button", name="See the difference").click()
+        page.locator(".side.gone", has_text="<weight>3</weight>").wait_for()
+        page.locator(".side.new", has_text="<weight>7</weight>").wait_for()
+        page.get_by_role("button", name="Apply…").click()
+        page.locator("dialog", has_text="come into force at once").wait_for()
+        page.get_by_label("What is it for?").fill("more for prod")
+        page.get_by_role("button", name="Apply it").click()
+        page.locator(".verdict", has_text="more for prod").wait_for()
+        page.locator(".verdict", has_text="Nothing is staged").wait_for()
+        assert weight(cluster, "root.prod") == 7.0
+        assert file.read_text() == before.replace("<weight>3<", "<weight>7<")
+        page.click("#tab-versions")
+        assert page.locator(".versions tbody tr").count() == 2
+        page.locator(".versions tr").nth(2).get_by_role("button", name="Compare").click()
+        page.locator(".side.new", has_text="<weight>7</weight>").wait_for()
+        page.get_by_role("button", name="Roll back…").click()
+        page.locator("dialog", has_text="in force again at once").wait_for()
+        page.get_by_role("button", name="Roll back", exact=True).click()
+        page.locator(".versions tbody tr").nth(2).wait_for()
+        assert file.read_text() == before
+        assert weight(cluster, "root.prod") == 3.0
+
+
+def test_an_error_stands_at_its_queue_and_keeps_it_from_being_applied(visit, fair):
+    page = ready(visit(f"{fair.url}{PAGE}?queue=root.ml"))
+    stage(page, "weight", "heavy")
+    page.locator(".problems.here .error", has_text="heavy").wait_for()
+    page.locator(".queue-list .vt-row[data-key='root.ml'] .mark.error").wait_for()
+    assert page.get_by_role("button", name="Apply…").is_disabled()
+    page.click("#tab-problems")
+    page.locator(".problem.error").get_by_role("button", name="line").click()
+    page.locator(".text-lines .error").wait_for()
+    page.get_by_role("button", name="Discard").click()
+    page.locator(".verdict", has_text="Nothing is staged").wait_for()
+
+
+def test_what_is_typed_into_the_text_is_judged_and_kept(visit, fair):
+    page = ready(visit(f"{fair.url}{PAGE}?tab=text"))
+    area = page.locator(".text-area")
+    area.fill(area.input_value().replace("</allocations>", ""))
+    page.locator(".text-lines .error").wait_for()
+    page.click("#tab-problems")
+    page.locator(".problem.error", has_text="bad XML").wait_for()
+    page.get_by_role("button", name="Discard").click()
+    page.click("#tab-text")
+    assert page.locator(".text-area").input_value().endswith("</allocations>")
+
+
+def test_queues_are_added_and_taken_out(visit, fair):
+    page = ready(visit(f"{fair.url}{PAGE}?queue=root.ml"))
+    page.get_by_role("button", name="Add a queue below…").click()
+    page.get_by_label("Full name").fill("root.ml.eval<i>")
+    page.get_by_role("button", name="Stage it").click()
+    page.locator(".queue-list .vt-row", has_text="eval<i>").wait_for()
+    page.locator(".form-head h2", has_text="root.ml.eval<i>").wait_for()
+    page.get_by_role("button", name="Remove…").click()
+    page.get_by_role("button", name="Stage it").click()
+    page.locator(".queue-list .vt-row", has_text="eval").wait_for(state="detached")
+
+
+def test_somebody_elses_change_is_told_and_not_overwritten(visit, tmp_path):
+    visit.forgiven += ["ERR_"]
+    conf = fair_configuration(tmp_path / "conf")
+    with running(conf, tmp_path / "state") as cluster:
+        page = ready(visit(f"{cluster.url}{PAGE}?queue=root.prod"))
+        stage(page, "weight", "7")
+        found = cluster.http.get("/configuration/document").json()
+        other = found["text"].replace("<weight>2</weight>", "<weight>9</weight>")
+        body = {"text": other, "digest": found["digest"]}
+        assert cluster.http.post("/admin/configuration/document", json=body).status_code == 200
+        page.locator(".notice", has_text="came into force since you began").wait_for()
+        assert page.get_by_role("button", name="Apply…").is_disabled()
+        page.get_by_role("button", name="Compare with it").click()
+        page.click("#tab-difference")
+        page.locator(".side.gone", has_text="<weight>9</weight>").wait_for()
+        assert weight(cluster, "root.ml") == 9.0
+
+
+def test_a_property_of_the_capacity_scheduler_is_staged_and_applied(visit, tmp_path):
+    visit.forgiven += ["ERR_"]
+    conf = capacity_configuration(tmp_path / "conf")
+    with running(conf, tmp_path / "state") as cluster:
+        page = ready(visit(f"{cluster.url}{PAGE}?queue=root.ml"))
+        stage(page, "user-limit-factor", "3")
+        page.get_by_role("button", name="Apply…").click()
+        page.get_by_role("button", name="Apply it").click()
+        page.locator(".verdict", has_text="Nothing is staged").wait_for()
+        assert cluster.queue("root.ml")["capacity"]["user_limit_factor"] == 3.0
+        stage(page, "capacity", "50")
+        page.locator(".mark.error").first.wait_for()
+        assert page.get_by_role("button", name="Apply…").is_disabled()

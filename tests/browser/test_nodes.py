@@ -1,0 +1,79 @@
+"""The pages of nodes in a real browser."""
+
+import pytest
+from tests.browser.cluster import running
+from tests.browser.conftest import fair_configuration
+from tests.browser.test_scheduler import SIZES, serious_problems
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+PAGE = "/cluster/nodes"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", SIZES)
+def test_table_heat_map_and_one_node_are_whole_and_open_to_all(visit, fair, width, theme):
+    page = visit(fair.url + PAGE, width=width, theme=theme)
+    for path, there in (
+        (PAGE, ".list-table .vt-body .vt-row"),
+        (f"{PAGE}?show=map", ".node-map canvas"),
+        ("/cluster/node/node-0000", ".node-meters .meter"),
+    ):
+        page.goto(fair.url + path)
+        page.wait_for_selector(there)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        assert serious_problems(page) == [], path
+
+
+def test_a_node_says_how_full_it_is_and_what_runs_there(visit, fair):
+    visit.forgiven += ["404"]
+    page = visit(fair.url + PAGE)
+    page.locator(".vt-row", has_text="node-0001").get_by_role("link").click()
+    page.get_by_role("heading", name="node-0001").wait_for()
+    page.locator(".verdict", has_text="100% of its memory is used by 8 containers").wait_for()
+    assert page.locator(".vt-body .vt-row").count() == 8
+    page.goto(f"{fair.url}/cluster/node/nowhere")
+    page.get_by_text("There is no such thing").wait_for()
+
+
+def test_a_node_is_drained_and_taken_back_after_a_question(visit, tmp_path):
+    visit.forgiven += ["ERR_"]
+    with running(fair_configuration(tmp_path / "conf"), tmp_path / "state") as cluster:
+        page = visit(f"{cluster.url}/cluster/node/node-0002")
+        page.get_by_role("button", name="Drain…").click()
+        page.locator("dialog", has_text="No new container is placed there").wait_for()
+        page.get_by_role("button", name="Drain it").click()
+        page.get_by_role("button", name="Take back into service…").wait_for()
+        page.goto(f"{cluster.url}{PAGE}?only=draining")
+        page.locator(".vt-row", has_text="node-0002").wait_for()
+        assert page.locator(".vt-body .vt-row").count() == 1
+        page.goto(f"{cluster.url}/cluster/node/node-0002")
+        page.get_by_role("button", name="Take back into service…").click()
+        page.get_by_role("button", name="Take it back").click()
+        page.get_by_role("button", name="Drain…").wait_for()
+        states = {one["state"] for one in cluster.http.get("/nodes").json()["nodes"]}
+        assert states == {"RUNNING"}
+
+
+def test_five_thousand_nodes_are_one_map_and_a_few_rows(visit, tmp_path):
+    visit.forgiven += ["ERR_"]
+    conf = fair_configuration(tmp_path / "conf")
+    with running(conf, tmp_path / "state", nodes=5_000, racks=50) as cluster:
+        cluster.submit("root.ml.training", 300)
+        cluster.until(lambda: len(cluster.engine.alive) >= 300)
+        page = visit(cluster.url + PAGE)
+        page.locator(".told", has_text="5,000 nodes").wait_for()
+        assert page.locator(".vt-body .vt-row").count() < 80
+        page.get_by_label("Name, rack or attribute").fill("node-4321")
+        page.locator(".vt-row", has_text="node-4321").wait_for()
+        page.goto(f"{cluster.url}{PAGE}?show=map")
+        canvas = page.locator(".node-map canvas")
+        canvas.wait_for()
+        page.wait_for_function(
+            "document.querySelector('canvas').getAttribute('aria-label').includes('5,000 nodes')"
+        )
+        canvas.focus()
+        page.keyboard.press("End")
+        page.locator(".map-told", has_text="node-4999").wait_for()
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="node-4999").wait_for()
