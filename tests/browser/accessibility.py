@@ -1,4 +1,4 @@
-"""What everybody has to be able to use: axe-core's judgement of a page, and the sizes it is tried in."""
+"""What everybody has to be able to use: axe-core's judgement of a page, and sizes to try it in."""
 
 from pathlib import Path
 

@@ -60,7 +60,7 @@ PICTURES = (
     Picture("application", "fair", "/cluster/app/{application}"),
     Picture("nodes", "fair", "/cluster/nodes"),
     Picture("nodes-dark", "fair", "/cluster/nodes", "dark"),
-    Picture("configuration", "fair", "/cluster/configuration"),
+    Picture("configuration", "fair", "/cluster/configuration?queue=root.ml.training"),
     Picture("first-run", "empty", "/"),
 )
 

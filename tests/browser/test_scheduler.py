@@ -323,8 +323,7 @@ def test_hostile_names_are_shown_as_text(visit, tmp_path):
 
 
 def test_a_server_that_comes_back_is_found_again_and_nothing_is_lost(visit, tmp_path):
-    visit.forgiven += ["ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED", "ERR_CONNECTION_RESET"]
-    visit.forgiven += ["ERR_EMPTY_RESPONSE", "503"]
+    visit.forgiven += ["503"]
     conf, state = fair_configuration(tmp_path / "conf"), tmp_path / "state"
     with running(conf, state) as cluster:
         cluster.submit("root.ml.training", 4)

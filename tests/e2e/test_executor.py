@@ -12,8 +12,10 @@ from concurrent import futures
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import fairshare
+from fairshare.cli.verbs import fairshare as command_line
 from fairshare.client import Client
 from fairshare.client.errors import ApplicationFailed, CallFailed, NotPicklable
 
@@ -235,6 +237,26 @@ def test_an_application_that_somebody_kills_fails_its_calls(pool, server):
         client.kill(running.id, "enough")
     with pytest.raises(ApplicationFailed, match="enough"):
         future.result(PATIENCE_S)
+
+
+def test_what_a_call_has_printed_is_read_with_yarns_command(server, tmp_path):
+    with fairshare.Executor("root.a", url=server.url, resources=SMALL, name="talker") as pool:
+        pool.submit(print, "hello from a call").result(PATIENCE_S)
+    with Client(server.url) as client:
+        [name] = [one.id for one in client.applications() if one.name.startswith("talker-")]
+
+    def logs(*words: str) -> str:
+        given = ["yarn", "--url", server.url, "logs", "-applicationId", name, *words]
+        result = CliRunner().invoke(command_line, given)
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    printed = logs("-log_files", "stdout")
+    assert "LogContents:\nhello from a call\n\nEnd of LogType:stdout\n" in printed
+    assert "LogType:stderr" not in printed
+    assert logs("-show_application_log_info").startswith("Container: container_")
+    assert logs("-out", str(tmp_path)) == ""
+    assert any(b"hello from a call" in path.read_bytes() for path in tmp_path.glob("*/*"))
 
 
 def test_a_loop_awaits_calls(pool):

@@ -7,6 +7,9 @@ from typing import Any
 
 import click
 
+from fairshare.client.discovery import find_url
+from fairshare.errors import FairshareError
+
 READY = "listening on "
 
 
@@ -46,8 +49,27 @@ def start_server(options: list[str]) -> None:
         click.echo(errors.read(), err=True, nl=False)
     if not line:
         raise SystemExit(code or 1)
-    click.echo(f"{line} (process {process.pid}); `fairshare shutdown` ends it")
+    url = line.removeprefix(READY).split()[0]
+    click.echo(f"{line} (process {process.pid}); {how_it_ends(url)}")
     process.returncode = 0  # it lives on: nobody here is to wait for it, or to warn of that
+
+
+def how_it_ends(url: str) -> str:
+    """What ends the server at `url`: other verbs may look for theirs elsewhere.
+
+    >>> "shutdown --url http://127.0.0.1:8188`" in how_it_ends("http://127.0.0.1:8188")
+    True
+    """
+    try:
+        known = find_url()
+    except FairshareError:
+        known = ""
+    if known == url:
+        return "`fairshare shutdown` ends it"
+    return (
+        f"`fairshare shutdown --url {url}` ends it; other verbs take --url too, or set"
+        " FAIRSHARE_STATE to its state directory"
+    )
 
 
 def _first_words(process: "subprocess.Popen[str]") -> str:

@@ -10,7 +10,7 @@ from fairshare.cli.verbs import Failure
 from fairshare.errors import FairshareError
 from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
 
-_SMALL_FILES = ("cluster.json", "secret")
+_SMALL_FILES = ("cluster.json", "secret", "tokens.json", "scheduler-conf.json")
 
 
 @click.command
@@ -25,8 +25,10 @@ _SMALL_FILES = ("cluster.json", "secret")
 def command(target: Path, state: Path) -> None:
     """Copy a server's record to a new folder TARGET, while the server runs.
 
-    What is copied is the journal with its snapshots, all of one instant, and what belongs to it. A
-    server can be started on the copy. The output of containers is not in it.
+    What is copied is the journal with its snapshots, all of one instant, and what belongs to it:
+    cluster.json, the secret of the drivers, the hashes of the users' tokens, and the scheduler's
+    properties where the server keeps them (scheduler-conf.json). A server can be started on the copy, and opens to the same tokens. The output of containers and
+    the logs are not in it.
     """
     if target.exists():
         raise Failure(f"{target} exists already: name a new folder")
@@ -38,6 +40,7 @@ def command(target: Path, state: Path) -> None:
         for name in _SMALL_FILES:
             if (state / name).exists():
                 shutil.copy(state / name, draft / name)
+                (draft / name).chmod(0o600)
         (draft / JOURNAL_FILE).chmod(0o600)
         draft.rename(target)
     except (OSError, FairshareError) as error:

@@ -121,7 +121,10 @@ def configuration_line(configuration: Configuration, now_ms: int) -> str:
     error = configuration.error
     if error is not None:
         for_time = duration_text(max(0, now_ms - error.since_ms))
-        return f"not in force for {for_time}, the last good one is: {error.message}"
+        return (
+            f"the file cannot be used, and the last good one is in force (for {for_time} so far)."
+            f" What is wrong: {error.message}"
+        )
     if configuration.changed:
         return f"{configuration.file} has changed, and is not in force yet"
     return ""
@@ -152,6 +155,9 @@ def cluster_facts(console: Console, url: str, cluster: Cluster, configuration: s
         ("Containers", str(cluster.containers)),
         ("Applications", counts or "none"),
     ]
+    if cluster.safe_mode:
+        told = "on: nothing is admitted or granted (`fairshare admin safe-mode off` ends it)"
+        pairs.append(("Safe mode", Text(told, style="yellow")))
     if configuration:
         pairs.append(("Configuration", Text(plain(configuration), style="yellow")))
     return facts(pairs)

@@ -37,6 +37,7 @@ class Cluster(msgspec.Struct, frozen=True):
     nodes: int = 0
     containers: int = 0
     applications: dict[str, int] = {}
+    safe_mode: bool = False
 
 
 class Reason(msgspec.Struct, frozen=True):
@@ -58,6 +59,7 @@ class Reason(msgspec.Struct, frozen=True):
     queue: str = ""
     user: str = ""
     node: str = ""
+    label: str = ""
     count: int = 0
     ahead: tuple[str, ...] = ()
 

@@ -33,7 +33,10 @@ from fairshare.client.answers import (
 )
 from fairshare.client.connection import Connection, segment
 from fairshare.client.discovery import (
+    APPLICATION_VARIABLE,
+    URL_VARIABLE,
     USER_VARIABLE,
+    checked_token,
     checked_url,
     find_token,
     find_url,
@@ -69,9 +72,12 @@ class Client:
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         found = checked_url(url, "the given URL") if url else find_url()
-        token = token or find_token()
+        token = checked_token(token, "the given token") if token else find_token()
         self._proven = token is not None
-        elsewhere = (lambda: None) if url else published_url
+        # Where a standby has taken over is looked up for an address that the state directory gave,
+        # and in containers, whose server has told them its own; never for one that somebody chose.
+        chosen = url or (os.environ.get(URL_VARIABLE) and not os.environ.get(APPLICATION_VARIABLE))
+        elsewhere = (lambda: None) if chosen else published_url
         self.connection = Connection(found, token, transport, elsewhere)
         # While waiting: the least time between two questions, and how long a server may be away.
         self.pace_s = waiting.PACE_S

@@ -36,6 +36,18 @@ def token_file(environment: Mapping[str, str] = os.environ) -> Path:
     return folder / "fairshare" / "token"
 
 
+def checked_token(text: str, where: str) -> str:
+    """A token without the blanks and line ends around it; raises TokenUnusable, never showing it.
+
+    >>> checked_token(" fst_1_2\\r\\n", "FAIRSHARE_TOKEN")
+    'fst_1_2'
+    """
+    token = text.strip()
+    if not token or not token.isascii() or not token.isprintable() or " " in token:
+        raise TokenUnusable(f"{where} holds no token, which is one word of ASCII")
+    return token
+
+
 def find_token(environment: Mapping[str, str] = os.environ) -> str | None:
     """The token that says who calls: FAIRSHARE_TOKEN, else what the file holds; None: neither.
 
@@ -44,7 +56,7 @@ def find_token(environment: Mapping[str, str] = os.environ) -> str | None:
     """
     named = environment.get(TOKEN_VARIABLE)
     if named:
-        return named
+        return checked_token(named, TOKEN_VARIABLE)
     path = token_file(environment)
     try:
         with path.open(encoding="ascii") as file:

@@ -6,10 +6,12 @@ Opens files. Decides nothing about the conversion.
 from pathlib import Path
 from typing import Final
 
-from fairshare.config.directory import SITE_FILES, collect_directory
+from fairshare.config.capacity import CAPACITY_FILE
+from fairshare.config.directory import SITE_FILES, Configuration, collect_directory
 from fairshare.config.fair import collect_fair
 from fairshare.config.lint.subject import Subject, find_elements
 from fairshare.config.problems import Place, Problem, Problems
+from fairshare.config.scheduler_choice import CLASS
 from fairshare.config.site import Site
 from fairshare.model.resources import MEMORY, VCORES, Resource
 from fairshare.schedulers.fair.settings import FairSettings
@@ -68,6 +70,11 @@ def _directory(path: Path, problems: Problems) -> Source | None:
     configuration = collect_directory(path, problems, scheduler="fair")
     if configuration is None or configuration.fair is None:
         return None
+    if configuration.allocation_path is None:
+        chosen = collect_directory(path, Problems())
+        if chosen is not None and chosen.scheduler != "fair":
+            _refuse_other(chosen, path, problems)
+            return None
     fair, file = configuration.fair, configuration.allocation_path
     elements = None
     if file is not None:
@@ -90,6 +97,22 @@ def _directory(path: Path, problems: Problems) -> Source | None:
         documents,
         engine.nodes if cluster else None,
         cluster,
+    )
+
+
+def _refuse_other(found: Configuration, path: Path, problems: Problems) -> None:
+    """There is nothing of the Fair Scheduler here: an almost empty result would say nothing."""
+    if found.scheduler != "capacity":
+        what = f"this configuration is for another scheduler ({found.scheduler})"
+    elif CLASS in found.site or (path / CAPACITY_FILE).is_file():
+        what = "this is a Capacity Scheduler configuration already"
+    else:
+        what = "there is no fair-scheduler.xml, and no property chooses the Fair Scheduler"
+    problems.error(
+        found.site.place(CLASS) if CLASS in found.site else Place(str(path)),
+        "scheduler",
+        f"{what}: there is nothing to convert. Name a directory whose yarn-site.xml chooses the"
+        " Fair Scheduler, or its allocation file",
     )
 
 

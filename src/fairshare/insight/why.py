@@ -34,6 +34,9 @@ class Words:
             Cause.USER_MASTERS: self._user_masters,
             Cause.MASTER_SILENT: self._master_silent,
             Cause.GROUPS_AHEAD: self._groups_ahead,
+            Cause.SAFE_MODE: self._safe_mode,
+            Cause.NODES_DRAINED: self._nodes_drained,
+            Cause.NO_CAPACITY: self._no_capacity,
             Cause.NO_NODES: self._no_nodes,
             Cause.TOO_LARGE: self._too_large,
             Cause.PLACE_UNKNOWN: self._place_unknown,
@@ -57,21 +60,27 @@ class Words:
         >>> words = Words(ResourceTypes(), 0)
         >>> reason = Reason(cause=Cause.USER_APPLICATIONS, user="ann", count=2)
         >>> words.explain(reason).sentence
-        'ann has 2 applications running, as many as one user may.'
+        'ann has 2 applications running, as many as ann may.'
         """
         return Explanation(*self._sentences[reason.cause](reason))
 
-    def amount(self, resource: Resource | None) -> str:
-        """A vector in words: `2,048 MB, 1 vcore`; types that are 0 are left out.
+    def amount(self, resource: Resource | None, beside: Resource | None = None) -> str:
+        """A vector in words: `2,048 MB, 1 vcore`; types that are 0 are left out, but for those that
+        the amount `beside` it has.
 
-        >>> Words(ResourceTypes(), 0).amount((2048, 0))
-        '2,048 MB'
+        >>> words = Words(ResourceTypes(), 0)
+        >>> words.amount((2048, 0)), words.amount((0, 3), beside=(512, 1))
+        ('2,048 MB', '0 MB, 3 vcores')
         """
         if resource is None:
             return "nothing"
         parts = []
-        for name, unit, value in zip(self._types.names, self._types.units, resource, strict=True):
-            if not value:
+        shown = (
+            resource if beside is None else [a or b for a, b in zip(resource, beside, strict=True)]
+        )
+        named = zip(self._types.names, self._types.units, resource, shown, strict=True)
+        for name, unit, value, matters in named:
+            if not matters:
                 continue
             if name == MEMORY:
                 parts.append(f"{value:,} MB")
@@ -98,7 +107,7 @@ class Words:
     def _user_applications(self, r: Reason) -> tuple[str, str]:
         applications = _plural(r.count, "application")
         return (
-            f"{r.user} has {r.count:,} {applications} running, as many as one user may.",
+            f"{r.user} has {r.count:,} {applications} running, as many as {r.user} may.",
             f"It starts when one of {r.user}'s ends.",
         )
 
@@ -136,9 +145,31 @@ class Words:
 
     # Never, as things are.
 
-    def _no_nodes(self, r: Reason) -> tuple[str, str]:
+    def _safe_mode(self, r: Reason) -> tuple[str, str]:
         return (
-            "There is no node that it may use.",
+            "The cluster is in safe mode: nothing is granted.",
+            "It goes on when an administrator ends that: `fairshare admin safe-mode off`.",
+        )
+
+    def _nodes_drained(self, r: Reason) -> tuple[str, str]:
+        nodes = f"{r.node} is" if r.count == 1 else f"All {r.count:,} nodes, {r.node} first, are"
+        return (
+            f"{nodes} being drained: no new containers start there.",
+            "It starts when a node joins, or when an administrator says "
+            f"`fairshare admin undrain {r.node}`.",
+        )
+
+    def _no_capacity(self, r: Reason) -> tuple[str, str]:
+        return (
+            f"{r.queue} may use nothing of the partition {r.label!r}.",
+            f"It never starts as it is: give {r.queue} a capacity there "
+            f"(accessible-node-labels.{r.label}.capacity), or ask for another partition.",
+        )
+
+    def _no_nodes(self, r: Reason) -> tuple[str, str]:
+        where = f" in the partition {r.label!r}" if r.label else " that it may use"
+        return (
+            f"There is no node{where}.",
             "It starts when a node joins, or gets the label that it asks for.",
         )
 
@@ -200,7 +231,8 @@ class Words:
 
     def _reserved_here(self, r: Reason) -> tuple[str, str]:
         return (
-            f"{r.node} is kept free for it, and has {self.amount(r.available)} of the "
+            f"{r.node} is kept free for it, and has "
+            f"{self.amount(r.available, beside=r.wanted)} of the "
             f"{self.amount(r.wanted)} so far.",
             f"It starts as soon as enough containers on {r.node} have ended.",
         )
@@ -216,7 +248,7 @@ class Words:
     def _no_room(self, r: Reason) -> tuple[str, str]:
         return (
             f"No node has {self.amount(r.wanted)} free: {r.node} comes nearest with "
-            f"{self.amount(r.available)}.{self._behind(r)}",
+            f"{self.amount(r.available, beside=r.wanted)}.{self._behind(r)}",
             "It starts when enough containers on one node end, and it is its turn.",
         )
 
@@ -241,7 +273,8 @@ class Words:
             return ""
         named = ", ".join(application_name(self._epoch_ms, number) for number in r.ahead)
         first = f", first {named}" if named else ""
-        return f" {r.count:,} {_plural(r.count, 'other')} come before it{first}."
+        others = "1 other comes" if r.count == 1 else f"{r.count:,} others come"
+        return f" {others} before it{first}."
 
 
 def _plural(count: int, noun: str) -> str:

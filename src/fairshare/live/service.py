@@ -92,7 +92,8 @@ class Service:
     def reasons(self, application: ApplicationId) -> list[Reason]:
         """Why an application waits, the weightiest reason first; raises KeyError."""
         scheduler = self._runtime.manager.scheduler
-        return reasons(self.state.applications[application], scheduler.limits_of(application))
+        known = self.state.applications[application]
+        return reasons(known, scheduler.limits_of(application), self.state)
 
     @property
     def stopping(self) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from fairshare.model.cluster_events import NodeDrained, NodeUndrained, SafeModeChanged
+from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource
 
 
@@ -35,6 +36,11 @@ class Operations:
     def __init__(self) -> None:
         self.drains: dict[str, Drain] = {}
         self.safe_mode = False
+
+    def offered(self, node: Node) -> Resource:
+        """What a node offers, or will offer again when it is no longer drained."""
+        drain = self.drains.get(node.name)
+        return node.total if drain is None else drain.total
 
     def operation_handlers(self) -> dict[type, Callable[[int, Any], None]]:
         """The handlers of events, by kind."""

@@ -6,8 +6,8 @@ when somebody asks it. The words are for others (`insight`).
 """
 
 import enum
-from collections.abc import Iterable, Sequence
-from typing import Protocol
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -17,6 +17,9 @@ from fairshare.model.identifiers import ApplicationId
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, fits, largest
 from fairshare.model.tasks import GROUP_REQUESTS
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.protocol import State
 
 
 class Cause(enum.StrEnum):
@@ -30,10 +33,14 @@ class Cause(enum.StrEnum):
     MASTER_SILENT = "master-silent"  # its master runs and has not registered
     GROUPS_AHEAD = "groups-ahead"  # a group of tasks waits for others of its application
 
+    SAFE_MODE = "safe-mode"  # an administrator lets nothing be granted
+
+    NODES_DRAINED = "nodes-drained"  # all `count` nodes that it may use are drained, as is `node`
     NO_NODES = "no-nodes"  # there is no node at all, in this partition
     TOO_LARGE = "larger-than-every-node"  # `available` is the most that a node has of each type
     PLACE_UNKNOWN = "no-such-place"  # it names hosts or racks, and none of them is there
     BLACKLISTED = "all-nodes-refused"  # the application refuses each node that could serve
+    NO_CAPACITY = "no-capacity-on-partition"  # `queue` may use nothing of partition `label`
     QUEUE_MAXIMUM = "queue-maximum"  # `queue` uses `used` of its maximum `limit`
     USER_LIMIT = "user-limit"  # `user` has `used` of `limit` in `queue`
     SLOW_START = "slow-start"  # reduces wait until enough maps have finished
@@ -67,6 +74,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     queue: str = ""
     user: str = ""
     node: str = ""
+    label: str = ""
     count: int = 0
     ahead: tuple[ApplicationId, ...] = ()
 
@@ -87,17 +95,28 @@ class Limits(Protocol):
         """How many siblings come first on the way down to it, and applications among them."""
 
 
-def reasons(application: Application, limits: Limits) -> list[Reason]:
-    """Why an application waits, the weightiest reason first; empty if it waits for nothing."""
+def reasons(application: Application, limits: Limits, state: "State | None" = None) -> list[Reason]:
+    """Why an application waits, the weightiest reason first; empty if it waits for nothing.
+
+    `state` is the application's cluster, which knows what administrators have ordered.
+    """
     if application.over:
         return []
+    drained: Collection[str] = ()
+    if state is not None and application.asks.wanting:
+        drained = state.drains
+        if state.safe_mode:
+            return [Reason(cause=Cause.SAFE_MODE)]
+        if state.nodes and all(name in drained for name in state.nodes):
+            first, count = min(state.nodes), len(state.nodes)
+            return [Reason(cause=Cause.NODES_DRAINED, node=first, count=count)]
     if not application.active:
         return [Reason(cause=Cause.NOT_STARTED, queue=application.queue)]
     found = list(limits.of_application())
     if found:
         return found
     for key in application.asks.wanting:
-        found.append(_of_ask(application, key, limits))
+        found.append(_of_ask(application, key, limits, drained))
     found += _of_groups(application)
     if not found and application.managed and not application.registered:
         found.append(Reason(cause=Cause.MASTER_SILENT))
@@ -116,7 +135,9 @@ def _of_groups(application: Application) -> list[Reason]:
     return [Reason(cause=Cause.GROUPS_AHEAD, group=number) for number in waiting]
 
 
-def _of_ask(application: Application, key: AskKey, limits: Limits) -> Reason:
+def _of_ask(
+    application: Application, key: AskKey, limits: Limits, drained: Collection[str]
+) -> Reason:
     """The weightiest reason of one ask."""
     ask = key.anywhere
     assert ask is not None
@@ -129,11 +150,19 @@ def _of_ask(application: Application, key: AskKey, limits: Limits) -> Reason:
         request=request,
         containers=ask.count,
         wanted=size,
+        label=key.label,
     )
+    partition = list(limits.partition(key))
+    nodes = [node for node in partition if node.name not in drained]
+    if partition and not nodes:
+        first = min(node.name for node in partition)
+        return msgspec.structs.replace(
+            about, cause=Cause.NODES_DRAINED, count=len(partition), node=first
+        )
     return (
-        _of_places(application, key, size, list(limits.partition(key)), about)
+        _of_places(application, key, size, nodes, about)
         or next((_about(about, reason) for reason in limits.of_ask(key, size)), None)
-        or _of_room(application, key, size, limits, about)
+        or _of_room(application, key, size, nodes, limits.ahead(key), about)
     )
 
 
@@ -145,6 +174,7 @@ def _about(about: Reason, reason: Reason) -> Reason:
         request=about.request,
         containers=about.containers,
         wanted=about.wanted,
+        label=about.label,
     )
 
 
@@ -171,14 +201,19 @@ def _of_places(
 
 
 def _of_room(
-    application: Application, key: AskKey, size: Resource, limits: Limits, about: Reason
+    application: Application,
+    key: AskKey,
+    size: Resource,
+    nodes: Sequence[Node],
+    before: tuple[int, tuple[ApplicationId, ...]],
+    about: Reason,
 ) -> Reason:
     """What the next containers that end, or the next heartbeats, will change."""
     replace = msgspec.structs.replace
     refused = application.blacklist
     usable = [
         node
-        for node in limits.partition(key)
+        for node in nodes
         if _accepts(key, node)
         and fits(size, node.total)
         and not (refused and (node.name in refused or node.rack in refused))
@@ -189,7 +224,7 @@ def _of_room(
         available = None if node is None else node.available
         return replace(about, cause=Cause.RESERVED_HERE, node=own[0].node, available=available)
     roomy = [node for node in usable if fits(size, node.available)]
-    count, ahead = limits.ahead(key)
+    count, ahead = before
     if not roomy:
         nearest = max(usable, key=lambda node: (_nearness(size, node.available), node.name))
         return replace(

@@ -52,7 +52,8 @@ def test_status_says_what_is_wrong_with_a_broken_file(run, cluster):
     cluster.answers["/configuration"].update(changed=True, error=error)
     lines = [one for one in run("status", width=200).stdout.splitlines() if "Configuration" in one]
     assert len(lines) == 1
-    assert f"not in force for 1m 05s, the last good one is: {FILE}:2: bad" in lines[0]
+    assert "the last good one is in force (for 1m 05s so far)" in lines[0]
+    assert lines[0].endswith(f"What is wrong: {FILE}:2: bad")
 
 
 def test_status_of_a_server_that_knows_no_such_path_works(run, cluster):

@@ -7,12 +7,15 @@ from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import (
     ChangeBlacklist,
     ContainerExited,
+    DrainNode,
     KillApplication,
     LoadConfiguration,
     NodeBeat,
     NodeJoined,
     NodeLost,
+    SetSafeMode,
     SubmitApplication,
+    UndrainNode,
     UpdateShares,
 )
 from fairshare.model.resources import ResourceTypes
@@ -250,3 +253,41 @@ def test_the_capacity_schedulers_limit_on_parallel_applications():
     cluster.run()
     (reason,) = cluster.why(two)
     assert (reason.cause, reason.queue, reason.count) == (Cause.QUEUE_APPLICATIONS, "root.a", 1)
+
+
+def why_as_told(cluster, application):
+    state = cluster.manager.state
+    limits = cluster.manager.scheduler.limits_of(application)
+    return reasons(state.applications[application], limits, state)
+
+
+def test_safe_mode_is_the_reason_before_all_others(cluster):
+    one = cluster.submit(ask(1))
+    cluster.feed(SetSafeMode(True))
+    cluster.run()
+    assert [reason.cause for reason in why_as_told(cluster, one)] == [Cause.SAFE_MODE]
+
+
+def test_a_node_that_is_drained_is_named_and_its_size_still_counts_for_what_may_be_asked(cluster):
+    cluster.feed(DrainNode("n1"))
+    one = cluster.submit(ask(1))
+    cluster.run()
+    (reason,) = why_as_told(cluster, one)
+    assert (reason.cause, reason.node, reason.count) == (Cause.NODES_DRAINED, "n1", 1)
+    cluster.feed(UndrainNode("n1"))
+    cluster.run()
+    assert why_as_told(cluster, one) == []
+
+
+def test_a_queue_without_capacity_on_a_partition_says_so():
+    settings = msgspec.structs.replace(
+        capacity(accessible_labels=("gpu",)),
+        labels_enabled=True,
+        labels={"gpu": True},
+        label_of_node={"n2": "gpu"},
+    )
+    cluster = Cluster("capacity", settings, (("n1", (8192, 8)), ("n2", (8192, 8))))
+    one = cluster.submit(ask(1, label="gpu"))
+    cluster.run()
+    (reason,) = why_as_told(cluster, one)
+    assert (reason.cause, reason.label) == (Cause.NO_CAPACITY, "gpu")

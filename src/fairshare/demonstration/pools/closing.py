@@ -13,7 +13,7 @@ from fairshare.demonstration.teams import ADHOC, PRODUCTION, SLOTS, TEAMS
 from fairshare.demonstration.verification import Check
 
 TEXT_OF_ONES_OWN = (
-    f"{PROGRAM} mapreduce --pool research --memory 96m --input docs --output counts"
+    f"{PROGRAM} mapreduce --pool research --memory 96m --input 'docs/*.md' --output counts"
     " --mapper \"tr -cs '[:alpha:]' '\\n'\" --reducer 'uniq -c'"
 )
 

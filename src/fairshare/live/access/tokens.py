@@ -53,6 +53,8 @@ class UserTokens:
         note: str = "",
     ) -> str:
         """Make a token for a user; what is returned is nowhere else. Raises FairshareError."""
+        if not user.strip() or not user.isprintable():
+            raise FairshareError(f"{user!r} is no name of a user")
         known = self._load()
         name = secrets.token_hex(4)
         while name in known:

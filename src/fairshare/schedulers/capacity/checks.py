@@ -14,6 +14,7 @@ from fairshare.placement.mapping.checking import faults as mapping_faults
 from fairshare.schedulers.capacity import partitions
 from fairshare.schedulers.capacity.configuration import mode_of
 from fairshare.schedulers.capacity.index import QueueIndex
+from fairshare.schedulers.capacity.kinds import configured_percentage, kinds_of
 from fairshare.schedulers.capacity.plan import named_queues, planned_tree
 from fairshare.schedulers.capacity.queues import (
     ABSOLUTE,
@@ -144,7 +145,7 @@ def _siblings(
         return
     where = f"children of queue {parent.name}"
     for label in ("", *partitions.configured(planned.settings)):
-        kinds = _kinds(children, label)
+        kinds = kinds_of(parent, label, live)
         if len(kinds) > 1:
             yield Fault(
                 parent.name,
@@ -167,45 +168,18 @@ def _siblings(
             yield from _percentage_sum(parent, label, live)
 
 
-def _kinds(children: list[CapacityQueue], label: str) -> set[str]:
-    """The kinds that siblings mix. As in Hadoop an amount hides the percentages before it."""
-    kinds: set[str] = set()
-    for child in children:
-        kind = _kind(child, label)
-        if kind == ABSOLUTE:
-            kinds.discard(PERCENTAGE)
-        kinds.add(kind)
-    return kinds - {""}
-
-
-def _kind(child: CapacityQueue, label: str) -> str:
-    share = child.shares[label]
-    if share.configured_minimum is not None:
-        return ABSOLUTE
-    if share.weight >= 0:
-        return WEIGHT
-    return PERCENTAGE if _configured_percentage(child, label) > 0 else ""
-
-
-def _configured_percentage(child: CapacityQueue, label: str) -> float:
-    own = child.settings
-    part = own.label_capacities.get(label, LabelCapacity())
-    capacity = part.capacity if label else own.capacity
-    return single(capacity.percent / 100) if isinstance(capacity, Percentage) else 0.0
-
-
 def _percentage_sum(
     parent: CapacityQueue, label: str, live: CapacityState | None
 ) -> Iterator[Fault]:
     summed = 0.0
     for child in parent.children.values():
-        summed = single(summed + _configured_percentage(child, label))
+        summed = single(summed + configured_percentage(child, label))
     allowed = parent.allow_zero_sum
     if live is not None and parent.name in live.queues:
         allowed = live.queues[parent.name].allow_zero_sum  # it is read when a queue is made (39.2)
     if parent.parent is not None and not parent.has_part(label):
         return  # nobody looks at what children have where their parent has nothing; root has all
-    own = 1.0 if parent.parent is None else _configured_percentage(parent, label)
+    own = 1.0 if parent.parent is None else configured_percentage(parent, label)
     if parent.mode == WEIGHT:
         wrong = abs(summed) > TOLERANCE and abs(1 - summed) > TOLERANCE
     elif abs(summed) <= TOLERANCE:

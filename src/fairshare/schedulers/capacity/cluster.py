@@ -145,7 +145,7 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         if self._largest_node is None:
             biggest = self.none
             for node in self.nodes.values():
-                biggest = largest(biggest, node.total)
+                biggest = largest(biggest, self.offered(node))
             self._largest_node = biggest
         return self._largest_node
 

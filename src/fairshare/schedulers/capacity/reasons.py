@@ -92,6 +92,9 @@ class CapacityLimits:
         c = state.calculator
         leaf, label = application.leaf, key.label
         assert leaf is not None
+        closed = [q for q in leaf.path if label and not any(q.shares[label].effective_maximum)]
+        if closed:
+            return [Reason(cause=Cause.NO_CAPACITY, queue=closed[0].name, label=label)]
         found = [
             Reason(
                 cause=Cause.QUEUE_MAXIMUM,

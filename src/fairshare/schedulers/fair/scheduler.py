@@ -113,7 +113,7 @@ class FairScheduler:
             name = place(rules, request, self)
         except Misplaced as refusal:
             raise Refusal(
-                "rejected-by-placement", f"{refusal}. {self._queues_to_name()}"
+                "rejected-by-placement", f"{refusal}. {self._queues_to_name(submission.queue)}"
             ) from refusal
         user, groups = submission.user, submission.groups
         if settings.acl_enabled and not may_submit(settings.allocations, name, user, groups):
@@ -134,14 +134,15 @@ class FairScheduler:
         self._check_zero(leaf, rounded)
         return name, 0
 
-    def _queues_to_name(self) -> str:
+    def _queues_to_name(self, named: str) -> str:
         """Advice for who was not placed: which queues the file has."""
         queues = self._state.queues.values()
         names = sorted(queue.name for queue in queues if queue.leaf and not queue.dynamic)
         if not names:
             return "The allocation file names no queue"
         more = f", and {len(names) - 8} more" if len(names) > 8 else ""
-        return f"Name a queue; the allocation file has {', '.join(names[:8])}{more}"
+        wish = f"There is no queue {named!r}" if named not in ("", "default") else "Name a queue"
+        return f"{wish}; the allocation file has {', '.join(names[:8])}{more}"
 
     def _place_recovering(self, step: Step, name: str) -> str:
         leaf = tree.get_or_create(self._state, step, name, leaf=True)

@@ -174,7 +174,7 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         if self._largest_node is None:
             biggest = self.none
             for node in self.nodes.values():
-                biggest = largest(biggest, node.total)
+                biggest = largest(biggest, self.offered(node))
             self._largest_node = biggest
         return self._largest_node
 

@@ -266,7 +266,8 @@ def test_labels_of_the_cluster_are_listed(recorded):
     key = ("GET", "/ws/v1/cluster/get-node-labels")
     answers.answers[key] = answers.answers[key][1:]  # the first one was asked before there were any
     [line] = yarn.lines("cluster", "-lnl")
-    assert line.startswith("Node Labels: <") and ":exclusivity=" in line
+    assert line.startswith("Node Labels: <")
+    assert ":exclusivity=" in line
 
 
 def test_top_looks_once_where_nobody_sees_a_terminal(yarn):

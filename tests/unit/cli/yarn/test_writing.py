@@ -240,7 +240,8 @@ def test_the_address_stands_in_yarn_site_also_with_several_resource_managers(
     assert yarn("rmadmin", "-getServiceState", "rm2", url=None).stdout == "active\n"
     assert yarn("rmadmin", "-getServiceState", "rm3", url=None).exit_code == 255
     states = yarn("rmadmin", "-getAllServiceState", url=None).stdout.splitlines()
-    assert states[0].startswith("one.example:8088") and "Failed to connect" in states[0]
+    assert states[0].startswith("one.example:8088")
+    assert "Failed to connect" in states[0]
     assert states[1].split() == ["two.example:9088", "active"]
 
 

@@ -1,0 +1,58 @@
+"""Owns which kinds of capacity siblings have: percentages, weights, amounts (spec/capacity.md 4.2).
+
+Questions only; what follows from a mixture is said in `checks.py`.
+"""
+
+from fairshare.schedulers.capacity.queues import ABSOLUTE, PERCENTAGE, WEIGHT, CapacityQueue
+from fairshare.schedulers.capacity.settings import LabelCapacity, Percentage
+from fairshare.schedulers.capacity.state import CapacityState
+from fairshare.schedulers.hash_order import in_hash_order, table_size, text_code
+from fairshare.schedulers.rounding import single
+
+
+def kinds_of(parent: CapacityQueue, label: str, live: CapacityState | None) -> set[str]:
+    """The kinds that the children of a queue have on a partition; more than one is a mixture.
+
+    As in Hadoop an amount hides the percentages that were seen before it, so that the order counts:
+    of a percentage and then an amount only the amount is seen.
+    """
+    return max((_kinds(order, label) for order in _orders(parent, live)), key=len)
+
+
+def _orders(parent: CapacityQueue, live: CapacityState | None) -> list[list[CapacityQueue]]:
+    """In which orders Hadoop looks at siblings: in that of the file, and at a reload in that of a
+    hash map as well, which it puts them into."""
+    children = parent.children
+    orders = [list(children.values())]
+    found = live.queues.get(parent.name) if live is not None else None
+    if found is not None and found.ranked:
+        size = table_size(len(children), concurrent=False)
+        orders.append([children[name] for name in in_hash_order(children, text_code, size)])
+    return orders
+
+
+def _kinds(children: list[CapacityQueue], label: str) -> set[str]:
+    kinds: set[str] = set()
+    for child in children:
+        kind = _kind(child, label)
+        if kind == ABSOLUTE:
+            kinds.discard(PERCENTAGE)
+        kinds.add(kind)
+    return kinds - {""}
+
+
+def _kind(child: CapacityQueue, label: str) -> str:
+    share = child.shares[label]
+    if share.configured_minimum is not None:
+        return ABSOLUTE
+    if share.weight >= 0:
+        return WEIGHT
+    return PERCENTAGE if configured_percentage(child, label) > 0 else ""
+
+
+def configured_percentage(child: CapacityQueue, label: str) -> float:
+    """A queue's own percentage on a partition, as a part: 0.25 for 25; 0 for any other kind."""
+    own = child.settings
+    part = own.label_capacities.get(label, LabelCapacity())
+    capacity = part.capacity if label else own.capacity
+    return single(capacity.percent / 100) if isinstance(capacity, Percentage) else 0.0
