@@ -113,8 +113,8 @@ def first_view(open_page: Callable[[], Page], url: str, rows: str) -> tuple[floa
     page.add_init_script(f"({WATCH})({json.dumps(rows)})")
     used = seconds_of(os.getpid())
     page.goto(url, wait_until="commit")
-    page.wait_for_function("window.firstViewMs", timeout=60_000)
-    took = float(page.evaluate("window.firstViewMs"))
+    page.wait_for_function("() => window.firstViewMs", timeout=60_000)
+    took = float(page.evaluate("() => window.firstViewMs"))
     return took, (seconds_of(os.getpid()) - used) * 1_000, page
 
 

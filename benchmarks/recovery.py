@@ -1,4 +1,4 @@
-"""How long a server needs to start on a long history: `python -m benchmarks.recovery [--containers N]`.
+"""How long a server needs to start on a long history: `python -m benchmarks.recovery`.
 
 A real LiveServer with its journal on disk runs N containers, on an engine whose containers end at
 once; then it is left without a goodbye, and the next one is started on the same state directory.
@@ -89,10 +89,8 @@ async def fill(state: Path, containers: int) -> tuple[float, int]:
     await server.start("http://127.0.0.1:1")
     begun = time.perf_counter()
     job = SubmitApplication("ann", tasks=(TaskGroup("t", TASKS, (512, 1), Command(("true",))),))
-    number = 0
-    for _ in range(containers // TASKS):
+    for number in range(1, containers // TASKS + 1):
         await server.service.ask(job)
-        number += 1
         version = -1
         known = server.service.state.applications
         while number in known and not known[number].over:

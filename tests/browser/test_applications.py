@@ -15,6 +15,8 @@ from fairshare.model.work import Command, TaskGroup
 pytestmark = pytest.mark.xdist_group("browser")
 
 LIST = "/cluster/apps"
+CHECKED = ((SIZES[0], "light"), (SIZES[-1], "dark"))
+"""Where axe-core looks: the two that differ most."""
 HOSTILE = '<img src=x onerror="window.pwned=1"><script>window.pwned=1</script>'
 
 
@@ -55,18 +57,34 @@ def container_of(cluster, name: str) -> str:
     return str(found["containers"][0]["id"])
 
 
+def check_whole(page, what: str, *, both: bool = False) -> None:
+    """Nothing is cut in any size and scheme, and it is open to all: in the largest and light, or in
+    `both` that differ most (looking takes its time)."""
+    for width in SIZES:
+        page.set_viewport_size({"width": width, "height": 900})
+        for theme in ("light", "dark"):
+            page.evaluate("(theme) => { document.documentElement.dataset.theme = theme; }", theme)
+            found = page.evaluate("document.documentElement.scrollWidth")
+            assert found <= width, f"{what} at {width} pixels is {found} wide"
+            if (width, theme) in CHECKED[: 1 + both]:
+                assert serious_problems(page) == [], f"{what} at {width} pixels, {theme}"
+
+
+def test_the_list_is_whole_and_open_to_all_in_every_size_and_scheme(visit, fair):
+    check_whole(open_list(visit, fair), "the list", both=True)
+
+
+@pytest.mark.parametrize("tab", ["why", "containers", "logs", "efficiency", "about"])
+def test_each_part_of_one_is_whole_and_open_to_all_in_every_size_and_scheme(visit, fair, tab):
+    page = open_one(visit, fair, "train", f"?tab={tab}")
+    page.wait_for_selector(f".tab-{tab} > *")
+    check_whole(page, tab, both=tab == "why")
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", SIZES)
-def test_the_list_and_each_part_of_one_are_whole_and_open_to_all(visit, fair, width, theme):
-    page = open_list(visit, fair, width=width, theme=theme)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert serious_problems(page) == []
-    page = open_one(visit, fair, "train", width=width, theme=theme)
-    for tab in ("why", "containers", "logs", "efficiency", "about"):
-        page.click(f"#tab-{tab}")
-        page.wait_for_selector(f".tab-{tab}")
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, tab
-        assert serious_problems(page) == [], tab
+def test_the_scheme_of_the_reader_is_taken(visit, fair, theme):
+    page = open_list(visit, fair, theme=theme, width=800)
+    assert page.evaluate("document.documentElement.dataset.theme") == theme
 
 
 def test_filters_stand_in_the_address_and_come_back_with_it(visit, fair):

@@ -3,17 +3,15 @@
 import pytest
 from tests.browser.cluster import running
 from tests.browser.conftest import fair_configuration
-from tests.browser.test_scheduler import SIZES, serious_problems
+from tests.browser.test_applications import check_whole
 
 pytestmark = pytest.mark.xdist_group("browser")
 
 PAGE = "/cluster/nodes"
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", SIZES)
-def test_table_heat_map_and_one_node_are_whole_and_open_to_all(visit, fair, width, theme):
-    page = visit(fair.url + PAGE, width=width, theme=theme)
+def test_table_heat_map_and_one_node_are_whole_and_open_to_all(visit, fair):
+    page = visit(fair.url + PAGE)
     for path, there in (
         (PAGE, ".list-table .vt-body .vt-row"),
         (f"{PAGE}?show=map", ".node-map canvas"),
@@ -21,8 +19,7 @@ def test_table_heat_map_and_one_node_are_whole_and_open_to_all(visit, fair, widt
     ):
         page.goto(fair.url + path)
         page.wait_for_selector(there)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
-        assert serious_problems(page) == [], path
+        check_whole(page, path, both=path == PAGE)
 
 
 def test_a_node_says_how_full_it_is_and_what_runs_there(visit, fair):

@@ -196,7 +196,7 @@ def test_the_tree_is_used_by_keys_alone(visit, fair):
     page.locator(".tree .vt").focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowLeft"):
         page.keyboard.press(key)
-    page.wait_for_function("!document.querySelector('[data-key=\"root.ml.training\"]')")
+    page.wait_for_function("() => !document.querySelector('[data-key=\"root.ml.training\"]')")
     page.keyboard.press("End")
     assert "queue=root.prod.serving" in page.url
     assert page.locator(".panel h1").inner_text().startswith("serving")
@@ -281,7 +281,7 @@ def test_the_strip_of_time_is_scrubbed_by_keys_and_by_the_mouse(visit, fair):
     page.wait_for_url("**at=**")
     page.get_by_text("actions are off").wait_for()
     page.keyboard.press("End")
-    page.wait_for_function("!location.search.includes('at=')")
+    page.wait_for_function("() => !location.search.includes('at=')")
     box = page.locator(".track").bounding_box()
     page.mouse.click(box["x"] + box["width"] * 0.98, box["y"] + 10)
     page.wait_for_url("**at=**")
@@ -297,7 +297,7 @@ def test_the_chart_zooms_by_dragging_and_shows_all_again(visit, fair):
     page.mouse.up()
     page.wait_for_url("**from=**")
     page.get_by_role("group", name="Span").get_by_role("button", name="all").click()
-    page.wait_for_function("!location.search.includes('from=')")
+    page.wait_for_function("() => !location.search.includes('from=')")
 
 
 def test_hostile_names_are_shown_as_text(visit, tmp_path):

@@ -44,6 +44,9 @@ def show(client: Client, prefix: str, as_json: bool) -> None:
     if as_json:
         print_json({"version": found.version, "properties": dict(picked)})
         return
+    if not picked:
+        what = f"no property has {plain_lines(prefix)} in its name" if prefix else "none"
+        click.echo(f"not set: {what}", err=True)
     for name, value in picked:
         click.echo(f"{plain_lines(name)}={plain_lines(value)}")
 

@@ -5,6 +5,7 @@ import re
 import click
 import msgspec
 
+from fairshare.cli.cells import plain
 from fairshare.cli.options import json_option, with_client
 from fairshare.cli.tables import print_json
 from fairshare.client import Client
@@ -75,7 +76,15 @@ def assign(client: Client, known: bool, pairs: tuple[str, ...], as_json: bool) -
         if not equals or not node:
             raise click.UsageError(f"{pair!r}: write NODE=LABEL, or NODE= for none")
         nodes[node] = label
-    _show(client.label_nodes(nodes, known=known), as_json)
+    found = client.label_nodes(nodes, known=known)
+    there = {node.name.partition(":")[0] for node in client.nodes()}
+    for name in [one for one in nodes if one.partition(":")[0] not in there]:
+        click.echo(
+            f"{plain(name)} is not there now (`fairshare nodes` lists who is): it is kept for when a"
+            " node of this name joins",
+            err=True,
+        )
+    _show(found, as_json)
 
 
 def _show(found: list[Label], as_json: bool) -> None:

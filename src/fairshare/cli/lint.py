@@ -13,8 +13,10 @@ import click
 import msgspec
 
 from fairshare.cli.cells import plain_lines
+from fairshare.cli.units import parse_memory_mb
 from fairshare.config.lint.checking import UnknownResourceType, lint
 from fairshare.config.problems import Problem
+from fairshare.model.resources import MEMORY
 
 COLOURS = {"error": "red", "warning": "yellow", "trap": "magenta"}
 
@@ -25,12 +27,18 @@ _INDENT = 2 + _PLACE_WIDTH + 1 + 8
 def read_cluster(
     context: click.Context, parameter: click.Parameter, value: str | None
 ) -> dict[str, int] | None:
-    """`memory-mb=8192,vcores=8` as amounts."""
+    """`memory-mb=8192,vcores=8` or `memory-mb=8g` as amounts."""
     if value is None:
         return None
     amounts: dict[str, int] = {}
     for part in value.split(","):
         name, _, number = (piece.strip() for piece in part.partition("="))
+        if name == MEMORY and name not in amounts:
+            try:
+                amounts[name] = parse_memory_mb(number)
+            except ValueError as error:
+                raise click.BadParameter(f"{part.strip()!r}: {error}") from error
+            continue
         if not (name and number.isascii() and number.isdigit()) or name in amounts:
             raise click.BadParameter(
                 f"{part.strip()!r} is not name=amount; write for example memory-mb=8192,vcores=8"

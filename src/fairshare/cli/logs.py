@@ -100,7 +100,9 @@ def print_application(client: Client, application: str, stream: str, *, as_json:
     """The output of all containers, one after another in the order of their allocation."""
     containers = client.containers(application)
     if not containers:
-        client.application(application)  # says it when there is no such application
+        found = client.application(application)  # says it when there is no such application
+        waits = "it never had one" if found.over else "`fairshare why` says what it waits for"
+        click.echo(f"{found.id} is {found.state} and has no container: {waits}", err=True)
     for number, container in enumerate(containers):
         task = task_text(container)
         if not as_json and len(containers) > 1:

@@ -10,14 +10,19 @@ from typing import Any
 import click
 
 from fairshare.cli.cells import plain, plain_lines
-from fairshare.cli.options import DURATION, MEMORY, VARIABLE, checked, json_option, with_client
+from fairshare.cli.jobs import MOST_TASKS
+from fairshare.cli.options import DURATION, MEMORY, TAG, VARIABLE, checked, json_option, with_client
 from fairshare.cli.progress import Waiting
 from fairshare.cli.tables import open_console, print_json
-from fairshare.cli.units import parse_memory_mb
+from fairshare.cli.units import MOST, parse_memory_mb
 from fairshare.cli.verbs import INTERRUPTED
 from fairshare.client import ApplicationFailed, Client
 from fairshare.mapreduce.counters import Counters
 from fairshare.mapreduce.jobs import IDENTITY, MEBIBYTE, MapReduce, Result
+
+
+MOST_SPLITS = 100
+"""So many are shown to people."""
 
 
 def parse_bytes(text: str) -> int:
@@ -38,9 +43,19 @@ def parse_bytes(text: str) -> int:
 @click.option("--mapper", metavar="CMD", default=IDENTITY, help="A line for the shell. [cat]")
 @click.option("--reducer", metavar="CMD", help="[default: the sorted lines are the result]")
 @click.option("--combiner", metavar="CMD", help="Reduces what a map has, before it is sent.")
-@click.option("--reduces", metavar="N", type=click.IntRange(0), default=1, help="0: no reduce. [1]")
-@click.option("--maps", metavar="N", type=click.IntRange(1), default=1, help="At least about N.")
-@click.option("--split-size", "split_bytes", metavar="S", type=checked(parse_bytes), help="[128m]")
+@click.option(
+    "--reduces",
+    metavar="N",
+    type=click.IntRange(0, MOST_TASKS),
+    default=1,
+    help="0: no reduce. [1]",
+)
+@click.option(
+    "--maps", metavar="N", type=click.IntRange(1, MOST_TASKS), default=1, help="At least about N."
+)
+@click.option(
+    "--split-size", "split_bytes", metavar="S", type=checked(parse_bytes, "SIZE"), help="[128m]"
+)
 @click.option("--recursive", is_flag=True, help="Read directories in directories too.")
 @click.option("--key-fields", metavar="N", type=click.IntRange(1), help="Of a mapper's line. [1]")
 @click.option(
@@ -57,7 +72,7 @@ def parse_bytes(text: str) -> int:
 @click.option(
     "--priority", metavar="P", help="VERY_HIGH, HIGH, NORMAL, LOW, VERY_LOW or a whole number."
 )
-@click.option("--tag", "tags", metavar="T", multiple=True, help="A word to find it by.")
+@click.option("--tag", "tags", metavar="T", type=TAG, multiple=True, help="A word to find it by.")
 @click.option("--memory", "memory_mb", metavar="M", type=MEMORY, help="Of each task. [1g]")
 @click.option("--reduce-memory", "reduce_memory_mb", metavar="M", type=MEMORY, help="[--memory]")
 @click.option(
@@ -67,7 +82,7 @@ def parse_bytes(text: str) -> int:
     type=MEMORY,
     help="Of a map's memory, for its output. [a quarter]",
 )
-@click.option("--vcores", metavar="V", type=click.IntRange(0), help="Of each task. [1]")
+@click.option("--vcores", metavar="V", type=click.IntRange(0, MOST), help="Of each task. [1]")
 @click.option(
     "--max-attempts",
     metavar="N",
@@ -154,9 +169,11 @@ def tell_splits(job: MapReduce, *, as_json: bool) -> None:
     if as_json:
         print_json({"splits": [split._asdict() for split in splits], "reduces": job.reduces})
         return
-    for split in splits:
+    for split in splits[:MOST_SPLITS]:
         click.echo(f"{plain(split.path)} {split.start}+{split.length}")
     total = sum(split.length for split in splits)
+    if len(splits) > MOST_SPLITS:
+        click.echo(f"... and {len(splits) - MOST_SPLITS} more (--json names all)")
     click.echo(f"{len(splits)} maps of {total} bytes, {job.reduces} reduces")
 
 

@@ -15,6 +15,7 @@ from fairshare.cli.units import (
     parse_lifetime_s,
     parse_memory_mb,
     parse_name,
+    parse_tag,
     parse_variable,
 )
 from fairshare.client import Client
@@ -25,8 +26,11 @@ Value = TypeVar("Value")
 Verb = Callable[..., None]
 
 
-def checked(parse: Callable[[str], Value]) -> Callable[[str], Value]:
-    """The type of an option whose text a function parses: its ValueError is a usage error."""
+def checked(parse: Callable[[str], Value], metavar: str = "TEXT") -> Callable[[str], Value]:
+    """The type of an option whose text a function parses: its ValueError is a usage error.
+
+    `metavar` stands in the help of options that have none of their own.
+    """
 
     @functools.wraps(parse)
     def parsed(text: str) -> Value:
@@ -35,15 +39,22 @@ def checked(parse: Callable[[str], Value]) -> Callable[[str], Value]:
         except ValueError as error:
             raise click.BadParameter(str(error)) from error
 
+    parsed.__name__ = metavar  # by which click names the type
     return parsed
 
 
-MEMORY = checked(parse_memory_mb)
-DURATION = checked(parse_duration_ms)
-LIFETIME = checked(parse_lifetime_s)
-NAME = checked(parse_name)
-VARIABLE = checked(parse_variable)
-AMOUNT = checked(parse_amount)
+MEMORY = checked(parse_memory_mb, "MEMORY")
+DURATION = checked(parse_duration_ms, "TIME")
+LIFETIME = checked(parse_lifetime_s, "TIME")
+NAME = checked(parse_name, "NAME")
+TAG = checked(parse_tag, "TAG")
+VARIABLE = checked(parse_variable, "NAME=VALUE")
+AMOUNT = checked(parse_amount, "NAME=N")
+PRIORITY = click.IntRange(-(2**31), 2**31 - 1)
+"""As Hadoop keeps priorities."""
+
+MOST_NODES = 10_000
+"""As how many nodes one machine is offered, or simulated: a slip of the finger is not tried."""
 
 
 def with_client(verb: Verb) -> Verb:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from fairshare.cli.background import options_of, start_server
-from fairshare.cli.options import scheduler_option
+from fairshare.cli.options import MEMORY, MOST_NODES, scheduler_option
 from fairshare.cli.verbs import Failure
 from fairshare.config.scheduler_choice import SchedulerName
 from fairshare.errors import ConfigurationError, FairshareError
@@ -39,9 +39,9 @@ STANDBY_INTERVAL_S = 0.2
     help="Where the record, the logs and the results are kept. [default: ~/.local/state/fairshare]",
 )
 @click.option(
-    "--nodes", type=click.IntRange(min=1), help="As how many nodes this machine is offered."
+    "--nodes", type=click.IntRange(1, MOST_NODES), help="As how many nodes this machine is offered."
 )
-@click.option("--memory-mb", type=click.IntRange(min=1), help="The memory of each node.")
+@click.option("--memory-mb", type=MEMORY, help="The memory of each node: 2048, 2g.")
 @click.option("--vcores", type=click.IntRange(min=1), help="The vcores of each node.")
 @scheduler_option(tuple(SCHEDULERS))
 @click.option(

@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from fairshare.cli.cells import MEMORY, plain
-from fairshare.cli.options import DURATION, scheduler_option
+from fairshare.cli.options import DURATION, MEMORY, MOST_NODES, scheduler_option
 from fairshare.cli.simulation_report import report_parts
 from fairshare.cli.tables import open_console, print_all
 from fairshare.cli.unfinished import unfinished
@@ -46,8 +46,10 @@ from fairshare.simulate.workload import Workload
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help=f"What arrives when: {', '.join(READERS)}, each also with .gz.",
 )
-@click.option("--nodes", type=click.IntRange(1), help="So many nodes, instead of the workload's.")
-@click.option("--node-memory-mb", type=click.IntRange(1), help="Memory of each [8192].")
+@click.option(
+    "--nodes", type=click.IntRange(1, MOST_NODES), help="So many nodes, instead of the workload's."
+)
+@click.option("--node-memory-mb", type=MEMORY, help="Memory of each [8192].")
 @click.option("--node-vcores", type=click.IntRange(1), help="Vcores of each [8].")
 @click.option(
     "--until", type=DURATION, metavar="TIME", help="Stop then, such as 1h; else at the end."

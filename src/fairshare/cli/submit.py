@@ -18,12 +18,15 @@ from fairshare.cli.options import (
     LIFETIME,
     MEMORY,
     NAME,
+    PRIORITY,
+    TAG,
     VARIABLE,
     json_option,
     with_client,
 )
 from fairshare.cli.progress import Waiting
 from fairshare.cli.tables import open_console, print_json
+from fairshare.cli.units import MOST
 from fairshare.cli.verbs import INTERRUPTED
 from fairshare.client import ApplicationFailed, Client, DriverCommand, Master, Submission, TaskGroup
 from fairshare.client.submissions import DEFAULT_RESOURCES
@@ -41,14 +44,14 @@ WORK_ONLY = ("memory", "vcores", "resources", "directory")
 )
 @click.option("--user", metavar="U", type=NAME, help="Whose application it is. [default: yours]")
 @click.option("--name", metavar="N", help="What it is called. [default: the command's name]")
-@click.option("--priority", metavar="P", type=int, help="Of the application in its queue.")
+@click.option("--priority", metavar="P", type=PRIORITY, help="Of the application in its queue.")
 @click.option(
     "--lifetime", metavar="T", type=LIFETIME, help="Kill it if it is not over after 10m, 2h ..."
 )
 @click.option("--label", metavar="L", help="The partition (node label) to run on.")
-@click.option("--tag", "tags", metavar="T", multiple=True, help="A word to find it by.")
+@click.option("--tag", "tags", metavar="T", type=TAG, multiple=True, help="A word to find it by.")
 @click.option("--memory", metavar="M", type=MEMORY, help="512m, 1g, or MB. [default: 1g]")
-@click.option("--vcores", metavar="V", type=click.IntRange(min=0), help="[default: 1]")
+@click.option("--vcores", metavar="V", type=click.IntRange(0, MOST), help="[default: 1]")
 @click.option(
     "--resource", "resources", metavar="R=N", type=AMOUNT, multiple=True, help="yarn.io/gpu=1"
 )

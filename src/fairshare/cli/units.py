@@ -9,6 +9,12 @@ Every function raises ValueError with a sentence that says what to write instead
 import re
 from fractions import Fraction
 
+MOST = 2**63 - 1
+"""Of anything that is counted: amounts are kept in 64 bits."""
+MOST_MS = 2**53
+MOST_S = 2**40
+LONGEST_TAG = 100
+
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(?:i?b)?)?", re.IGNORECASE)
 _MEMORY_MB = {"k": Fraction(1, 1024), "m": Fraction(1), "g": Fraction(1024), "t": Fraction(1024**2)}
 
@@ -30,6 +36,8 @@ def parse_memory_mb(text: str) -> int:
         raise ValueError(f"{text!r} is no whole number of MB: write it in MB, such as 512m")
     if amount == 0:
         raise ValueError(f"{text!r} is no memory at all: a container needs at least 1m")
+    if amount > MOST:
+        raise ValueError(f"{text!r} is more memory than can be counted: no machine has that")
     return int(amount)
 
 
@@ -42,6 +50,8 @@ def parse_lifetime_s(text: str) -> int:
     duration_ms = parse_duration_ms(text)
     if duration_ms % 1_000:
         raise ValueError(f"{text!r} is no whole number of seconds: write 90s, 10m or 2h")
+    if duration_ms > MOST_S * 1_000:
+        raise ValueError(f"{text!r} is longer than can be counted: leave it out for no limit")
     return duration_ms // 1_000
 
 
@@ -71,7 +81,20 @@ def parse_duration_ms(text: str) -> int:
     total = sum(Fraction(number) * _SPAN_MS[unit.lower()] for number, unit in spans)
     if total < 1:
         raise ValueError(f"{text!r} is no time at all: write at least 1ms")
+    if total > MOST_MS:
+        raise ValueError(f"{text!r} is longer than can be counted: write a shorter time")
     return int(total)
+
+
+def parse_tag(text: str) -> str:
+    """A word to find an application by, of 1 to 100 characters.
+
+    >>> parse_tag("nightly")
+    'nightly'
+    """
+    if not text or len(text) > LONGEST_TAG:
+        raise ValueError(f"a tag has 1 to {LONGEST_TAG} characters, and this one has {len(text)}")
+    return text
 
 
 def parse_amount(text: str) -> tuple[str, int]:
@@ -83,6 +106,8 @@ def parse_amount(text: str) -> tuple[str, int]:
     name, _, amount = text.partition("=")
     if not name or not (amount.isascii() and amount.isdigit()):
         raise ValueError(f"{text!r} is no amount: write NAME=N, such as yarn.io/gpu=1")
+    if int(amount) > MOST:
+        raise ValueError(f"{text!r} is more than can be counted: no machine has that")
     return name, int(amount)
 
 

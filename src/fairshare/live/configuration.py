@@ -280,6 +280,11 @@ class LiveConfiguration:
         return self._kept is not None
 
     @property
+    def store(self) -> ConfigurationStore:
+        """How the scheduler's properties stand to those of all other files."""
+        return self._store
+
+    @property
     def queue_administrators(self) -> bool:
         """Whether who administers a queue may change its properties."""
         return self._store.queue_administrators

@@ -6,11 +6,14 @@ texts are those that Hadoop's clients read. A refused change changes nothing.
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from fairshare.config.capacity_file import file_reader
 from fairshare.config.capacity_mutation import Entry, Update, apply_update
+from fairshare.config.lint.drafts import judge_change
 from fairshare.config.problems import Problem
 from fairshare.errors import ConfigurationError, InputError
 from fairshare.model.queues import parent_name
@@ -28,7 +31,7 @@ _log = logging.getLogger("fairshare.configuration")
 
 class Outcome(msgspec.Struct, frozen=True):
     """A change that was made. `ignored` are keys of the document that mean nothing, `problems` the
-    warnings of what is in force now."""
+    warnings of what is in force now, and what lint says of the change."""
 
     version: int
     message: str = APPLIED
@@ -47,6 +50,7 @@ async def update(
     _check_mutable(service)
     if check_access:
         await _check_access(service, update, user)
+    before = dict(service.configuration.properties())
     try:
         version, problems = await service.configuration.mutate(
             lambda properties: apply_update(properties, update)
@@ -60,7 +64,24 @@ async def update(
         )
         raise refused from error
     _log.info("%s changed the configuration (version %d): %s", user, version, _summary(update))
-    return Outcome(version, APPLIED, update.ignored, problems)
+    traps = await _judged(service, before, service.configuration.properties())
+    return Outcome(version, APPLIED, update.ignored, (*problems, *traps))
+
+
+async def traps_of(service: "LiveServer", update: Update) -> tuple[Problem, ...]:
+    """What lint would say after an update that it does not say now; raises as `validate`."""
+    proposed = dict(await validate(service, update))
+    return await _judged(service, service.configuration.properties(), proposed)
+
+
+async def _judged(
+    service: "LiveServer", before: Mapping[str, str], after: Mapping[str, str]
+) -> tuple[Problem, ...]:
+    started = service.settings.configuration
+    assert started is not None, "without files there are no properties to change"
+    read_file = file_reader(started.directory)
+    store = service.configuration.store
+    return await asyncio.to_thread(judge_change, store, dict(before), dict(after), read_file)
 
 
 async def validate(service: "LiveServer", update: Update) -> tuple[Entry, ...]:

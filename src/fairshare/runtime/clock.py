@@ -15,18 +15,23 @@ class Clock(Protocol):
 
 
 class WallClock:
-    """The machine's clock, made monotone: when the machine's is set back, it stands still.
+    """The machine's clock, made monotone: when the machine's is set back, it goes at half the pace
+    until both agree again, so that what is due in a while becomes due.
 
     `earliest_ms` is the last recorded instant, so that time does not go back over a restart.
     """
 
     def __init__(self, earliest_ms: int = 0) -> None:
-        self._last_ms = earliest_ms
+        self._last_ns = earliest_ms * 1_000_000
+        self._asked_ns = time.monotonic_ns()
 
     def now_ms(self) -> int:
-        """The machine's time, or the last answer if that is later."""
-        self._last_ms = max(self._last_ms, time.time_ns() // 1_000_000)
-        return self._last_ms
+        """The machine's time, or a little after the last answer if that is later."""
+        asked_ns = time.monotonic_ns()
+        slow_ns = self._last_ns + (asked_ns - self._asked_ns) // 2
+        self._asked_ns = asked_ns
+        self._last_ns = max(slow_ns, time.time_ns())
+        return self._last_ns // 1_000_000
 
 
 class VirtualClock:

@@ -66,8 +66,9 @@ async def change_properties(request: Request) -> Response:
     if body.check:
         await check_administrator(request, body)
         properties = await mutation.validate(server, update)
+        traps = await mutation.traps_of(server, update)
         content = {"version": mutation.version(server), "properties": properties}
-        return answer({**content, "ignored": update.ignored})
+        return answer({**content, "ignored": update.ignored, "problems": traps})
     outcome = await mutation.update(server, update, believed_administrator(request, body.user))
     return answer(msgspec.to_builtins(outcome))
 

@@ -161,3 +161,14 @@ def test_a_file_that_cannot_be_used_is_told_with_its_line(file: Path) -> None:
 def test_amounts_without_a_cluster_are_refused_with_the_way_out(file: Path) -> None:
     result = CliRunner().invoke(fairshare, ["convert", str(file), "--mode", "absolute"])
     assert (result.exit_code, "--cluster" in result.stderr) == (1, True)
+
+
+def test_a_capacity_scheduler_configuration_is_no_source(tmp_path: Path) -> None:
+    (tmp_path / "capacity-scheduler.xml").write_text(
+        "<configuration><property><name>yarn.scheduler.capacity.root.queues</name>"
+        "<value>a</value></property></configuration>"
+    )
+    done = CliRunner().invoke(fairshare, ["convert", str(tmp_path), "-o", str(tmp_path / "new")])
+    assert done.exit_code == 1
+    assert "this is a Capacity Scheduler configuration already" in done.output
+    assert not (tmp_path / "new").exists()

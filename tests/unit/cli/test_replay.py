@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from fairshare.cli.verbs import fairshare
 from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
+from fairshare.live.access.tokens import UserTokens
 from fairshare.live.state_directory import open_state_directory
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import Record
@@ -116,6 +117,14 @@ def test_a_server_can_go_on_from_a_backup(state, tmp_path):
     assert "decided again, all identical" in run("replay", tmp_path / "copy", "--verify").output
     assert (tmp_path / "copy").stat().st_mode & 0o777 == 0o700
     assert open_state_directory(tmp_path / "copy").identity().epoch_ms == 7
+
+
+def test_a_backup_has_the_users_tokens_for_its_owner_alone(state, tmp_path):
+    token = UserTokens(state).create("ann", 0)
+    result = run("backup", tmp_path / "copy", "--state", state)
+    assert result.exit_code == 0, result.output
+    assert UserTokens(tmp_path / "copy").identify(token, 1).user == "ann"
+    assert (tmp_path / "copy" / "tokens.json").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_backup_never_goes_over_what_is_there(state, tmp_path):

@@ -6,6 +6,7 @@ import sqlite3
 import pytest
 
 from fairshare.errors import JournalError
+from fairshare.journal.protocol import Snapshot
 from fairshare.journal.sqlite import FORMAT, JOURNAL_FILE, SqliteJournal
 
 
@@ -151,3 +152,34 @@ def test_a_closed_journal_says_so(tmp_path, records):
 def test_a_directory_that_is_not_there_is_told(tmp_path):
     with pytest.raises(JournalError, match="must exist and be writable"):
         SqliteJournal(tmp_path / "nowhere")
+
+
+def test_bytes_overwritten_in_the_middle_are_noticed_when_a_server_opens_the_journal(
+    tmp_path, records
+):
+    write(tmp_path, records)
+    journal = SqliteJournal(tmp_path)
+    journal.save(Snapshot(len(records), 7, "layout", b"s" * 100_000))
+    journal.close()
+    SqliteJournal(tmp_path).close()
+    path = tmp_path / JOURNAL_FILE
+    middle = path.stat().st_size // 4096 // 2 * 4096
+    with path.open("r+b") as file:
+        file.seek(middle)
+        file.write(b"\xff" * 64)
+    with pytest.raises(JournalError, match="is damaged: restore it from a copy"):
+        SqliteJournal(tmp_path)
+
+
+def test_a_large_journal_is_checked_only_after_a_server_that_did_not_end_in_order(
+    tmp_path, records, monkeypatch
+):
+    write(tmp_path, records)
+    monkeypatch.setattr("fairshare.journal.sqlite.CHECKED_WHOLE_BYTES", 0)
+    checked = []
+    monkeypatch.setattr(SqliteJournal, "_check_pages", lambda self, _: checked.append(1))
+    SqliteJournal(tmp_path).close()
+    assert not checked
+    (tmp_path / f"{JOURNAL_FILE}-wal").touch()
+    SqliteJournal(tmp_path).close()
+    assert checked

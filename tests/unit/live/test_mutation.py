@@ -244,3 +244,19 @@ async def test_another_store_in_the_files_needs_a_restart(place, server):
     assert found.needs_restart == ("yarn.scheduler.configuration.store.class",)
     assert (await mutation.update(server, read_json(FIVE), "ann")).version == 2
     assert server.configuration._store.kind == "persistent"
+
+
+TRAP = (
+    '{"update-queue":{"queue-name":"root.a","params":{"entry":'
+    '{"key":"user-limit-factor","value":"-7"}}}}'
+)
+
+
+async def test_a_change_is_answered_with_the_traps_that_it_brings_and_no_older_ones(server):
+    (expected,) = await mutation.traps_of(server, read_json(TRAP))
+    assert expected.rule == "no-applications-per-user"
+    assert f"{P}root.a.user-limit-factor" not in mutation.current(server)
+    outcome = await mutation.update(server, read_json(TRAP), "ann")
+    assert expected in outcome.problems
+    later = await mutation.update(server, read_json(FIVE), "ann")
+    assert expected not in later.problems

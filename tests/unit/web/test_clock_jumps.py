@@ -1,6 +1,8 @@
 """A clock that jumps back and forth: time in the record never goes back, and nothing breaks."""
 
+import asyncio
 import random
+import time
 
 import pytest
 
@@ -9,6 +11,7 @@ from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup
+from fairshare.runtime import clock
 from fairshare.runtime.recovery import replay
 from fairshare.schedulers.registry import SCHEDULERS
 
@@ -17,34 +20,39 @@ pytestmark = pytest.mark.anyio
 HOUR_MS = 3_600_000
 
 
-class JumpingClock:
-    """Each look at it may be hours before or behind the last one."""
+class JumpingTime:
+    """The machine's time; at each look it may be hours before or behind the last one."""
 
-    def __init__(self, seed: int, now_ms: int) -> None:
+    def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
-        self._now_ms = now_ms
+        self._offset_ms = 0
 
-    def now_ms(self) -> int:
-        jump = self._random.choice([0, 1, 5, 1_000, -1, -5_000, HOUR_MS, -HOUR_MS])
-        self._now_ms += jump
-        return self._now_ms
+    def time_ns(self) -> int:
+        self._offset_ms += self._random.choice([0, 1, 1_000, -1, -5_000, HOUR_MS, -HOUR_MS])
+        return time.time_ns() + self._offset_ms * 1_000_000
+
+    def monotonic_ns(self) -> int:
+        return time.monotonic_ns()
 
 
 @pytest.mark.parametrize("seed", range(5))
-async def test_a_clock_that_jumps_loses_nothing_and_stops_nothing(seed, server_settings, engine):
+async def test_a_clock_that_jumps_loses_nothing_and_stops_nothing(
+    seed, server_settings, engine, monkeypatch
+):
+    monkeypatch.setattr(clock, "time", JumpingTime(seed))
     server = LiveServer(server_settings, lambda settings, path: engine)
-    server.service._clock = JumpingClock(seed, server.service.now_ms())
     await server.start("http://127.0.0.1:1")
     group = TaskGroup("t", 2, (128, 1))
     for _ in range(30):
         await server.service.ask(SubmitApplication(user="ann", queue="root.a", tasks=(group,)))
     done = set()
     version = -1
-    while not all(a.over for a in server.service.state.applications.values()):
-        for container in set(engine.orders) - done:
-            done.add(container)
-            engine.end(container)
-        version = await server.service.changed(version, 1.0)
+    async with asyncio.timeout(60):
+        while not all(a.over for a in server.service.state.applications.values()):
+            for container in set(engine.orders) - done:
+                done.add(container)
+                engine.end(container)
+            version = await server.service.changed(version, 1.0)
     assert server.service.failure is None, f"seed {seed}"
     server.service.state.check()
     records = list(server._journal.records())
@@ -52,3 +60,32 @@ async def test_a_clock_that_jumps_loses_nothing_and_stops_nothing(seed, server_s
     assert times == sorted(times), f"seed {seed}"
     assert replay(records, ResourceManager(SCHEDULERS["fair"](ResourceTypes()))) is None
     await server.close()
+
+
+def test_a_clock_that_is_set_back_goes_on_slowly_and_meets_the_machines_again(monkeypatch):
+    class Machine:
+        wall_ns = 10_000_000_000
+        ticks_ns = 0
+
+        def time_ns(self) -> int:
+            return self.wall_ns
+
+        def monotonic_ns(self) -> int:
+            return self.ticks_ns
+
+        def after(self, ms: int) -> None:
+            self.wall_ns += ms * 1_000_000
+            self.ticks_ns += ms * 1_000_000
+
+    machine = Machine()
+    monkeypatch.setattr(clock, "time", machine)
+    told = clock.WallClock()
+    assert told.now_ms() == 10_000
+    machine.wall_ns -= 4_000_000_000
+    assert told.now_ms() == 10_000
+    machine.after(1_000)
+    assert told.now_ms() == 10_500
+    machine.after(7_000)
+    assert told.now_ms() == 14_000
+    machine.after(1_000)
+    assert told.now_ms() == 15_000

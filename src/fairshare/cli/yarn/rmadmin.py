@@ -25,7 +25,8 @@ _BINARY = (
 )
 _RESTART = ", and a fairshare server reads it when it starts"
 _REFUSED = {
-    "-refreshNodes": "",
+    "-refreshNodes": "; nodes of a fairshare server are drained and decommissioned by their names,"
+    " see `fairshare admin --help`",
     "-refreshNodesResources": _RESTART,
     "-refreshSuperUserGroupsConfiguration": _RESTART,
     "-refreshUserToGroupsMappings": _RESTART,

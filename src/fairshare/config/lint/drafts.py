@@ -9,6 +9,8 @@ from collections.abc import Mapping
 
 from fairshare.config.capacity import collect_capacity
 from fairshare.config.capacity_file import file_reader, include_reader
+from fairshare.config.capacity_rules import FileReader
+from fairshare.config.capacity_store import STORED, ConfigurationStore
 from fairshare.config.directory import Configuration
 from fairshare.config.draft import Kind
 from fairshare.config.fair import collect_fair
@@ -62,6 +64,29 @@ def judge_draft(
         capacity = None if problems.errors else found
     told = tuple(p for p in problems.all if p.file == file or p.severity == "error")
     return told, capacity
+
+
+def judge_change(
+    store: ConfigurationStore,
+    before: Mapping[str, str],
+    after: Mapping[str, str],
+    read_file: FileReader,
+) -> tuple[Problem, ...]:
+    """What the rules say of the Capacity Scheduler's properties after a change, and did not say
+    before it; usable both."""
+    known = {problem.message for problem in _findings(store, before, read_file)}
+    return tuple(one for one in _findings(store, after, read_file) if one.message not in known)
+
+
+def _findings(
+    store: ConfigurationStore, properties: Mapping[str, str], read_file: FileReader
+) -> tuple[Problem, ...]:
+    site = store.with_properties(properties)
+    subject = CapacitySubject(collect_capacity(site, Problems(), STORED, read_file), site, STORED)
+    problems = Problems()
+    for name, rule in CAPACITY_RULES.items():
+        add_findings(name, rule(subject), problems)
+    return problems.all
 
 
 def draft_site(text: str, file: str, configuration: Configuration, problems: Problems) -> Site:

@@ -41,6 +41,14 @@ def reserve(
     for queue in leaf.path:
         share = queue.shares[label]
         share.reserved = add(share.reserved, amount)
+    if not label:
+        count_reserved(leaf, amount)
+
+
+def count_reserved(leaf: CapacityQueue, amount: Resource) -> None:
+    """More is reserved on the default partition by who is in a leaf, or less."""
+    for queue in leaf.path:
+        queue.reserved_now = add(queue.reserved_now, amount)
 
 
 def change_killable(leaf: CapacityQueue, label: str, amount: Resource) -> None:
@@ -145,12 +153,13 @@ def reprioritise(application: CapacityApplication, priority: int) -> None:
     if leaf is None:
         application.priority = priority
         return
+    waits = application.waiting_entry is not None  # perhaps for a second master: see `wake`
     orders.stop_waiting(application)
     orders.forget_change(leaf, application)
     application.priority = priority
     if application.stage == Stage.HELD:
         application.stage = Stage.WAITING
-    if application.stage == Stage.WAITING:
+    if waits or application.stage == Stage.WAITING:
         orders.wait(application)
     orders.place_application(application)
 

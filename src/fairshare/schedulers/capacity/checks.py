@@ -14,7 +14,7 @@ from fairshare.placement.mapping.checking import faults as mapping_faults
 from fairshare.schedulers.capacity import partitions
 from fairshare.schedulers.capacity.configuration import mode_of
 from fairshare.schedulers.capacity.index import QueueIndex
-from fairshare.schedulers.capacity.kinds import configured_percentage, kinds_of
+from fairshare.schedulers.capacity.kinds import configured_percentage, kinds_of, percentages_told
 from fairshare.schedulers.capacity.plan import named_queues, planned_tree
 from fairshare.schedulers.capacity.queues import (
     ABSOLUTE,
@@ -38,6 +38,10 @@ from fairshare.schedulers.rounding import single
 TOLERANCE = 0.0005
 HEAVIEST = 10_000.0
 
+_NO_CHILDREN = (
+    "Queue configuration missing child queue names for root: set"
+    " yarn.scheduler.capacity.root.queues to the names of the queues below it, such as default"
+)
 _LEAF_POLICIES = ("fifo", "fair", "fifo-with-partitions", "fifo-for-pending-apps")
 _PARENT_POLICIES = ("utilization", "priority-utilization")
 
@@ -61,7 +65,7 @@ def refusals(settings: CapacitySettings, live: CapacityState | None = None) -> I
     if not planned.root.children and not (
         planned.root.settings.dynamic_children or planned.root.settings.legacy_dynamic_leaves
     ):
-        yield Fault(ROOT, "queues", "Queue configuration missing child queue names for root")
+        yield Fault(ROOT, "queues", _NO_CHILDREN)
     for queue in planned.queues.values():
         yield from _siblings(planned, queue, live)
         yield from _queue(planned, queue)
@@ -193,7 +197,7 @@ def _percentage_sum(
             parent.name,
             "queues",
             f"Illegal capacity sum of {summed:g} for children of queue {parent.name} for"
-            f" label={label}. It should be either 0 or 1.0, as the parent's own capacity allows",
+            f" label={label}. It should be either 0 or 1.0. {percentages_told(parent, label, own)}",
         )
 
 

@@ -172,7 +172,7 @@ class Heartbeat:
         share = queue.shares[self.label]
         # As in Hadoop what is reserved on the default partition counts, wherever the node is, and
         # of that memory and vcores alone.
-        reserved = (*queue.share.reserved[:2], *state.none[2:])
+        reserved = (*queue.reserved_now[:2], *state.none[2:])
         if not self._wants(queue) or not self._within(queue, room, reserved):
             return Answer.NOTHING
         answer = Answer.NOTHING

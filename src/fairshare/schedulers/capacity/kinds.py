@@ -9,6 +9,8 @@ from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.hash_order import in_hash_order, table_size, text_code
 from fairshare.schedulers.rounding import single
 
+_ALL = 100.0
+
 
 def kinds_of(parent: CapacityQueue, label: str, live: CapacityState | None) -> set[str]:
     """The kinds that the children of a queue have on a partition; more than one is a mixture.
@@ -56,3 +58,27 @@ def configured_percentage(child: CapacityQueue, label: str) -> float:
     part = own.label_capacities.get(label, LabelCapacity())
     capacity = part.capacity if label else own.capacity
     return single(capacity.percent / 100) if isinstance(capacity, Percentage) else 0.0
+
+
+def percentages_told(parent: CapacityQueue, label: str, own: float) -> str:
+    """What the children of a queue have, and what has to change; `own` is the queue's own part.
+
+    Of children with 40 and 30 it is
+    `They have: root.a 40, root.b 30, together 70 percent: 30 are missing.`
+    """
+    children = parent.children
+    parts = {
+        children[name].name: 100 * configured_percentage(children[name], label)
+        for name in sorted(children)
+    }
+    together = sum(parts.values())
+    has = ", ".join(f"{name} {percent:.4g}" for name, percent in parts.items())
+    told = f"They have: {has}, together {together:.4g} percent"
+    if own == 0 and f"{together:.4g}" == "100":
+        return f"{told} of {parent.name}, which has 0: give it a capacity, or all of them 0."
+    if together > _ALL:
+        return f"{told}: {together - _ALL:.4g} are too many."
+    why = (
+        "" if together else f", because {parent.name} itself has a capacity: 0 is not allowed here"
+    )
+    return f"{told}: {_ALL - together:.4g} are missing{why}."

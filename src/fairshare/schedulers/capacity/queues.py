@@ -86,6 +86,9 @@ class CapacityQueue(Queue[CapacityApplication]):
     since the leaf was looked at last, `waiting` those of applications that wait for room for their
     master, `held` the applications that max-parallel-apps holds back, `limit` what a heartbeat said
     last that the leaf can reach, `accepted` the applications that count for the leaf.
+
+    `reserved_now` is what is reserved on the default partition by who is here or below. That of a
+    share is Hadoop's own count, which a move of an application leaves as it was.
     """
 
     __slots__ = (
@@ -123,6 +126,7 @@ class CapacityQueue(Queue[CapacityApplication]):
         "priority_rules",
         "rank",
         "ranked",
+        "reserved_now",
         "resting",
         "runnable",
         "settings",
@@ -175,6 +179,7 @@ class CapacityQueue(Queue[CapacityApplication]):
         self.runnable = 0  # not held back, of all below too
         self.containers = 0  # with reservations, of all below too
         self.preempted = 0
+        self.reserved_now = none
         self.created_ms = 0
         self.idle_since_ms = 0
         self.expiring_ms: int | None = None  # when a round first found it idle for too long

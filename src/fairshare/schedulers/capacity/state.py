@@ -319,6 +319,9 @@ class CapacityState(CapacityCluster):
             released = subtract(self.none, reservation.resource)
             accounting.charge(self, source, user, label, released)
             accounting.charge(self, target, user, label, reservation.resource)
+            if not label:
+                accounting.count_reserved(source, released)
+                accounting.count_reserved(target, reservation.resource)
         accounting.leave(application)
         super()._application_moved(now_ms, event)
         application.runnable = False

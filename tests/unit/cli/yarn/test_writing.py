@@ -254,3 +254,26 @@ def test_nobody_at_the_address_ends_with_3(monkeypatch):
     result = Yarn(httpx.MockTransport(nobody))("application", "-list")
     assert result.exit_code == 3
     assert "--url" in result.stderr
+
+
+def test_a_kill_is_repeated_until_the_application_has_ended():
+    import httpx
+
+    name = f"application_{EPOCH_MS}_0001"
+    statuses = [202, 202, 200]
+
+    def slow(request: httpx.Request) -> httpx.Response:
+        if request.method == "GET":
+            return httpx.Response(200, json={"app": {"id": name, "state": "RUNNING"}})
+        return httpx.Response(statuses.pop(0), json={"state": "KILLING"})
+
+    assert Yarn(httpx.MockTransport(slow))("application", "-kill", name).exit_code == 0
+    assert statuses == []
+
+
+def test_a_key_that_stands_three_times_keeps_all_its_values():
+    from fairshare.cli.yarn.documents import decoded, entries
+
+    found = decoded(b'{"entry":{"key":"a","value":1},"entry":{"key":"b","value":2},'
+                    b'"entry":{"key":"c","value":3}}')  # fmt: skip
+    assert entries(found) == {"a": 1, "b": 2, "c": 3}

@@ -85,6 +85,48 @@ def test_an_empty_lone_file_is_told_what_is_missing(tmp_path: Path) -> None:
     file.write_text("<configuration/>")
     (problem,) = lint(file)
     assert "Queue configuration missing child queue names for root" in problem.message
+    assert "set yarn.scheduler.capacity.root.queues" in problem.message
+
+
+def capacities(tmp_path: Path, **settings: str) -> list[str]:
+    file = tmp_path / "capacity-scheduler.xml"
+    names = {"queues": "a,b", **{name.replace("_", "."): text for name, text in settings.items()}}
+    rows = (
+        f"<property><name>yarn.scheduler.capacity.root.{name}</name><value>{text}</value></property>"
+        for name, text in names.items()
+    )
+    file.write_text(f"<configuration>{''.join(rows)}</configuration>")
+    return [problem.message for problem in lint(file)]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "told"),
+    [
+        ("40", "30", "root.a 40, root.b 30, together 70 percent: 30 are missing."),
+        ("60", "60", "root.a 60, root.b 60, together 120 percent: 20 are too many."),
+        ("0", "0", "together 0 percent: 100 are missing, because root itself has a capacity"),
+    ],
+)
+def test_a_wrong_sum_names_the_children_and_what_is_missing(
+    tmp_path: Path, a: str, b: str, told: str
+) -> None:
+    found = [one for one in capacities(tmp_path, a_capacity=a, b_capacity=b) if "Illegal" in one]
+    assert len(found) == 1
+    assert "It should be either 0 or 1.0" in found[0]
+    assert told in found[0]
+
+
+def test_a_capacity_that_cannot_be_read_is_told_once(tmp_path: Path) -> None:
+    told = capacities(tmp_path, a_capacity="50%", b_capacity="50")
+    assert [one for one in told if "root.a" in one] == [
+        "yarn.scheduler.capacity.root.a.capacity: '50%' is not a number"
+    ]
+
+
+def test_a_trap_quotes_the_value_of_the_file(tmp_path: Path) -> None:
+    key = "a_maximum-am-resource-percent"
+    told = capacities(tmp_path, a_capacity="50", b_capacity="50", **{key: "-1.0"})
+    assert any("maximum-am-resource-percent of root.a is -1:" in one for one in told)
 
 
 def test_a_lone_yarn_site_is_judged_by_its_own_properties(tmp_path: Path) -> None:

@@ -62,6 +62,8 @@ def capacity_zero(subject: CapacitySubject) -> Iterator[Finding]:
         if own.label_capacities or subject.guarantee(name) != 0:
             continue
         guilty = next(one for one in subject.path(name) if _is_nothing(subject, one))
+        if subject.own(guilty).capacity is None and property_of(guilty, "capacity") in subject.site:
+            continue  # what is written there cannot be read, and that is an error of its own
         what = f"{name} is guaranteed nothing"
         if guilty != name:
             what += f", because {guilty} is"

@@ -100,17 +100,19 @@ def masters_get_nothing(subject: CapacitySubject) -> Iterator[Finding]:
     for name, own in subject.leaves:
         share, where = own.maximum_master_share, f"maximum-am-resource-percent of {name}"
         if share is not None and share <= 0:
-            yield _one_at_a_time(subject, property_of(name, "maximum-am-resource-percent"), where)
-    if subject.settings.maximum_master_share <= 0:
+            place = property_of(name, "maximum-am-resource-percent")
+            yield _one_at_a_time(subject, place, where, share)
+    share = subject.settings.maximum_master_share
+    if share <= 0:
         name = "yarn.scheduler.capacity.maximum-am-resource-percent"
-        yield _one_at_a_time(subject, name, name)
+        yield _one_at_a_time(subject, name, name, share)
 
 
-def _one_at_a_time(subject: CapacitySubject, name: str, where: str) -> Finding:
+def _one_at_a_time(subject: CapacitySubject, name: str, where: str, share: float) -> Finding:
     return Finding(
         subject.place_of(name),
-        f"{where} is 0: only one application runs at a time, because the first master is always"
-        " let in",
+        f"{where} is {share:g}: only one application runs at a time, because the first master is"
+        " always let in",
         "starts one application at a time",
     )
 

@@ -68,7 +68,7 @@ export function drawLife(life, hue, width) {
     parts.push(svg("path", { d: `M${LABEL + place} ${axis}v4`, class: "life-axis" }), svg("text", { x: LABEL + place, y: axis + 15, "text-anchor": "middle", class: "lane-name" }, words));
   }
   const total = duration(to - from);
-  return [h("header", {}, h("h2", {}, "Its life"), h("span", { class: "soft small" }, `${instant(from)} – ${life.finished_ms ? instant(to) : "now"} (${total})`), legend(life)),
+  return [h("header", {}, h("h2", {}, "Its life"), h("span", { class: "soft small" }, `${instant(from)} – ${life.finished_ms ? instant(to) : "now"} (${total})`), legend(life, hue)),
     h("div", { class: "life-plot", style: { "--hue": hue } }, svg("svg", { width, height: axis + 20, viewBox: `0 0 ${width} ${axis + 20}`, role: "img", "aria-label": words(life, total) },
       svg("defs", {}, hatching("life-preempted", "var(--c-owed)"), hatching("life-held", "var(--warn)")), parts)),
     hidden > 0 && h("p", { class: "faint small pad-line" }, `${count(hidden)} more containers stand in the list below, not in the picture.`)];
@@ -103,10 +103,10 @@ function markWords(mark) {
   return { moved: `moved to ${mark.what}`, priority: `priority ${mark.what}`, attempt: `attempt ${mark.what} began` }[mark.kind] ?? mark.kind;
 }
 
-function legend(life) {
+function legend(life, hue) {
   const there = new Set(life.containers.map((one) => one.outcome));
   const retried = life.containers.some((one) => one.attempt > 1);
-  return h("div", { class: "right life-legend" }, KINDS.filter(([kind]) => there.has(kind)).map(([kind, word]) => h("span", { key: kind }, h("i", { class: `key ${kind}` }), word)),
+  return h("div", { class: "right life-legend", style: { "--hue": hue } }, KINDS.filter(([kind]) => there.has(kind)).map(([kind, word]) => h("span", { key: kind }, h("i", { class: `key ${kind}` }), word)),
     life.reservations.length > 0 && h("span", {}, h("i", { class: "key reserved" }), "a node kept free"), retried && h("span", {}, h("i", { class: "key retried" }), "retried"));
 }
 

@@ -13,7 +13,7 @@ const STREAMS = ["stdout", "stderr"];
 export class LogPane {
   constructor() {
     this.bar = h("div", { class: "log-bar" });
-    this.text = h("pre", { class: "log-text", tabindex: "0", "aria-label": "Log" });
+    this.text = h("pre", { class: "log-text", tabindex: "0", role: "region", "aria-label": "Log" });
     this.following = "";
     this.containers = [];
   }

@@ -1,0 +1,61 @@
+"""`fairshare admin token`: where a token goes, and what is said of it."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from fairshare.cli.verbs import fairshare
+from fairshare.live.access.tokens import UserTokens
+from fairshare.live.state_directory import open_state_directory
+from fairshare.model.resources import ResourceTypes
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("FAIRSHARE_STATE", raising=False)
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(fairshare, ["admin", "token", *map(str, arguments)])
+
+
+def configured(tmp_path: Path, toml: str) -> Path:
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    (conf / "fair-scheduler.xml").write_text("<allocations/>")
+    (conf / "fairshare.toml").write_text(toml)
+    return conf
+
+
+def test_with_conf_a_token_goes_to_the_state_directory_of_fairshare_toml(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    toml = f'[server]\nstate_directory = "{state}"\n[authentication]\ntokens = true\n'
+    conf = configured(tmp_path, toml)
+    open_state_directory(state).claim("fair", ResourceTypes(), 7)
+    made = run("create", "ann", "--conf", conf)
+    assert made.exit_code == 0, made.output
+    assert UserTokens(state).identify(made.stdout.strip(), 1) is not None
+    assert made.stderr == f"kept in {state}/tokens.json\n"
+    assert "ann" in run("list", "--conf", conf).stdout
+
+
+def test_a_token_for_a_directory_without_a_server_comes_with_a_warning(tmp_path: Path) -> None:
+    made = run("create", "ann", "--state", tmp_path / "nowhere")
+    assert made.exit_code == 0
+    assert made.stdout.startswith("fst_") and made.stdout.count("\n") == 1
+    assert "no server has kept its state in" in made.stderr
+
+
+def test_a_configuration_that_asks_for_no_tokens_is_told(tmp_path: Path) -> None:
+    made = run("create", "ann", "--conf", configured(tmp_path, ""), "--state", tmp_path / "state")
+    assert "does not say `tokens = true`" in made.stderr
+
+
+def test_nothing_is_listed_or_revoked_where_no_directory_is(tmp_path: Path) -> None:
+    for order in (["list"], ["revoke", "0a1b2c3d"]):
+        done = run(*order, "--state", tmp_path / "nowhere")
+        assert done.exit_code == 1
+        assert "there is no directory" in done.stderr
+    assert not (tmp_path / "nowhere").exists()

@@ -1,0 +1,184 @@
+"""What Hadoop does when records of users are lost, nodes shrink, and siblings stand level.
+
+Each of these was found by runs beside Hadoop's own scheduler (docs/conformance.md). Sizes are MB,
+the smallest container is 1024.
+"""
+
+from typing import Any
+
+from tests.unit.schedulers.capacity.playground import (
+    CAPACITY,
+    Playground,
+    asks,
+    beat,
+    memory,
+    node,
+    submit,
+)
+
+HALVES = {
+    CAPACITY + "maximum-am-resource-percent": "1.0",
+    CAPACITY + "root.queues": "a,b",
+    CAPACITY + "root.a.capacity": "50",
+    CAPACITY + "root.b.capacity": "50",
+    CAPACITY + "root.a.user-limit-factor": "2",
+    CAPACITY + "root.b.user-limit-factor": "2",
+}
+HELD = {"max-parallel-apps": "1"}
+HELD_BY_USER = {"user.max-parallel-apps": "1"}
+GPU = "example.com/gpu"
+GPUS = {
+    **HALVES,
+    "yarn.resource-types": GPU,
+    CAPACITY + "resource-calculator": (
+        "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
+    ),
+}
+
+
+def game(*steps: dict[str, Any], **properties: str | None) -> Playground:
+    return Playground([node("n1"), node("n2")], *steps, base=HALVES, **properties)
+
+
+def with_gpus(name: str, gpus: int, mb: int = 10_240) -> dict[str, Any]:
+    return {"name": name, "resources": {"memory-mb": mb, "vcores": 100, GPU: gpus}}
+
+
+def gpu_asks(count: int, gpus: int, mb: int) -> dict[str, Any]:
+    return {"count": count, "resources": {**memory(mb), GPU: gpus}, "priority": 1}
+
+
+def resize(new: dict[str, Any]) -> dict[str, Any]:
+    return {"node": {"resize": {"name": new["name"], "resources": new["resources"]}}}
+
+
+def reload(**properties: Any) -> dict[str, Any]:
+    return {"reload": {"properties": Playground.named(properties)}}
+
+
+def users(found: Playground, queue: str) -> dict[str, Any]:
+    known: dict[str, Any] = found.seen["queues"][queue]["users"]
+    return known
+
+
+# Users who have lost their record.
+
+
+def test_a_node_that_changes_its_size_gives_users_of_its_containers_a_record_again():
+    """What they use there is taken off and added again, as if the node's partition had changed."""
+    found = game(submit("one", "root.a", asks(2)), beat("n1"), submit("two", "root.a"), **HELD)
+    found.do({"kill": "two"})
+    assert users(found, "root.a") == {}
+    found.do(resize(node("n2", 8_192)))
+    assert users(found, "root.a") == {}
+    found.do(resize(node("n1", 8_192)))
+    assert users(found, "root.a")["u"]["used"]["memory-mb"] == 0
+
+
+def test_who_was_above_the_limit_may_have_nothing_with_a_new_record_while_nothing_changes():
+    """The limit is 1024, and 2048 are used: the last container is granted at the limit."""
+    small = {"root.a.user-limit-factor": "0.1"}
+    found = game(submit("one", "root.a", asks(9)), submit("two", "root.a"), **HELD, **small)
+    found.do(beat("n1", 5))
+    assert found.on("one") == {"n1": 2}
+    found.do({"kill": "two"})
+    assert users(found, "root.a") == {}
+    found.do(submit("three", "root.a"), beat("n1"))
+    assert users(found, "root.a")["u"]["used"]["memory-mb"] == 0
+    assert found.on("one") == {"n1": 2}
+    found.do(resize(node("n2", 8_192)), beat("n1"))  # now limits are computed anew
+    assert found.on("one") == {"n1": 3}
+
+
+def test_what_a_leaf_can_reach_is_noted_for_the_first_one_whose_user_it_knows():
+    """`one`, whose turn comes first, has lost its user's record; of 20480 b has 2048."""
+    found = game(
+        submit("one", "root.a", asks(1)),
+        submit("lost", "root.a"),
+        submit("two", "root.a", asks(9, mb=8_192), user="v"),
+        submit("other", "root.b", asks(2), user="w"),
+        **HELD_BY_USER,
+    )
+    found.do({"kill": "lost"}, beat("n1", 4))
+    assert found.on("other") == {"n1": 2}
+    found.do(beat("n1"))
+    assert found.state.queues["root.a"].limit[0] == 20_480 - 2_048
+
+
+# Nodes with less than nothing, and reserved resources of further types.
+
+
+def test_a_node_with_less_than_nothing_of_a_type_grants_nothing_else_either():
+    found = Playground([with_gpus("n1", 1), with_gpus("n2", 4)], base=GPUS)
+    found.do(submit("one", "root.a", gpu_asks(1, 1, 1_024)), beat("n1"))
+    assert found.on("one") == {"n1": 1}
+    found.do(resize(with_gpus("n1", 0)), submit("two", "root.b", asks(1)), beat("n1"))
+    assert found.on("two") == {}
+    found.do({"finish": {"app": "one", "containers": 1}}, beat("n1"))
+    assert found.on("two") == {"n1": 1}
+
+
+def test_of_what_could_be_given_back_above_a_leaf_only_memory_and_vcores_count():
+    """Of 3 GPUs 4 are used, 2 of them reserved: without those the root would be below its limit."""
+    nodes = [with_gpus("n1", 2), with_gpus("n2", 0), with_gpus("n3", 2, 5_120)]
+    found = Playground(nodes, base=GPUS)
+    found.do(submit("full", "root.b", asks(1, mb=4_096)), beat("n3"))
+    found.do(submit("one", "root.a", gpu_asks(2, 2, 2_048)), beat("n1"), beat("n3"))
+    assert found.seen["nodes"]["n3"]["reserved_for"] == "one"
+    found.do(resize(with_gpus("n1", 1)))
+    found.do(submit("two", "root.b", asks(1)), beat("n2"))
+    assert found.on("two") == {}
+    found.do(resize(with_gpus("n1", 2)), beat("n2"))
+    assert found.on("two") == {"n2": 1}
+
+
+# Reloads.
+
+LEVEL = {
+    CAPACITY + "maximum-am-resource-percent": "1.0",
+    CAPACITY + "root.queues": "c",
+    CAPACITY + "root.c.capacity": "100",
+    CAPACITY + "root.c.queues": "a",
+    CAPACITY + "root.c.a.capacity": "100",
+    CAPACITY + "root.c.a.queues": "a,b",
+    CAPACITY + "root.c.a.a.capacity": "50",
+    CAPACITY + "root.c.a.b.capacity": "50",
+}
+
+
+def test_a_reload_puts_siblings_that_stand_level_into_the_order_of_a_hash_map():
+    """`root.c.a.b` comes before `root.c.a.a` in a table of 16."""
+    both = submit("one", "root.c.a.a", asks(1)), submit("two", "root.c.a.b", asks(1))
+    before = Playground([node("n1")], *both, beat("n1"), base=LEVEL)
+    assert (before.on("one"), before.on("two")) == ({"n1": 1}, {})
+    again = reload(**{"root.c.a.b.user-limit-factor": "3"})
+    after = Playground([node("n1")], *both, again, beat("n1"), base=LEVEL)
+    assert (after.on("one"), after.on("two")) == ({}, {"n1": 1})
+
+
+def test_a_percentage_before_an_amount_is_seen_by_a_reload_alone():
+    """An amount hides the percentages that were looked at before it."""
+    amount = "[memory=5120,vcores=100]"
+    mixed = {"root.c.a.a.capacity": "3", "root.c.a.b.capacity": amount}
+    above = dict.fromkeys(("root.c.capacity", "root.c.a.capacity"), "[memory=10240,vcores=200]")
+    Playground([node("n1")], base=LEVEL, **mixed, **above)
+    amounts = {**mixed, "root.c.a.a.capacity": amount}
+    found = Playground([node("n1")], base=LEVEL, **amounts, **above)
+    refusal = found.refusal(reload(**{"root.c.a.a.capacity": "3"}))
+    assert refusal is not None
+    assert "mixed modes" in refusal
+
+
+# Knowingly not as in Hadoop (docs/hadoop-differences.md).
+
+
+def test_who_waits_for_room_after_a_move_does_not_start_because_a_container_of_it_has_ended():
+    """In Hadoop's fair order it does: what has changed is entered among the active ones, whoever it
+    is. So it has started without room for its master, and still waits."""
+    fair = {"root.b.ordering-policy": "fair", "root.b.maximum-am-resource-percent": "0.05"}
+    found = game(submit("one", "root.b"), submit("two", "root.a", asks(9)), beat("n1"), **fair)
+    found.do({"move": {"app": "two", "queue": "root.b"}})
+    found.do({"finish": {"app": "two", "containers": 1}}, beat("n1"))
+    queue = found.seen["queues"]["root.b"]
+    assert (queue["running_apps"], queue["pending_apps"]) == (1, 1)
+    assert found.on("two") == {}
