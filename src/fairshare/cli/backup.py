@@ -27,8 +27,8 @@ def command(target: Path, state: Path) -> None:
 
     What is copied is the journal with its snapshots, all of one instant, and what belongs to it:
     cluster.json, the secret of the drivers, the hashes of the users' tokens, and the scheduler's
-    properties where the server keeps them (scheduler-conf.json). A server can be started on the copy, and opens to the same tokens. The output of containers and
-    the logs are not in it.
+    properties where the server keeps them (scheduler-conf.json). A server can be started on the
+    copy, and opens to the same tokens. The output of containers and the logs are not in it.
     """
     if target.exists():
         raise Failure(f"{target} exists already: name a new folder")

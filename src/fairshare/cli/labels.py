@@ -80,8 +80,8 @@ def assign(client: Client, known: bool, pairs: tuple[str, ...], as_json: bool) -
     there = {node.name.partition(":")[0] for node in client.nodes()}
     for name in [one for one in nodes if one.partition(":")[0] not in there]:
         click.echo(
-            f"{plain(name)} is not there now (`fairshare nodes` lists who is): it is kept for when a"
-            " node of this name joins",
+            f"{plain(name)} is not there now (see `fairshare nodes`): it keeps the label for"
+            " when it joins",
             err=True,
         )
     _show(found, as_json)

@@ -20,7 +20,6 @@ from fairshare.client import ApplicationFailed, Client
 from fairshare.mapreduce.counters import Counters
 from fairshare.mapreduce.jobs import IDENTITY, MEBIBYTE, MapReduce, Result
 
-
 MOST_SPLITS = 100
 """So many are shown to people."""
 

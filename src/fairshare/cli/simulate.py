@@ -11,7 +11,8 @@ import click
 import msgspec
 
 from fairshare.cli.cells import MEMORY, plain
-from fairshare.cli.options import DURATION, MEMORY, MOST_NODES, scheduler_option
+from fairshare.cli.options import DURATION, MOST_NODES, scheduler_option
+from fairshare.cli.options import MEMORY as MEMORY_OPTION
 from fairshare.cli.simulation_report import report_parts
 from fairshare.cli.tables import open_console, print_all
 from fairshare.cli.unfinished import unfinished
@@ -49,7 +50,7 @@ from fairshare.simulate.workload import Workload
 @click.option(
     "--nodes", type=click.IntRange(1, MOST_NODES), help="So many nodes, instead of the workload's."
 )
-@click.option("--node-memory-mb", type=MEMORY, help="Memory of each [8192].")
+@click.option("--node-memory-mb", type=MEMORY_OPTION, help="Memory of each [8192].")
 @click.option("--node-vcores", type=click.IntRange(1), help="Vcores of each [8].")
 @click.option(
     "--until", type=DURATION, metavar="TIME", help="Stop then, such as 1h; else at the end."

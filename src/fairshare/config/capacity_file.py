@@ -13,6 +13,9 @@ from fairshare.config.problems import Place, Problems
 from fairshare.config.site import Site
 from fairshare.config.site_files import IncludeReader, read_site
 
+MISSING_FILE = "capacity-file"
+"""The rule of the warning that there is no capacity-scheduler.xml."""
+
 
 def read_capacity_site(
     directory: Path,
@@ -31,7 +34,7 @@ def read_capacity_site(
     except FileNotFoundError:
         problems.warning(
             Place(str(path)),
-            "capacity-file",
+            MISSING_FILE,
             "there is no such file: there is one queue, root.default, which has everything",
             "starts with the file that it ships, or not at all",
         )

@@ -13,6 +13,7 @@ import msgspec
 
 from fairshare.config.allocation_file import read_allocation_file
 from fairshare.config.capacity import read_capacity
+from fairshare.config.capacity_file import MISSING_FILE
 from fairshare.config.capacity_reload import is_refreshed, refreshed_capacity
 from fairshare.config.capacity_rules import FileReader
 from fairshare.config.capacity_store import STORED, ConfigurationStore
@@ -102,6 +103,15 @@ def refresh(
     """
     now = read_directory(started.directory, policies, started.scheduler, stored)
     problems = Problems()
+    missing = [one for one in now.problems if one.rule == MISSING_FILE]
+    if missing and not any(one.rule == MISSING_FILE for one in started.problems):
+        problems.error(
+            Place(missing[0].file),
+            "file",
+            "there is no such file any more: put it back. What was loaded from it stays in force",
+            "loads the file that it ships, or refuses",
+        )
+        raise ConfigurationError(problems.all)
     if now.types != started.types:
         problems.error(
             now.site.place(RESOURCE_TYPES),

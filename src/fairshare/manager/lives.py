@@ -193,8 +193,7 @@ class Lives:
                 step,
                 application,
                 ApplicationState.FAILED,
-                f"its master failed {attempts} times, the last time with exit code"
-                f" {event.exit_code}. {event.diagnostics}".rstrip(),
+                f"its master failed {_times_and_last(attempts, event)}",
             )
             return
         for container in self.in_order_of_end(application):
@@ -228,8 +227,8 @@ class Lives:
                 step,
                 application,
                 ApplicationState.FAILED,
-                f"task {task} of group {spec.name} failed {spec.max_attempts} times, the last"
-                f" time with exit code {event.exit_code}. {event.diagnostics}".rstrip(),
+                f"task {task} of group {spec.name} failed"
+                f" {_times_and_last(spec.max_attempts, event)}",
             )
             return
         if board.complete and application.submission.master is None:
@@ -250,3 +249,14 @@ class Lives:
             if count > 0:
                 missing.append(groups.request(number, progress, count))
         return missing
+
+
+def _times_and_last(attempts: int, event: ContainerCompleted) -> str:
+    """How often something failed and how at last; the exit code once, also where the engine tells
+    it: `4 times, the last time with exit code 1: no such file`."""
+    code = f"exit code {event.exit_code}"
+    more = event.diagnostics.strip()
+    if more.startswith(code) and not more[len(code) : len(code) + 1].isdigit():
+        more = more.removeprefix(code).lstrip(" .:,\n")
+    head = f"once, with {code}" if attempts == 1 else f"{attempts} times, the last time with {code}"
+    return f"{head}. {more}".rstrip() if more else f"{head}."

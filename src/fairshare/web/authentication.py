@@ -8,10 +8,12 @@ import re
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fairshare.live.access.audit import told
 from fairshare.live.access.identity import Identity
+from fairshare.live.access.tokens import TokensUnreadable
 from fairshare.live.server import LiveServer
 from fairshare.model.identifiers import (
     ApplicationId,
@@ -41,6 +43,7 @@ class Door:
         self.server = server
         self.buckets = buckets
         self.authentication = server.authentication
+        self._unreadable = ""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "")
@@ -49,7 +52,11 @@ class Door:
             return
         headers = Headers(scope=scope)
         address = address_of_scope(scope)
-        identity = self.authentication.identify(headers, address)
+        try:
+            identity = self.authentication.identify(headers, address)
+        except TokensUnreadable as error:
+            await self._tell_unreadable(error)(scope, receive, send)
+            return
         if identity is None:
             wait_s = self.buckets.take(f"nobody at {address}")
             if wait_s:
@@ -86,6 +93,17 @@ class Door:
             await refusal(403, "access-denied", reason)(scope, receive, send)
             return
         await self.app(scope, receive, send)
+
+    def _tell_unreadable(self, error: TokensUnreadable) -> Response:
+        """The answer to callers, who can do nothing about it; the reason is for the log, once."""
+        if str(error) != self._unreadable:
+            self._unreadable = str(error)
+            _log.error("tokens cannot be checked, and their callers are refused: %s", error)
+        return refusal(
+            503,
+            "tokens-unreadable",
+            "this server cannot check tokens at present: tell who administers it; its log says why",
+        )
 
     async def _closed(self, identity: Identity, path: str) -> str:
         """Why somebody may not look into an application; empty if he may, or there is none."""

@@ -131,3 +131,10 @@ def test_a_setting_without_a_value_is_a_usage_error(run, cluster):
     result = run("admin", "config", "remove-queue", "root.a", "--set", "capacity=3")
     assert "is not QUEUE:NAME=VALUE" in result.stderr
     assert cluster.posted() == []
+
+
+def test_config_show_says_that_nothing_of_that_name_is_set(run, cluster):
+    cluster.answers[PROPERTIES] = {"version": 1, "properties": []}
+    done = run("admin", "config", "show", "nosuch")
+    assert done.stdout == ""
+    assert "not set: no property has nosuch in its name" in done.stderr

@@ -1,4 +1,5 @@
 import pytest
+from click.testing import CliRunner
 
 from fairshare.cli.units import (
     parse_amount,
@@ -6,6 +7,7 @@ from fairshare.cli.units import (
     parse_memory_mb,
     parse_variable,
 )
+from fairshare.cli.verbs import fairshare
 
 
 @pytest.mark.parametrize(
@@ -93,3 +95,33 @@ def test_a_variable_may_be_empty_or_hold_equal_signs():
 def test_a_variable_needs_a_name_and_an_equal_sign(text):
     with pytest.raises(ValueError, match="write NAME=VALUE"):
         parse_variable(text)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [
+        ("--memory", "99999999999999999999999g", "more memory than can be counted"),
+        ("--lifetime", "99999999999999999999d", "longer than can be counted"),
+        ("--time-limit", "99999999999999999999d", "longer than can be counted"),
+        ("--resource", "gpu=99999999999999999999999", "more than can be counted"),
+        ("--priority", "99999999999999999999999", "is not in the range"),
+        ("--tag", "", "a tag has 1 to 100 characters"),
+    ],
+)
+def test_what_cannot_be_counted_is_refused_by_the_name_of_its_option(option, value, told):
+    done = CliRunner().invoke(fairshare, ["submit", option, value, "--", "true"])
+    assert done.exit_code == 2
+    assert f"'{option}'" in done.stderr
+    assert told in done.stderr
+
+
+def test_the_help_says_what_a_value_is_and_not_how_it_is_parsed():
+    for words in (["admin", "decommission"], ["serve"], ["submit"], ["mapreduce"], ["simulate"]):
+        assert "PARSE_" not in CliRunner().invoke(fairshare, [*words, "--help"]).output
+
+
+@pytest.mark.parametrize("verb", ["serve", "simulate"])
+def test_nodes_beyond_all_measure_are_a_slip_of_the_finger(verb):
+    done = CliRunner().invoke(fairshare, [verb, "--conf", ".", "--nodes", "1000000"])
+    assert done.exit_code == 2
+    assert "1<=x<=10000" in done.stderr

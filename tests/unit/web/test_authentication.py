@@ -223,3 +223,18 @@ async def test_in_the_list_nobody_reads_what_anothers_containers_printed(door):
     assert "my secret" in mine
     assert "my secret" not in theirs
     assert "exit code 1" in theirs
+
+
+async def test_damaged_tokens_are_told_to_the_log_once_and_to_callers_without_the_path(
+    door, tmp_path, caplog
+):
+    async with door.as_user("ann") as ann:
+        assert (await ann.get("/cluster")).status_code == 200
+        path = door.server.directory.path / FILE
+        path.write_text("{")
+        answers = [await ann.get("/cluster") for _ in range(2)]
+    for answer in answers:
+        assert (answer.status_code, answer.json()["code"]) == (503, "tokens-unreadable")
+        assert str(path) not in answer.text
+    told = [one for one in caplog.records if str(path) in one.getMessage()]
+    assert len(told) == 1

@@ -23,6 +23,11 @@ _FORM = re.compile(r"fst_([a-z0-9]{8})_([A-Za-z0-9_-]{43})")
 _INSIDE = re.compile(r"(fst_[a-z0-9]{8}_)[A-Za-z0-9_-]+")
 
 
+class TokensUnreadable(FairshareError):
+    """Nobody's token can be checked. The message is for who administers the server alone: it has
+    the path of the file."""
+
+
 class UserToken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is kept of a token. `expires_ms` None: never."""
 
@@ -100,9 +105,9 @@ class UserTokens:
         except FileNotFoundError:
             self._known, self._stamp = {}, None
         except OSError as error:
-            raise FairshareError(f"cannot read {self._path}: {error.strerror}") from error
+            raise TokensUnreadable(f"cannot read {self._path}: {error.strerror}") from error
         except msgspec.DecodeError as error:
-            raise FairshareError(
+            raise TokensUnreadable(
                 f"{self._path} is damaged ({error}): delete it and make new tokens"
             ) from error
         return self._known

@@ -271,7 +271,10 @@ class CapacityScheduler(labels.LabelDoors):
         wanted = min(priority, settings.maximum_application_priority)
         leaf = state.queues[one.queue]
         priorities.check(settings, leaf, one.user, one.groups, wanted)
-        if wanted not in (one.priority, one.first_priority):  # as in Hadoop: there is no way back
+        if wanted == one.first_priority:  # as in Hadoop: there is no way back
+            return
+        forgets = one.leaf is not None and one.id in one.leaf.unsorted
+        if wanted != one.priority or one.stage == Stage.HELD or forgets:  # see `reprioritise`
             step.emit(PriorityChanged(one.id, wanted))
 
     def may_administer(self, queue: str, user: str, groups: Sequence[str]) -> bool:
