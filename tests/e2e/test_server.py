@@ -407,6 +407,8 @@ def test_a_server_in_the_background_listens_when_the_command_is_over(conf, tmp_p
     started = refused(conf, state, "--background", "--port", "0", "--vcores", "4")
     assert started.returncode == 0, started.stderr
     url = started.stdout.split()[2]
+    # Its state directory is one where `fairshare shutdown` alone would not look.
+    assert f"`fairshare shutdown --url {url}` ends it" in started.stdout
     answer = httpx.get(f"{url}/api/v1/nodes", trust_env=False)
     assert answer.json()["nodes"][0]["total"]["vcores"] == 4
     httpx.post(f"{url}/api/v1/shutdown", json={"stop_containers": True}, trust_env=False)

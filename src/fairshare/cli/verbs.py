@@ -110,9 +110,10 @@ def failure_of(error: FairshareError) -> Failure:
     """What an error becomes on the command line."""
     # Not imported above: they bring the HTTP library along, which `--help` has no use for.
     from fairshare.cli.cells import plain_lines
+    from fairshare.cli.refusals import explained
     from fairshare.client.errors import ServerUnreachable
 
-    message = plain_lines(str(error))
+    message = explained(plain_lines(str(error)))
     return NoServer(message) if isinstance(error, ServerUnreachable) else Failure(message)
 
 

@@ -44,7 +44,8 @@ def test_with_conf_a_token_goes_to_the_state_directory_of_fairshare_toml(tmp_pat
 def test_a_token_for_a_directory_without_a_server_comes_with_a_warning(tmp_path: Path) -> None:
     made = run("create", "ann", "--state", tmp_path / "nowhere")
     assert made.exit_code == 0
-    assert made.stdout.startswith("fst_") and made.stdout.count("\n") == 1
+    assert made.stdout.startswith("fst_")
+    assert made.stdout.count("\n") == 1
     assert "no server has kept its state in" in made.stderr
 
 

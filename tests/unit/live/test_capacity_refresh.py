@@ -175,3 +175,10 @@ async def test_the_refresh_policy_looks_after_the_file_by_itself(place, lines):
     assert "sum of 1.01" in server.configuration.error.message
     assert queues(server) == {"root.a", "root.b", "root.c"}
     await server.close()
+
+
+async def test_a_file_that_is_gone_is_told_as_such(place, server):
+    (place.conf / "capacity-scheduler.xml").unlink()
+    with pytest.raises(ConfigurationError, match="there is no such file any more: put it back"):
+        await server.configuration.refresh()
+    assert {view.name for view in server.service.views.queues} == {"root", "root.a", "root.b"}

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from fairshare.manager.lives import _times_and_last
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import (
     ApplicationRejected,
@@ -115,6 +116,26 @@ def test_a_task_that_fails_too_often_fails_the_application_and_names_the_task(
     assert "group map failed 2 times" in application.diagnostics
     assert "exit code 3" in application.diagnostics
     assert not application.containers
+
+
+@pytest.mark.parametrize(
+    ("attempts", "diagnostics", "told"),
+    [
+        (4, "exit code 1\nno such file", "4 times, the last time with exit code 1. no such file"),
+        (4, "it ran too long", "4 times, the last time with exit code 1. it ran too long"),
+        (
+            2,
+            "exit code 12 of a child",
+            "2 times, the last time with exit code 1. exit code 12 of a",
+        ),
+        (1, "exit code 1", "once, with exit code 1."),
+    ],
+)
+def test_how_often_a_task_failed_is_told_with_its_exit_code_once(
+    attempts: int, diagnostics: str, told: str
+) -> None:
+    last = ContainerCompleted(7, 1, diagnostics)
+    assert _times_and_last(attempts, last).startswith(told)
 
 
 def test_a_container_that_was_taken_away_does_not_count_as_a_failure(cluster: Cluster) -> None:

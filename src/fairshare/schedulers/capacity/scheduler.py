@@ -39,6 +39,7 @@ from fairshare.schedulers.capacity import (
 )
 from fairshare.schedulers.capacity import submission as checks
 from fairshare.schedulers.capacity.access import listed, may_administer, may_submit
+from fairshare.schedulers.capacity.applications import Stage
 from fairshare.schedulers.capacity.heartbeat import Heartbeat
 from fairshare.schedulers.capacity.index import QueueIndex
 from fairshare.schedulers.capacity.preemption.monitor import Monitor

@@ -127,6 +127,7 @@ def test_of_what_could_be_given_back_above_a_leaf_only_memory_and_vcores_count()
     assert found.seen["nodes"]["n3"]["reserved_for"] == "one"
     found.do(resize(with_gpus("n1", 1)))
     found.do(submit("two", "root.b", asks(1)), beat("n2"))
+    assert found.seen["apps"]["two"]["headroom"]["memory-mb"] == 0  # it never was its turn
     assert found.on("two") == {}
     found.do(resize(with_gpus("n1", 2)), beat("n2"))
     assert found.on("two") == {"n2": 1}

@@ -1,0 +1,24 @@
+"""Owns the plain sentences before refusals that are long and in Hadoop's words.
+
+Hadoop's text follows unchanged, since people search for it. Knows no server.
+"""
+
+import re
+
+_NOTHING = re.compile(r"because queue (\S+) has 0 amount of resource for a resource type!")
+_TYPE = re.compile(r"\bname: ([^,\s]+), units:")
+
+
+def explained(message: str) -> str:
+    """A refusal with what to do before it, where its own words do not say that.
+
+    A queue whose maximum is 0 of a type: `queue root.a may have no vcores (its maximum is 0): ...`
+    """
+    found = _NOTHING.search(message)
+    if found is None:
+        return message
+    types = " and no ".join(dict.fromkeys(_TYPE.findall(message))) or "such resources"
+    return (
+        f"queue {found[1]} may have no {types} (its maximum is 0): submit to another queue, or have"
+        f" maxResources of {found[1]}, or of a queue above it, raised. In Hadoop's words: {message}"
+    )
