@@ -105,9 +105,10 @@ def pools_configuration(directory: Path) -> Path:
     return directory
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[object]:
-    """One Chromium for all tests of a process."""
+    """One Chromium for all tests of a file. Not longer: while it is there its event loop runs in
+    this thread, and no other test could have one."""
     if CHROMIUM is None:
         if os.environ.get("CI") == "true":
             pytest.fail(MISSING)

@@ -135,7 +135,7 @@ def test_weights_limits_and_policies_change_without_a_restart(start):
     assert f"{server.file}:3:" in error["message"]
     assert server.queues()["root.a"]["weight"] == 3
     told = server.verb("status").stdout
-    assert "not in force" in told
+    assert "the file cannot be used, and the last good one is in force" in " ".join(told.split())
     assert f"{server.file}:3:" in told
 
     server.file.write_text(LIMITED)

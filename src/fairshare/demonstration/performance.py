@@ -81,7 +81,10 @@ class Performance:
         self, client: Client, configuration: Path, prepared: Prepared, folder: Path
     ) -> Outcome:
         self._say(f"A server runs with {configuration}")
-        self._say(f"Look at it from another terminal: {PROGRAM} top --url {client.url}\n")
+        self._say(
+            f"Look at it meanwhile: open {client.url}/cluster/scheduler in a browser, or run"
+            f" {PROGRAM} top --url {client.url} in another terminal\n"
+        )
         with presentation_on(self._console) as presentation:
             plan = prepared.plan
             setting = SETTINGS[self._scheduler]
