@@ -12,32 +12,37 @@ TYPE = "LIFETIME"
 """What Hadoop calls this kind of timeout; the only one that there is."""
 
 
-def begin(step: Step, scheduler: Scheduler, application: Application) -> None:
-    """Set the end of an application that has just been submitted, if it has one.
+class Lifetimes:
+    """What the queues of one scheduler grant, or that they limit nothing."""
 
-    With a wish of 60 s and a queue that grants at most 10 s it ends 10 s after its submission.
-    """
-    lifetime_s = application.submission.lifetime_s
-    if isinstance(scheduler, LimitsLifetimes):
-        lifetime_s = scheduler.lifetime_s(application.queue, lifetime_s)
-    if lifetime_s > 0:
-        step.emit(LifetimeSet(application.id, application.submitted_ms + lifetime_s * 1_000))
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._limits = scheduler if isinstance(scheduler, LimitsLifetimes) else None
 
+    def begin(self, step: Step, application: Application) -> None:
+        """Set the end of an application that has just been submitted, if it has one.
 
-def change(step: Step, scheduler: Scheduler, application: Application, expires_ms: int) -> None:
-    """Set another end, at most as late as the queue grants; raises Refusal for one in the past."""
-    if expires_ms <= step.now_ms:
-        raise Refusal(
-            "invalid-lifetime",
-            f"application {application.id} cannot end at {expires_ms} ms, which is not in the"
-            f" future: it is {step.now_ms} ms; kill it instead",
-        )
-    if isinstance(scheduler, LimitsLifetimes):
-        most_s = scheduler.maximum_lifetime_s(application.queue)
-        if most_s > 0:
-            expires_ms = min(expires_ms, application.submitted_ms + most_s * 1_000)
-    if expires_ms != application.expires_ms:
-        step.emit(LifetimeSet(application.id, expires_ms))
+        With a wish of 60 s and a queue that grants at most 10 s it ends 10 s after its submission.
+        """
+        lifetime_s = application.submission.lifetime_s
+        if self._limits is not None:
+            lifetime_s = self._limits.lifetime_s(application.queue, lifetime_s)
+        if lifetime_s > 0:
+            step.emit(LifetimeSet(application.id, application.submitted_ms + lifetime_s * 1_000))
+
+    def change(self, step: Step, application: Application, expires_ms: int) -> None:
+        """Set another end, at most as late as the queue grants; raises Refusal for a past one."""
+        if expires_ms <= step.now_ms:
+            raise Refusal(
+                "invalid-lifetime",
+                f"application {application.id} cannot end at {expires_ms} ms, which is not in the"
+                f" future: it is {step.now_ms} ms; kill it instead",
+            )
+        if self._limits is not None:
+            most_s = self._limits.maximum_lifetime_s(application.queue)
+            if most_s > 0:
+                expires_ms = min(expires_ms, application.submitted_ms + most_s * 1_000)
+        if expires_ms != application.expires_ms:
+            step.emit(LifetimeSet(application.id, expires_ms))
 
 
 def is_over(step: Step, application: Application) -> bool:

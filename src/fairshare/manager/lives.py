@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from fairshare.manager import groups, partitions
+from fairshare.manager import groups
+from fairshare.manager.partitions import Partitions
 from fairshare.manager.requests import entries
 from fairshare.model.applications import Application
 from fairshare.model.events import (
@@ -37,8 +38,10 @@ ENDED = "Container killed: its application has ended"
 class Lives:
     """The lives of all applications of one scheduler."""
 
-    def __init__(self, scheduler: Scheduler) -> None:
+    def __init__(self, scheduler: Scheduler, partitions: Partitions) -> None:
         self.scheduler = scheduler
+        self._partitions = partitions
+        self._ends_in_order = scheduler if isinstance(scheduler, EndsInOrder) else None
         self._lost_masters: list[Application] = []  # in one step, until it is over
 
     @property
@@ -100,7 +103,7 @@ class Lives:
             requests,
             self.state.nodes,
             lambda resource: self.scheduler.normalise(step, queue, resource),
-            lambda request: partitions.label_of(self.scheduler, application, request),
+            lambda request: self._partitions.label_of(application, request),
         )
         if check:  # as they were asked for, before they are rounded
             sizes = {(one.priority, one.request): one.resource for one in requests}
@@ -113,9 +116,8 @@ class Lives:
 
     def in_order_of_end(self, holder: Application | Node) -> Sequence[ContainerId]:
         """Containers that all end now, the oldest first unless the scheduler has another order."""
-        scheduler = self.scheduler
-        if isinstance(scheduler, EndsInOrder):
-            return scheduler.in_order_of_end(holder)
+        if self._ends_in_order is not None:
+            return self._ends_in_order.in_order_of_end(holder)
         return tuple(holder.containers)
 
     def end(

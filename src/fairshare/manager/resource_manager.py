@@ -9,9 +9,11 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
 
-from fairshare.manager import groups, lifetimes, nodes, partitions
+from fairshare.manager import groups, lifetimes, nodes
 from fairshare.manager.actors import check_actor
+from fairshare.manager.lifetimes import Lifetimes
 from fairshare.manager.lives import Lives
+from fairshare.manager.partitions import Partitions
 from fairshare.model.applications import Application
 from fairshare.model.events import (
     ApplicationNumberTaken,
@@ -82,7 +84,10 @@ class ResourceManager:
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
-        self._lives = Lives(scheduler)
+        self._partitions = Partitions(scheduler)
+        self._lifetimes = Lifetimes(scheduler)
+        self._lives = Lives(scheduler, self._partitions)
+        self._goes_back = scheduler if isinstance(scheduler, GoesBack) else None
         self._settle = scheduler.settle if isinstance(scheduler, SettlesSteps) else None
         self._inputs: dict[type, Callable[[Step, Any], None]] = {
             NodeBeat: self._node_beat,
@@ -162,8 +167,8 @@ class ResourceManager:
         self.scheduler.load(step, given.settings, given.epoch_ms)
 
     def _reload_refused(self, step: Step, given: ReloadRefused) -> None:
-        if isinstance(self.scheduler, GoesBack):
-            self.scheduler.go_back(step)
+        if self._goes_back is not None:
+            self._goes_back.go_back(step)
 
     def _node_joined(self, step: Step, given: NodeJoined) -> None:
         nodes.join(step, self.scheduler, given)
@@ -184,7 +189,7 @@ class ResourceManager:
         nodes.set_safe_mode(step, self.scheduler, given)
 
     def _change_labels(self, step: Step, given: AddLabels | RemoveLabels | LabelNodes) -> None:
-        partitions.change(step, self.scheduler, given)
+        self._partitions.change(step, given)
 
     def _node_beat(self, step: Step, given: NodeBeat) -> None:
         if given.node not in self.state.drains and not self.state.safe_mode:
@@ -211,7 +216,7 @@ class ResourceManager:
             raise Refusal("repeated-number", f"there is an application {number} already")
         try:
             groups.check_groups(given.tasks)
-            partitions.check_submission(self.scheduler, given)
+            self._partitions.check_submission(given)
             queue, priority = self.scheduler.place(step, given)
             self._check_tasks(step, number, queue, given.tasks)
         except Refusal as refusal:
@@ -223,7 +228,7 @@ class ResourceManager:
             step.emit(ApplicationRejected(number, given, refusal.code, refusal.reason))
             return
         step.emit(ApplicationSubmitted(number, given, queue, priority))
-        lifetimes.begin(step, self.scheduler, self.state.applications[number])
+        self._lifetimes.begin(step, self.state.applications[number])
         self._lives.start_attempt(step, self.state.applications[number])
 
     def _reserve_application(self, step: Step, given: ReserveApplication) -> None:
@@ -311,7 +316,7 @@ class ResourceManager:
         application = self._running(given.application)
         groups.check_groups(given.tasks, [g.spec for g in application.tasks.groups])
         self._check_tasks(step, application.id, application.queue, given.tasks)
-        partitions.check_tasks(self.scheduler, application, given.tasks)
+        self._partitions.check_tasks(application, given.tasks)
         step.emit(TasksAdded(given.application, given.tasks))
         self._lives.ask_for_groups(step, application)
 
@@ -352,7 +357,7 @@ class ResourceManager:
     def _change_lifetime(self, step: Step, given: ChangeLifetime) -> None:
         application = self._not_over(given.application)
         check_actor(self.scheduler, application, given)
-        lifetimes.change(step, self.scheduler, application, given.expires_ms)
+        self._lifetimes.change(step, application, given.expires_ms)
 
     def _lifetime_over(self, step: Step, given: LifetimeOver) -> None:
         application = self.state.applications.get(given.application)
