@@ -3,11 +3,12 @@
 Questions and requests only; `resource_manager.py` emits the events.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fairshare.model.applications import Application
+from fairshare.model.resources import Resource
 from fairshare.model.tasks import GROUP_REQUESTS, GroupProgress
-from fairshare.model.work import ContainerRequest, TaskGroup
+from fairshare.model.work import ANYWHERE, ContainerRequest, ResourceRequest, TaskGroup
 from fairshare.schedulers.protocol import Refusal
 
 
@@ -38,6 +39,18 @@ def check_groups(new: Sequence[TaskGroup], known: Sequence[TaskGroup] = ()) -> N
                     "invalid-tasks", f"group {group.name} waits for {name}, which does not exist"
                 )
     _check_circles(after)
+
+
+def asks_anywhere(
+    tasks: Sequence[TaskGroup], normalise: Callable[[Resource], Resource]
+) -> list[ResourceRequest]:
+    """What groups ask for, each all of its tasks at once, wherever it may be."""
+    return [
+        ResourceRequest(
+            group.priority, GROUP_REQUESTS, ANYWHERE, group.count, normalise(group.resource)
+        )
+        for group in tasks
+    ]
 
 
 def _check_circles(after: dict[str, tuple[str, ...]]) -> None:

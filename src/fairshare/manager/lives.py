@@ -42,7 +42,7 @@ class Lives:
         self.scheduler = scheduler
         self._partitions = partitions
         self._ends_in_order = scheduler if isinstance(scheduler, EndsInOrder) else None
-        self._lost_masters: list[Application] = []  # in one step, until it is over
+        self.lost_masters: list[Application] = []  # in one step, until it is over
 
     @property
     def state(self) -> State:
@@ -203,19 +203,18 @@ class Lives:
                 ContainerCompleted(container, ExitCode.ABORTED, "Container killed: master lost")
             )
         self.scheduler.end_attempt(step, application, failed=failed)
-        self._lost_masters.append(application)
+        self.lost_masters.append(application)
 
-    def restart(self, step: Step) -> bool:
-        """Begin the next attempts of those whose masters were lost; False: there are none.
+    def restart(self, step: Step) -> None:
+        """Begin the next attempts of those whose masters were lost.
 
         After all that was lost has ended: where a node takes several masters with it, none begins
         anew before the others have left their queues, as in Hadoop.
         """
-        lost, self._lost_masters = self._lost_masters, []
+        lost, self.lost_masters = self.lost_masters, []
         for application in lost:
             if not application.over:
                 self.start_attempt(step, application)
-        return bool(lost)
 
     def _task_completed(
         self, step: Step, application: Application, event: ContainerCompleted

@@ -6,6 +6,7 @@ one method; then every event of the step is looked at once, since some have cons
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -72,7 +73,7 @@ from fairshare.model.inputs import (
 )
 from fairshare.model.queues import full_name
 from fairshare.model.tasks import GROUP_REQUESTS
-from fairshare.model.work import ANYWHERE, ResourceRequest, TaskGroup
+from fairshare.model.work import TaskGroup
 from fairshare.schedulers.protocol import GoesBack, Refusal, Scheduler, SettlesSteps, State, Step
 
 UNPLACEABLE = "invalid-queue-name"
@@ -137,7 +138,8 @@ class ResourceManager:
         No event: nothing has changed. A tenant's mistake is an event too (RequestRefused,
         ApplicationRejected).
         """
-        step = Step(now_ms, self.scheduler.state)
+        state = self.scheduler.state
+        step = Step(now_ms, state)
         try:
             self._inputs[type(given)](step, given)
         except Refusal as refusal:
@@ -145,21 +147,27 @@ class ResourceManager:
             step.emit(RequestRefused(application, refusal.code, refusal.reason))
         if self._settle is not None:
             self._settle(step)
-        events = step.events
-        followed = 0
-        while followed < len(events) or self._lives.restart(step):
-            for event in islice(events, followed, None):  # grows while consequences are added
-                followed += 1
-                kind = type(event)
-                if kind is ContainerAllocated:
-                    if event.master or event.request >= GROUP_REQUESTS:  # type: ignore[union-attr]
-                        self._lives.follow_allocated(step, event)  # type: ignore[arg-type]
-                elif kind is ContainerCompleted:
-                    self._lives.follow_completed(step, event)  # type: ignore[arg-type]
-        if self.state.drains and nodes.shrink(step, self.scheduler) and self._settle is not None:
+        lives = self._lives
+        followed = self._follow(step, 0)
+        while lives.lost_masters:
+            lives.restart(step)
+            followed = self._follow(step, followed)
+        if state.drains and nodes.shrink(step, self.scheduler) and self._settle is not None:
             self._settle(step)
-        self.state.settle()
-        return tuple(events)
+        state.settle()
+        return tuple(step.events)
+
+    def _follow(self, step: Step, followed: int) -> int:
+        """See to what follows from the events after the first `followed`; how many there are."""
+        events = step.events
+        for event in islice(events, followed, None):  # grows while consequences are added
+            kind = type(event)
+            if kind is ContainerAllocated:
+                if event.master or event.request >= GROUP_REQUESTS:  # type: ignore[union-attr]
+                    self._lives.follow_allocated(step, event)  # type: ignore[arg-type]
+            elif kind is ContainerCompleted:
+                self._lives.follow_completed(step, event)  # type: ignore[arg-type]
+        return len(events)
 
     # Nodes and configuration.
 
@@ -238,17 +246,8 @@ class ResourceManager:
         self, step: Step, number: ApplicationId, queue: str, tasks: Sequence[TaskGroup]
     ) -> None:
         self.scheduler.validate(step, queue, [group.resource for group in tasks])
-        asks = [
-            ResourceRequest(
-                group.priority,
-                GROUP_REQUESTS,
-                ANYWHERE,
-                group.count,
-                self.scheduler.normalise(step, queue, group.resource),
-            )
-            for group in tasks
-        ]
-        self.scheduler.check_asks(number, queue, asks)
+        normalise = partial(self.scheduler.normalise, step, queue)
+        self.scheduler.check_asks(number, queue, groups.asks_anywhere(tasks, normalise))
 
     def _known(self, number: ApplicationId) -> Application:
         application = self.state.applications.get(number)

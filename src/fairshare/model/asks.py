@@ -127,8 +127,12 @@ class AskTable:
                 self._count_down(key, rack)
         ask.count -= 1
         if ask.count == 0:
-            key.anywhere = None
-            self.wanting.remove(key)
+            self.satisfied(key)
+
+    def satisfied(self, key: AskKey) -> None:
+        """Nothing is wanted of a key any more."""
+        key.anywhere = None
+        self.wanting.remove(key)
 
     @staticmethod
     def _count_down(key: AskKey, place: str) -> None:

@@ -176,7 +176,13 @@ class ClusterState(Operations, ABC, Generic[QueueType, ApplicationType]):
         key = asks.wanting[0]  # nearly always; the table of keys is farther away
         if key.order != order:
             key = asks.keys[order]
-        asks.granted(key, event.locality, event.node, node.rack)
+        if key.places:
+            asks.granted(key, event.locality, event.node, node.rack)
+        else:  # the same for an ask without places, which nearly all are
+            ask = key.anywhere
+            ask.count -= 1  # type: ignore[union-attr]
+            if ask.count == 0:  # type: ignore[union-attr]
+                asks.satisfied(key)
         if event.master:
             application.master = container
             self._master_allocated(application, event.resource)
@@ -206,8 +212,10 @@ class ClusterState(Operations, ABC, Generic[QueueType, ApplicationType]):
     def _container_completed(self, now_ms: int, event: ContainerCompleted) -> None:
         container = event.container
         application = self.applications[application_of(container)]
-        record = application.containers.pop(container)
+        record = application.containers[container]
         node = self.nodes[record.node]
+        self._leaving(application, node, event)
+        del application.containers[container]
         del node.containers[container]
         if node.marked:
             node.marked.pop(container, None)
@@ -219,6 +227,9 @@ class ClusterState(Operations, ABC, Generic[QueueType, ApplicationType]):
         if application.tasks.assigned:
             application.tasks.completed(container, event.exit_code)
         self._use(application, node, tuple([-amount for amount in record.resource]))
+
+    def _leaving(self, application: ApplicationType, node: Node, event: ContainerCompleted) -> None:  # type: ignore[misc]
+        """A container is about to go, for a scheduler that keeps more of it. Nothing by default."""
 
     def _container_launched(self, now_ms: int, event: ContainerLaunched) -> None:
         application = self.applications[application_of(event.container)]

@@ -18,8 +18,9 @@ class FairApplication(Application):
 
     `demand` and `fair_share` are those of the last update. `asking`: it is in its leaf's order,
     since it may run, wants containers, and wanted more than it had at the last update.
-    `most_containers` are those it had at once. `refused_nodes` are the nodes that its blacklist
-    named when that last changed; as in Hadoop they stay the same when nodes come and go.
+    `most_containers` are those it had at once before the last one ended. `refused_nodes` are the
+    nodes that its blacklist named when that last changed; as in Hadoop they stay the same when
+    nodes come and go.
     """
 
     __slots__ = (
@@ -85,6 +86,11 @@ class FairApplication(Application):
     def starvation(self) -> Resource:
         """What it lacked at the last check, by its fair share and by its queue's minimum."""
         return add(self.fair_starvation, self.min_starvation)
+
+    @property
+    def peak_containers(self) -> int:
+        """How many containers this attempt had at once, up to now."""
+        return max(self.most_containers, len(self.containers))
 
     @property
     def charged(self) -> bool:

@@ -45,6 +45,7 @@ class Heartbeat:
         "_counting",
         "_ended_early",
         "_free",
+        "_only_size",
         "_patiences",
         "_root",
         "_waiting",
@@ -64,6 +65,7 @@ class Heartbeat:
         self._patiences = Patiences(state, step.now_ms)
         self._counting = self._patiences.in_force
         self._root = state.root
+        self._only_size: Resource | None = None  # of all asks, while everybody is served
 
     def run(self) -> None:
         """Serve those whom others were preempted for, the reservation, then everybody."""
@@ -134,6 +136,8 @@ class Heartbeat:
         count = 0
         multiple = settings.assign_multiple
         dynamic = settings.dynamic_max_assign
+        if not self._counting:
+            self._only_size = self._root.only_size(self.state.reservable)
         while node.reservation is None:
             granted = self._walk()
             if granted is None or not multiple:
@@ -153,16 +157,19 @@ class Heartbeat:
         """Offer the node from the root down until somebody takes it; what was taken, or None."""
         root = self._root
         available = self.node.available
-        reservable = self.state.reservable
-        counting = self._counting
         if self._waiting or (self._ended_early and self._may_go_on()):
             self._take_back()
         queue = root
-        if not (counting or root.might_take(available, reservable)) or (
-            root.bounded and not fits(root.used, root.max_share)
-        ):
+        only_size = self._only_size
+        if only_size is not None:
+            if not fits(only_size, available):
+                return None
+        elif not (self._counting or root.might_take(available, self.state.reservable)):
             return None
-        one_size = counting or len(root.sizes) == 1  # then what holds for root holds for all below
+        if root.bounded and not fits(root.used, root.max_share):
+            return None
+        # With one size, what holds for root holds for all below.
+        anybody = only_size is not None or self._counting
         while True:
             child = queue.order.first()
             if child is None:
@@ -173,12 +180,12 @@ class Heartbeat:
                 queue = queue.parent
             elif queue.leaf:
                 refused = child.blacklist and self._refused_by(child)
-                granted = None if refused else self._offer(child)
+                granted = None if refused else self._offer(child, only_size)
                 if granted is not None:
                     return granted
                 self._put_aside(child)
             elif (child.bounded and not fits(child.used, child.max_share)) or not (
-                one_size or child.might_take(available, reservable)
+                anybody or child.might_take(available, self.state.reservable)
             ):
                 self._put_aside(child)
             else:
@@ -211,8 +218,13 @@ class Heartbeat:
         blacklist = application.blacklist
         return self.node.name in blacklist or self.node.rack in blacklist
 
-    def _offer(self, application: FairApplication) -> Resource | None:
-        """Offer the node to one application; what it took or reserved, or None (9.6)."""
+    def _offer(
+        self, application: FairApplication, fitting: Resource | None = None
+    ) -> Resource | None:
+        """Offer the node to one application; what it took or reserved, or None (9.6).
+
+        `fitting`: a size that is known to fit.
+        """
         node = self.node
         if application.needs_master and not master_fits(application, self._free):
             return None
@@ -221,8 +233,8 @@ class Heartbeat:
             ask = key.anywhere
             if ask is not None and ask.relax and not key.places:  # the common case, without detours
                 resource = ask.resource
-                leaf = application.leaf
-                if fits(resource, node.available) and not leaf.bounded:  # type: ignore[union-attr]
+                fit = resource == fitting or fits(resource, node.available)
+                if fit and not application.leaf.bounded:  # type: ignore[union-attr]
                     return self._grant(application, key, resource, Locality.OFF_SWITCH, False)
         for key in application.asks.wanting:
             if not self._wanted_here(application, key):

@@ -26,7 +26,11 @@ FIRST_PORT = 1000
 
 
 class Tables:
-    """How large the hash maps have been. `most_on_node`: containers at once, since it joined."""
+    """How large the hash maps have been: how many containers at once.
+
+    What is written down are the peaks that are over: the largest size of a map is that, or what it
+    holds now. So a grant, which is hot, has nothing to write.
+    """
 
     def __init__(self) -> None:
         self._arrivals = 0
@@ -46,18 +50,31 @@ class Tables:
         del self.most_on_node[name]
         del self.ports[name]
 
+    def will_shrink(self, application: FairApplication, node: Node) -> None:
+        """A container of an application is about to leave a node."""
+        count = len(application.containers)
+        if count > application.most_containers:
+            application.most_containers = count
+        count = len(node.containers)
+        if count > self.most_on_node[node.name]:
+            self.most_on_node[node.name] = count
+
+    def peak_on_node(self, node: Node) -> int:
+        """Containers at once, since it joined."""
+        return max(self.most_on_node[node.name], len(node.containers))
+
 
 def containers_of_application(
     state: "FairState", application: FairApplication
 ) -> list[ContainerId]:
     """The live containers of an application."""
-    size = table_size(application.most_containers, concurrent=True)
+    size = table_size(application.peak_containers, concurrent=True)
     return _in_order(state, application.containers, size)
 
 
 def containers_of_node(state: "FairState", node: Node) -> list[ContainerId]:
     """The live containers on a node."""
-    size = table_size(state.tables.most_on_node[node.name], concurrent=False)
+    size = table_size(state.tables.peak_on_node(node), concurrent=False)
     return _in_order(state, node.containers, size)
 
 

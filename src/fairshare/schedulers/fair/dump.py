@@ -55,7 +55,7 @@ def _dump(state: "FairState", queue: FairQueue) -> list[str]:
 def _leaf_fields(state: "FairState", leaf: FairQueue) -> dict[str, str]:
     """Pending are those that may run and have had no container yet, and those that wait."""
     limit = master_limit(leaf, subtract(state.total, state.used))
-    fresh = sum(a.runnable and not a.most_containers for a in leaf.applications.values())
+    fresh = sum(a.runnable and not a.peak_containers for a in leaf.applications.values())
     return {
         "Runnable": str(leaf.running),
         "NumPendingApps": str(fresh + len(leaf.waiting)),

@@ -35,6 +35,7 @@ _NEEDY = -(1 << 300)
 _PART_BITS = 210
 _NO_WEIGHT = 1 << 200
 _NO_DEMAND = 1 << 300
+_SCALE_AND_RANK_BITS = _SCALE_BITS + RANK_BITS
 
 
 def fair_key(sibling: Sibling) -> int:
@@ -45,6 +46,9 @@ def fair_key(sibling: Sibling) -> int:
     """
     used = sibling.used[0]
     demand = sibling.demand[0]
+    weight = sibling.weight
+    if weight == 1.0 and demand and used >= sibling.min_share[0]:  # the common case
+        return used << _SCALE_AND_RANK_BITS | sibling.rank
     if demand:
         band = 0
         need = sibling.min_share[0]
@@ -54,7 +58,6 @@ def fair_key(sibling: Sibling) -> int:
                 band = _NEEDY + (int(used / max(need, 1) * _SCALE) << _PART_BITS)
     else:
         band = _NO_DEMAND
-    weight = sibling.weight
     if weight == 1.0:
         return (band + (used << _SCALE_BITS)) << RANK_BITS | sibling.rank
     if weight > 0.0:

@@ -131,17 +131,28 @@ class FairQueue(Queue[FairApplication]):
         False is certain, True is not: only the smallest amounts of all asks are looked at.
         """
         if self.sizes_stale:
-            self.sizes_stale = False
-            least: Resource | None = None
-            self.could_reserve = False
-            for size in self.sizes:
-                least = size if least is None else smallest(least, size)
-                if any(s >= r for s, r in zip(size, reservable, strict=True)):
-                    self.could_reserve = True
-            self.smallest_size = least
+            self._settle_sizes(reservable)
         if self.smallest_size is None:
             return False
         return self.could_reserve or fits(self.smallest_size, room)
+
+    def only_size(self, reservable: Resource) -> Resource | None:
+        """The size of all pending asks below, if there is but one and it can reserve no node."""
+        if len(self.sizes) != 1:
+            return None
+        if self.sizes_stale:
+            self._settle_sizes(reservable)
+        return None if self.could_reserve else self.smallest_size
+
+    def _settle_sizes(self, reservable: Resource) -> None:
+        self.sizes_stale = False
+        least: Resource | None = None
+        self.could_reserve = False
+        for size in self.sizes:
+            least = size if least is None else smallest(least, size)
+            if any(s >= r for s, r in zip(size, reservable, strict=True)):
+                self.could_reserve = True
+        self.smallest_size = least
 
     @property
     def empty(self) -> bool:

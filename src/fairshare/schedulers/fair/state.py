@@ -220,12 +220,6 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         """As for every scheduler, and the orders on the path follow at once."""
         leaf = application.leaf
         assert leaf is not None
-        count = len(application.containers)
-        if count > application.most_containers:
-            application.most_containers = count
-        count = len(node.containers)
-        if count > self.tables.most_on_node[node.name]:
-            self.tables.most_on_node[node.name] = count
         if len(resource) != 2:
             super()._use(application, node, resource)
             self._usage_changed(application, leaf)
@@ -242,9 +236,8 @@ class FairState(ClusterState[FairQueue, FairApplication]):
             if queue.entry is not None:
                 queue.parent.order.moved(queue)  # type: ignore[union-attr]
 
-    def _container_completed(self, now_ms: int, event: ContainerCompleted) -> None:
-        super()._container_completed(now_ms, event)
-        application = self.applications[application_of(event.container)]
+    def _leaving(self, application: FairApplication, node: Node, event: ContainerCompleted) -> None:
+        self.tables.will_shrink(application, node)
         if application.to_preempt:
             application.to_preempt.pop(event.container, None)
             self.kills.pop(event.container, None)

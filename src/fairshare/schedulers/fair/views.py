@@ -38,7 +38,7 @@ def _queue_view(
 ) -> QueueView:
     size = len(state.none)
     reserved = [r for a in below for r in a.reservations.values()]
-    active = sum(1 for a in below if a.runnable and a.most_containers)
+    active = sum(1 for a in below if a.runnable and a.peak_containers)
     return QueueView(
         name=queue.name,
         leaf=queue.leaf,

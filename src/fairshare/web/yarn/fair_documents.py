@@ -87,7 +87,7 @@ class _Queues:
         masters = queue.master_used if queue.leaf else none
         masters_most = self.gateway.master_limits.tested.get(queue.name, none)
         reserved = total((r.resource for a in below for r in a.reservations.values()), len(none))
-        fresh = sum(a.runnable and not a.most_containers for a in below) if queue.leaf else 0
+        fresh = sum(a.runnable and not a.peak_containers for a in below) if queue.leaf else 0
         minimum = queue.min_share
         limits = None if any(minimum) else (state.settings.minimum_allocation, self.most_allowed())
         return FairQueueInfo(
