@@ -5,7 +5,9 @@ the node's update, which grants until nothing fits. Times are processor time of 
 that a busy neighbour does not count.
 """
 
+from collections.abc import Callable
 from time import thread_time_ns
+from typing import NamedTuple
 
 import msgspec
 
@@ -21,11 +23,13 @@ from fairshare.model.inputs import (
     SubmitApplication,
     UpdateShares,
 )
-from fairshare.model.resources import ResourceTypes
+from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.model.work import ContainerRequest
 from fairshare.schedulers.capacity.settings import CapacitySettings, Weight
 from fairshare.schedulers.capacity.settings import QueueSettings as CapacityQueueSettings
 from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
+from fairshare.schedulers.pools.settings import TYPES as SLOT_TYPES
+from fairshare.schedulers.pools.settings import PoolAllocation, PoolAllocations, PoolsSettings
 from fairshare.schedulers.registry import SCHEDULERS
 
 _MASK = (1 << 64) - 1
@@ -118,13 +122,61 @@ def capacity_settings(point: Point, policy: str) -> CapacitySettings:
     )
 
 
+def pools_settings(point: Point, policy: str) -> PoolsSettings:
+    """The same for the pool scheduler of a release: a job's queue is its pool."""
+    return PoolsSettings(
+        generation=policy.removeprefix("pools-"),
+        pool_property="pool.name",
+        allocations=PoolAllocations(
+            pools={pool: PoolAllocation(pool) for pool in pool_names(point)},
+        ),
+    )
+
+
+def pool_names(point: Point) -> list[str]:
+    """`pool_names(Point("", 1, (2,), 1)) == ["q0", "q1"]`: pools do not stand in others here."""
+    return [f"q{number}" for number in range(point.queues)]
+
+
+class Kind(NamedTuple):
+    """A scheduler, and what a node and a container are to it: a map slot is a core's."""
+
+    scheduler: str
+    settings: Callable[[Point, str], FairSettings | CapacitySettings | PoolsSettings]
+    types: ResourceTypes = ResourceTypes()
+    node: Resource = NODE
+    ask: Resource = ASK
+    queues: Callable[[Point], list[str]] = lambda point: leaf_names(point.tree)
+
+
+FAIR = Kind("fair", settings)
+CAPACITY = Kind("capacity", capacity_settings)
+POOLS = Kind(
+    "pools",
+    pools_settings,
+    SLOT_TYPES,
+    SLOT_TYPES.vector({"map-slots": NODE[1]}),
+    SLOT_TYPES.vector({"map-slots": 1}),
+    pool_names,
+)
+KINDS = {
+    "fair": FAIR,
+    "drf": FAIR,
+    "capacity": CAPACITY,
+    "capacity-drf": CAPACITY,
+    **{f"pools-{release}": POOLS for release in ("0.19", "0.20", "1.2")},
+}
+"""Policies, and whose they are."""
+
+
 class Driver:
     """Drives one sample through its phases."""
 
     def __init__(self, point: Point, policy: str) -> None:
         self.point = point
-        kind = "capacity" if policy.startswith("capacity") else "fair"
-        self.manager = ResourceManager(SCHEDULERS[kind](ResourceTypes()))
+        kind = KINDS[policy]
+        self.ask = kind.ask
+        self.manager = ResourceManager(SCHEDULERS[kind.scheduler](kind.types))
         self.handle = self.manager.handle
         self.now_ms = 0
         self.sample = Sample(point.id, policy)
@@ -134,13 +186,12 @@ class Driver:
         self.beats = [NodeBeat(f"n{number}") for number in range(point.nodes)]
         self.place = {beat.node: number for number, beat in enumerate(self.beats)}
         self.updates_ns: list[int] = []
-        build = capacity_settings if kind == "capacity" else settings
-        configuration = msgspec.json.encode(build(point, policy))
+        configuration = msgspec.json.encode(kind.settings(point, policy))
         self.handle(0, LoadConfiguration(configuration, 1))
         for beat in self.beats:
-            self.handle(0, NodeJoined(beat.node, NODE))
-        names = leaf_names(point.tree)
-        request = ContainerRequest(point.backlog, ASK)
+            self.handle(0, NodeJoined(beat.node, kind.node))
+        names = kind.queues(point)
+        request = ContainerRequest(point.backlog, kind.ask)
         for number in range(point.queues * point.applications_per_queue):
             queue = number % point.queues
             submission = SubmitApplication(f"u{queue}", names[queue], requests=(request,))
@@ -177,7 +228,7 @@ class Driver:
     def turn(self) -> None:
         """Every master that was granted something takes it and sets its backlog back."""
         for application, count in self.granted.items():
-            again = RequestContainers(application, (ContainerRequest(count, ASK),))
+            again = RequestContainers(application, (ContainerRequest(count, self.ask),))
             self.handle(self.now_ms, again)
         self.granted.clear()
         for event in self.fresh:

@@ -11,6 +11,7 @@ from fairshare.schedulers.pools.counting import maps_suffice
 from fairshare.schedulers.pools.deficits import grown, split
 from fairshare.schedulers.pools.filling import Claim, fill
 from fairshare.schedulers.pools.jobs import Slots
+from fairshare.schedulers.pools.lines import fair_rank
 from fairshare.schedulers.pools.load import even_cap, proportional_cap
 from fairshare.schedulers.pools.locality import allowed_level, delays_ms, heartbeat_interval_ms
 from fairshare.schedulers.pools.naming import pool_name
@@ -21,7 +22,7 @@ from fairshare.schedulers.pools.settings import (
     PRIORITIES,
     PoolsSettings,
 )
-from fairshare.schedulers.pools.share_heartbeat import fair_rank, tasks_per_heartbeat
+from fairshare.schedulers.pools.share_heartbeat import tasks_per_heartbeat
 from fairshare.schedulers.pools.starvation import below_half_share, below_min_share, lacking
 from fairshare.schedulers.pools.weights import boosted, size_weight
 

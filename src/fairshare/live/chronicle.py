@@ -7,6 +7,7 @@ from typing import Any
 
 from fairshare.live.activities import Activities
 from fairshare.live.biographies import Biographies
+from fairshare.live.changes import Changes
 from fairshare.live.master_limits import MasterLimits
 from fairshare.live.node_book import NodeBook
 from fairshare.live.scheduler_health import SchedulerHealth
@@ -26,10 +27,11 @@ class Chronicle:
         self.activities = Activities()
         self.master_limits = MasterLimits()
         self.lives = Lives()
+        self.changes = Changes()
 
     def __setstate__(self, fields: dict[str, Any]) -> None:
         """From a snapshot; books that are younger than it begin empty."""
-        self.__dict__.update({"lives": Lives(), **fields})
+        self.__dict__.update({"lives": Lives(), "changes": Changes(), **fields})
 
     def observe(self, record: Record) -> None:
         """Take notice of one record, in the order of the journal, when it has been applied."""
@@ -39,3 +41,4 @@ class Chronicle:
         self.activities.observe(record, self.state.applications)
         self.master_limits.observe(record, self.state)
         self.lives.observe(record)
+        self.changes.observe(record)

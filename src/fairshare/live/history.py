@@ -174,6 +174,17 @@ class ContainerHistory:
         """The containers and tasks of one application; empty if nothing is known."""
         return self._applications.get(application) or ApplicationHistory()
 
+    def on_node(self, node: str, at_ms: int) -> list[ContainerRecord]:
+        """The containers that a node had at an instant and that are remembered, by allocation."""
+        return [
+            record
+            for history in self._applications.values()
+            for record in history.containers.values()
+            if record.node == node
+            and record.allocated_ms <= at_ms
+            and (record.finished_ms is None or record.finished_ms > at_ms)
+        ]
+
     def take_forgotten(self) -> list[ApplicationId]:
         """The applications of which nothing is known any more, since the last call."""
         forgotten, self._forgotten = self._forgotten, []

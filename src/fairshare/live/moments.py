@@ -1,9 +1,10 @@
-"""Owns how the queues stood at past moments: a bounded book in memory, empty after a start.
+"""Owns how the cluster stood at past moments: a bounded book in memory, empty after a start.
 
 `Moments` keeps what it is given, packed: the views of a moment, to be shown again as they were, and
-apart from them the few figures that a chart needs, so that a line over a day unpacks little. What
-is older stands more thinly, and all together stays within `BUDGET_BYTES`. `watch` gives it the
-views of the running cluster. Decides nothing; knows neither HTTP nor what a figure means.
+apart from them the few figures that a chart needs, so that a line over a day unpacks little; of
+applications and nodes what has changed (`tracks.py`). What is older stands more thinly, and all
+together stays within `BUDGET_BYTES`. `watch` gives it the views of the running cluster. Decides
+nothing; knows neither HTTP nor what a figure means.
 """
 
 import asyncio
@@ -11,13 +12,16 @@ import time
 import zlib
 from array import array
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import msgspec
 
+from fairshare.live.lines import ApplicationLine, Lines
 from fairshare.live.service import Service
-from fairshare.live.views import ClusterView
+from fairshare.live.tracks import Tracks
+from fairshare.live.views import ClusterView, NodeView
+from fairshare.model.identifiers import ApplicationId
 from fairshare.model.resources import Resource
 from fairshare.schedulers.views import QueueView
 
@@ -78,6 +82,8 @@ class Moments:
     def __init__(self, began_ms: int, budget_bytes: int = BUDGET_BYTES) -> None:
         self.began_ms = began_ms
         self.budget_bytes = budget_bytes
+        self.applications: Tracks[ApplicationId, ApplicationLine] = Tracks(ApplicationLine)
+        self.nodes: Tracks[str, NodeView] = Tracks(NodeView)
         self._kept: list[_Kept] = []
         self._size = 0
         self._thinned_ms = began_ms
@@ -88,10 +94,15 @@ class Moments:
     @property
     def size(self) -> int:
         """Bytes of all packed moments."""
-        return self._size
+        return self._size + self.applications.size + self.nodes.size
 
-    def add(self, moment: Moment) -> None:
-        """Keep a moment; it is later than all others."""
+    def add(
+        self,
+        moment: Moment,
+        applications: Mapping[ApplicationId, ApplicationLine] | None = None,
+        nodes: Mapping[str, NodeView] | None = None,
+    ) -> None:
+        """Keep a moment; it is later than all others. The mappings must not change afterwards."""
         names = tuple(queue.name for queue in moment.queues)
         if self._kept and self._kept[-1].names == names:
             names = self._kept[-1].names
@@ -102,19 +113,28 @@ class Moments:
             zlib.compress(_figures(moment.queues), 1),
             zlib.compress(_encoder.encode(moment), 1),
         )
+        self.applications.take(moment.at_ms, applications or {})
+        self.nodes.take(moment.at_ms, nodes or {})
         self._kept.append(kept)
         self._size += kept.size
         if moment.at_ms - self._thinned_ms >= THINNING_INTERVAL_MS:
             self._thin_by_age(moment.at_ms)
-        while self._size > self.budget_bytes and len(self._kept) > 1:
+        while self.size > self.budget_bytes and len(self._kept) > 1:
             self._thin_by_size()
 
     def at(self, at_ms: int) -> Moment | None:
         """The last moment not after an instant; None if nothing reaches back so far."""
+        kept = self._at(at_ms)
+        return None if kept is None else _decoder.decode(zlib.decompress(kept.whole))
+
+    def instant(self, at_ms: int) -> int | None:
+        """The instant of the moment that `at` gives, which is the one to ask the tracks for."""
+        kept = self._at(at_ms)
+        return None if kept is None else kept.at_ms
+
+    def _at(self, at_ms: int) -> _Kept | None:
         place = bisect_right(self._kept, at_ms, key=lambda kept: kept.at_ms)
-        if place == 0:
-            return None
-        return _decoder.decode(zlib.decompress(self._kept[place - 1].whole))
+        return self._kept[place - 1] if place else None
 
     def series(self, queue: str, since_ms: int, until_ms: int, most: int) -> list[Point]:
         """The lines of a queue between two instants, `most` points at most.
@@ -148,10 +168,13 @@ class Moments:
         """Every other moment of the older half goes: the past gets coarser, and stays as long."""
         half = max(2, len(self._kept) // 2)
         self._keep(self._kept[:half:2] + self._kept[half:])
-        if len(self._kept) <= 2 and self._size > self.budget_bytes:
+        if len(self._kept) <= 2 and self.size > self.budget_bytes:
             self._keep(self._kept[-1:])
 
     def _keep(self, kept: list[_Kept]) -> None:
+        instants = [one.at_ms for one in kept]
+        self.applications.thin(instants)
+        self.nodes.thin(instants)
         self._kept = kept
         self._size = sum(one.size for one in kept)
 
@@ -215,14 +238,15 @@ def _point(kept: _Kept, queue: str) -> Point | None:
     return Point(kept.at_ms, used, demand, fair_share, steady, promised, kept.total)
 
 
-async def watch(service: Service, moments: Moments) -> None:
+async def watch(service: Service, moments: Moments, lines: Lines) -> None:
     """Take down a moment after each change, as seldom as it costs little; until the server ends."""
     version = -1
     while not service.stopping:
         began = time.perf_counter()
         views = service.views
         version = views.version
-        moments.add(Moment(service.now_ms(), version, views.cluster, views.queues))
+        moment = Moment(service.now_ms(), version, views.cluster, views.queues)
+        moments.add(moment, lines.applications(), lines.nodes())
         cost_ms = (time.perf_counter() - began) * 1_000
         await asyncio.sleep(max(LEAST_INTERVAL_MS, REST_PER_COST * cost_ms) / 1_000)
         while not service.stopping and service.version == version:

@@ -29,6 +29,7 @@ from fairshare.live.event_feed import EventFeed
 from fairshare.live.event_log import EventLog, close_log, open_log
 from fairshare.live.history import ContainerHistory, HistoricJournal
 from fairshare.live.kept_configuration import FILE as KEPT_FILE
+from fairshare.live.lines import Lines
 from fairshare.live.loaded_versions import LoadedVersions
 from fairshare.live.metrics import MeasuredJournal, Metrics
 from fairshare.live.metrics_of_state import StateCollector
@@ -155,6 +156,7 @@ class LiveServer:
                 settings.retention, self._journal, self.service, self._parts, self._since
             )
             self.moments = Moments(self.started_ms)
+            self.lines = Lines(self.service)
             self.event_feed = EventFeed(
                 self.service.state, self.directory.path, self.service.version
             )
@@ -316,7 +318,7 @@ class LiveServer:
             asyncio.create_task(self.configuration.watch(), name="fairshare-watch"),
             asyncio.create_task(self._retention.watch(), name="fairshare-retention"),
             asyncio.create_task(self.metrics.watch(), name="fairshare-lag"),
-            asyncio.create_task(watch_moments(self.service, self.moments)),
+            asyncio.create_task(watch_moments(self.service, self.moments, self.lines)),
         ]
         self.started = True
         _log.info("listening on %s", url)

@@ -6,7 +6,7 @@ across an `await`. Knows nothing of HTTP and changes nothing.
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from functools import cached_property
 
 import msgspec
@@ -19,7 +19,7 @@ from fairshare.model.nodes import Node
 from fairshare.model.operations import Drain
 from fairshare.model.resources import Resource, subtract
 from fairshare.model.tasks import GroupProgress, TaskState
-from fairshare.schedulers.protocol import Scheduler
+from fairshare.schedulers.protocol import Scheduler, State
 from fairshare.schedulers.views import ApplicationView, QueueView
 
 
@@ -118,17 +118,15 @@ class Views:
         self._applications: dict[ApplicationId, ApplicationView] = {}
         self._written: dict[Hashable, bytes] = {}
 
-    def written(self, key: Hashable, write: Callable[[], bytes]) -> bytes:
-        """An answer as it is sent, written once for each version, however many ask for it.
+    def kept(self, key: Hashable) -> bytes | None:
+        """An answer as it was sent to an earlier caller; `key` says all that it depends on beside
+        the version."""
+        return self._written.get(key)
 
-        `key` must say all that it depends on beside the version.
-        """
-        found = self._written.get(key)
-        if found is None:
-            found = write()
-            if len(self._written) < MAX_WRITTEN:
-                self._written[key] = found
-        return found
+    def keep(self, key: Hashable, content: bytes) -> None:
+        """Keep an answer for the next one who asks, if there is room."""
+        if len(self._written) < MAX_WRITTEN:
+            self._written[key] = content
 
     @cached_property
     def cluster(self) -> ClusterView:
@@ -156,26 +154,7 @@ class Views:
     def nodes(self) -> tuple[NodeView, ...]:
         """All nodes in the order in which they joined."""
         state = self._state
-        return tuple(
-            NodeView(
-                name=node.name,
-                rack=node.rack,
-                total=node.total,
-                used=node.used,
-                available=node.available,
-                containers=len(node.containers),
-                reserved_for=(
-                    application_name(state.epoch_ms, node.reservation.application)
-                    if node.reservation
-                    else None
-                ),
-                attributes=node.attributes,
-                label=state.label_of(node),
-                state=state_of(state.drains.get(node.name), node),
-                leaves_ms=deadline_of(state.drains.get(node.name)),
-            )
-            for node in state.nodes.values()
-        )
+        return tuple(node_view(state, node) for node in state.nodes.values())
 
     def applications(self) -> Iterator[Application]:
         """All applications that are known, the newest first."""
@@ -246,6 +225,25 @@ class Views:
             finished_ms=record.finished_ms,
             master=record.master,
         )
+
+
+def node_view(state: State, node: Node) -> NodeView:
+    """One node as it stands."""
+    reserved = node.reservation
+    drain = state.drains.get(node.name)
+    return NodeView(
+        name=node.name,
+        rack=node.rack,
+        total=node.total,
+        used=node.used,
+        available=node.available,
+        containers=len(node.containers),
+        reserved_for=application_name(state.epoch_ms, reserved.application) if reserved else None,
+        attributes=node.attributes,
+        label=state.label_of(node),
+        state=state_of(drain, node),
+        leaves_ms=deadline_of(drain),
+    )
 
 
 def state_of(drain: Drain | None, node: Node) -> str:

@@ -16,7 +16,7 @@ from fairshare.model.resources import Resource
 RANK_BITS = 24
 _MASK = (1 << RANK_BITS) - 1
 
-Entry = int | tuple[float, ...]
+Entry = int | tuple[float | str, ...]
 
 
 class Ranked(Protocol):

@@ -4,6 +4,8 @@ A field is None where a scheduler has no such thing. Vectors are in the order of
 REST, pages, command line, scenarios and reports read these and compute nothing themselves.
 """
 
+from typing import NamedTuple
+
 import msgspec
 
 from fairshare.model.events import ApplicationState
@@ -207,3 +209,12 @@ class ApplicationView(msgspec.Struct, frozen=True):
     diagnostics: str
     missed: dict[int, int] | None = None  # opportunities passed over, by request priority
     job: JobView | None = None
+
+
+class Standing(NamedTuple):
+    """What of an application's view others may change, without an event that names it."""
+
+    demand: Resource
+    fair_share: Resource
+    headroom: Resource
+    diagnostics: str

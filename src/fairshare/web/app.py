@@ -27,14 +27,19 @@ from fairshare.web import (
     reasons,
     timelines,
 )
+from fairshare.web.application_rows import ApplicationRows
 from fairshare.web.audit import Audit
 from fairshare.web.authentication import KEY, Door
 from fairshare.web.faults import HANDLERS
 from fairshare.web.guard import LOOPBACK_NAMES, Guard, host_name
 from fairshare.web.limits import Buckets, Throttle, requests_per_second
 from fairshare.web.openapi import document
+from fairshare.web.pages import applications as application_lines
 from fairshare.web.pages import history, session
+from fairshare.web.pages import nodes as node_lines
+from fairshare.web.pages import queues as queue_names
 from fairshare.web.pages.files import page_routes
+from fairshare.web.pages.listings import Listings
 from fairshare.web.yarn.cross_origin import is_trusted
 from fairshare.web.yarn.gateway import LiveGateway
 from fairshare.web.yarn.routes import BASE as YARN
@@ -71,6 +76,9 @@ def build_app(server: LiveServer) -> Starlette:
         document,
         session,
         history,
+        queue_names,
+        application_lines,
+        node_lines,
     )
     routes = [route for topic in topics for route in topic.ROUTES]
     gateway = LiveGateway(server, server.directory.secret())
@@ -105,5 +113,7 @@ def build_app(server: LiveServer) -> Starlette:
     app.state.server = server
     app.state.own_routes = routes
     app.state.openapi = None
+    app.state.listings = Listings(server)
     app.state.gateway = gateway
+    app.state.application_rows = ApplicationRows(server)
     return app

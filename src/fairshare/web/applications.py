@@ -1,16 +1,13 @@
 """Owns the paths of applications: submit, look, kill, move, change the priority."""
 
 from collections.abc import Mapping
-from typing import Any
+from itertools import islice
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from fairshare.engines.local.outcome import without_output
 from fairshare.errors import InputError
-from fairshare.live.server import LiveServer
-from fairshare.live.views import kind_of, progress_of
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationRejected, ApplicationState, ApplicationSubmitted
 from fairshare.model.identifiers import application_name
@@ -24,7 +21,8 @@ from fairshare.web.actors import (
     identity_of,
     sees_all_of,
 )
-from fairshare.web.answers import answer, encoded, named, refusal
+from fairshare.web.answers import answer, named, refusal
+from fairshare.web.application_rows import ApplicationRows, Chosen, application_row
 from fairshare.web.audit import note
 from fairshare.web.bodies import KillBody, MoveBody, PriorityBody, SubmissionBody
 from fairshare.web.limits import check_tasks, submission_slot
@@ -40,17 +38,6 @@ from fairshare.web.submissions import submission_of
 MAX_LISTED = 100_000
 
 
-def application_row(server: LiveServer, application: Application) -> dict[str, Any]:
-    """One application as it stands in a list."""
-    views = server.service.views
-    state = server.service.state
-    row = named(views.application(application.id), state.types)
-    row["id"] = application_name(state.epoch_ms, application.id)
-    row["kind"] = kind_of(application)
-    row["progress"] = progress_of(views.groups(application))
-    return row
-
-
 async def list_applications(request: Request) -> Response:
     """GET /applications: the newest first; `state` takes several, divided by commas."""
     parameters = read_parameters(request, "state", "user", "queue", "limit")
@@ -58,31 +45,40 @@ async def list_applications(request: Request) -> Response:
     identity = identity_of(request)
     who = None if identity is None or identity.administrator else identity.user
     key = ("applications", who, *sorted(parameters.items()))
-    content = server.service.views.written(key, lambda: _written_list(request, parameters))
+    views = server.service.views
+    content = views.kept(key)
+    if content is None:
+        chosen = _chosen(request, parameters)
+        rows: ApplicationRows = request.app.state.application_rows
+        content = await rows.listed(chosen)
+        if server.service.views is views:
+            views.keep(key, content)
     return Response(content, media_type="application/json")
 
 
-def _written_list(request: Request, parameters: Mapping[str, str]) -> bytes:
+def _chosen(request: Request, parameters: Mapping[str, str]) -> Chosen:
+    """The applications that are asked for, the newest first; raises InputError."""
     limit = whole_number(parameters, "limit", MAX_LISTED, MAX_LISTED, least=1)
     states = wanted_states(parameters.get("state"))
     user = parameters.get("user")
     queue = parameters.get("queue")
-    server = server_of(request)
-    rows: list[dict[str, Any]] = []
-    for application in server.service.views.applications():
-        if len(rows) == limit:
-            break
+    service = server_of(request).service
+
+    def fits(application: Application) -> bool:
         if states is not None and application.state not in states:
-            continue
+            return False
         if user is not None and application.user != user:
-            continue
-        if queue is not None and application.queue not in (queue, f"root.{queue}"):
-            continue
-        row = application_row(server, application)
-        if not sees_all_of(request, application):
-            row["diagnostics"] = without_output(row["diagnostics"])
-        rows.append(row)
-    return encoded({"applications": rows})
+            return False
+        return queue is None or application.queue in (queue, f"root.{queue}")
+
+    return lambda: islice(
+        (
+            (application, sees_all_of(request, application))
+            for application in service.views.applications()
+            if fits(application)
+        ),
+        limit,
+    )
 
 
 def wanted_states(text: str | None) -> frozenset[ApplicationState] | None:

@@ -20,7 +20,7 @@ from fairshare.model.inputs import (
     RequestContainers,
 )
 from fairshare.web.answers import answer
-from fairshare.web.applications import application_row
+from fairshare.web.application_rows import application_row
 from fairshare.web.bodies import (
     FinishBody,
     LaunchBody,

@@ -20,8 +20,7 @@ async def show_node(request: Request) -> Response:
     view = next((one for one in server.service.views.nodes if one.name == name), None)
     if view is None:
         gone = server.chronicle.node_book.inactive.get(name)
-        was = f": it is {gone.state}" if gone is not None else " (any more)"
-        raise InputError("unknown-node", f"there is no node '{name}' here{was}")
+        raise unknown_node(name, "any more" if gone is None else f"any more: it is {gone.state}")
     containers = [
         {
             "id": container_name(state.epoch_ms, container),
@@ -43,6 +42,11 @@ async def show_node(request: Request) -> Response:
             "running": containers,
         }
     )
+
+
+def unknown_node(name: str, when: str) -> InputError:
+    """The refusal for a node that is not there; `when` ends the sentence."""
+    return InputError("unknown-node", f"there is no node '{name}' {when}")
 
 
 ROUTES = [Route("/nodes/{node}", show_node)]

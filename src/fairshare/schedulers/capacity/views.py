@@ -12,6 +12,7 @@ from fairshare.schedulers.views import (
     CapacityView,
     PartitionView,
     QueueView,
+    Standing,
     UserView,
 )
 
@@ -205,6 +206,16 @@ def application_view(state: "CapacityState", application: CapacityApplication) -
         missed={
             priority: key.opportunities for (priority, _), key in application.asks.keys.items()
         },
+    )
+
+
+def standing(state: "CapacityState", application: CapacityApplication) -> Standing:
+    """What of its view others may change."""
+    return Standing(
+        demand=add(application.used, application.asks.pending),
+        fair_share=state.none,
+        headroom=limits.headroom(state, application),
+        diagnostics=application.diagnostics or _waits_for(state, application),
     )
 
 

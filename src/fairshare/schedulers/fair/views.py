@@ -10,7 +10,7 @@ from fairshare.schedulers.fair.headroom import headroom
 from fairshare.schedulers.fair.limits import master_fits, master_limit, user_limit
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.fair.settings import NO_LIMIT
-from fairshare.schedulers.views import ApplicationView, QueueView
+from fairshare.schedulers.views import ApplicationView, QueueView, Standing
 
 if TYPE_CHECKING:
     from fairshare.schedulers.fair.state import FairState
@@ -105,8 +105,25 @@ def application_view(state: "FairState", application: FairApplication) -> Applic
         headroom=_headroom(state, application),
         to_preempt=len(application.to_preempt),
         preempted=application.preempted,
-        diagnostics=application.diagnostics or _waits_for(state, application),
+        diagnostics=application.diagnostics or waits_for(state, application),
     )
+
+
+def standing(
+    state: "FairState", application: FairApplication, rooms: dict[str, Resource]
+) -> Standing:
+    """What of its view others may change. `rooms` keeps what is left in a leaf, by its name, for
+    as long as nothing changes."""
+    leaf = application.leaf
+    if leaf is None or application.refused_nodes:
+        room = _headroom(state, application)
+    else:
+        kept = rooms.get(leaf.name)
+        if kept is None:
+            kept = rooms[leaf.name] = _headroom(state, application)
+        room = kept
+    words = application.diagnostics or waits_for(state, application)
+    return Standing(application.demand, application.fair_share, room, words)
 
 
 def _headroom(state: "FairState", application: FairApplication) -> Resource:
@@ -126,7 +143,7 @@ def _headroom(state: "FairState", application: FairApplication) -> Resource:
     )
 
 
-def _waits_for(state: "FairState", application: FairApplication) -> str:
+def waits_for(state: "FairState", application: FairApplication) -> str:
     """Which limit holds an application back, in the words of Hadoop's diagnostics."""
     leaf = application.leaf
     if leaf is None:

@@ -4,89 +4,22 @@ A job that has no map near enough lets the node pass by and waits, for a while
 (spec/mapreduce.md 12).
 """
 
-from heapq import heapify, heappop, heapreplace
-
 from fairshare.model.events import Locality, OffersCounted
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.nodes import Node
+from fairshare.schedulers.ordering import Entry
 from fairshare.schedulers.pools.grants import Offer
 from fairshare.schedulers.pools.jobs import Job
-from fairshare.schedulers.pools.limits import first_come, pool_limit
+from fairshare.schedulers.pools.limits import pool_limit
+from fairshare.schedulers.pools.lines import Entrant, Line, ShareLines
 from fairshare.schedulers.pools.load import may_launch
 from fairshare.schedulers.pools.locality import allowed_level, nearest
 from fairshare.schedulers.pools.naming import properties_of
 from fairshare.schedulers.pools.settings import MAP, REDUCE
-from fairshare.schedulers.pools.sharing import job_weight, min_share
 from fairshare.schedulers.pools.starvation import impatient
 from fairshare.schedulers.pools.state import PoolsState
 from fairshare.schedulers.pools.tree import Pool
 from fairshare.schedulers.protocol import Step
-
-Rank = tuple[int, float, int, str, int]
-
-
-def fair_rank(
-    running: int, demand: int, least: int, weight: float, start_ms: int, name: str, number: int = 0
-) -> Rank:
-    """The fair order as a sort key: the needy by the part they have, then by running per weight.
-
-    Equal ones by start, then by name (10.6). Nothing is heavier than what has no weight. Example:
-    50 of a minimum of 100 goes before 8 of a minimum of 10.
-    """
-    minimum = min(least, demand)
-    if running < minimum:
-        return 0, running / max(minimum, 1), start_ms, name, number
-    return 1, running / weight if weight > 0.0 else float("inf"), start_ms, name, number
-
-
-class Line:
-    """Who is in a pool, in the order of service; who had nothing for this node has left it."""
-
-    def __init__(self, heartbeat: "ShareHeartbeat", pool: Pool, kind: int) -> None:
-        self._heartbeat = heartbeat
-        self._kind = kind
-        self._place = heartbeat.state.places[kind]
-        self.pool = pool
-        members: list[Pool | Job] = [*pool.parts, *pool.jobs.values()]
-        self._members = members
-        self.heap = [(self._rank(member), index) for index, member in enumerate(members)]
-        heapify(self.heap)
-        self._lines: dict[str, Line] = {}
-
-    def _rank(self, member: Pool | Job) -> Rank:
-        state, kind = self._heartbeat.state, self._kind
-        running, demand = member.used[self._place], member.slots[kind].demand
-        if isinstance(member, Pool):
-            weight = state.settings.allocation(member.pool).weight
-            least = min_share(state, member, kind)
-            return fair_rank(running, demand, least, weight, 0, member.pool)
-        if self.pool.mode == "fifo":
-            urgency, start_ms, number = first_come(member)
-            return 2, float(urgency), start_ms, "", number
-        weight = job_weight(state, member, kind, self._heartbeat.now_ms)
-        return fair_rank(running, demand, 0, weight, member.submitted_ms, "", member.id)
-
-    def serve(self) -> bool:
-        """One task for whoever stands first and has one."""
-        pool = self.pool
-        if pool.used[self._place] >= pool_limit(self._heartbeat.state, pool, self._kind):
-            return False
-        while self.heap:
-            index = self.heap[0][1]
-            member = self._members[index]
-            if self._serve(member):
-                heapreplace(self.heap, (self._rank(member), index))
-                return True
-            heappop(self.heap)
-        return False
-
-    def _serve(self, member: Pool | Job) -> bool:
-        if isinstance(member, Job):
-            return self._heartbeat.offer_to(member, self._kind, self.pool)
-        line = self._lines.get(member.name)
-        if line is None:
-            line = self._lines[member.name] = Line(self._heartbeat, member, self._kind)
-        return line.serve()
 
 
 class ShareHeartbeat:
@@ -96,8 +29,10 @@ class ShareHeartbeat:
         self.state = state
         self.now_ms = step.now_ms
         self._step = step
-        demands = [sum(pool.slots[kind].demand for pool in state.root.parts) for kind in (0, 1)]
-        self._offer = Offer(state, step, node, (demands[MAP], demands[REDUCE]))
+        maps, reduces = state.root.slots
+        self._offer = Offer(state, step, node, (maps.demand, reduces.demand))
+        self._lines = self._lines_now()
+        self._aside: list[tuple[Line, Entrant, Entry, int]] = []
         # The time since the last heartbeat counts for those that it passed over (12.5).
         self._waited_ms: dict[ApplicationId, int] = {
             job.id: job.waited_ms + step.now_ms - state.beat_ms for job in state.waiting.values()
@@ -111,7 +46,6 @@ class ShareHeartbeat:
         most = (self._most(MAP), self._most(REDUCE))
         assigned = [0, 0]
         open_kinds = [True, True]
-        lines = [Line(self, self.state.root, kind) for kind in (MAP, REDUCE)]
         while True:
             for kind in (MAP, REDUCE):
                 place = self.state.places[kind]
@@ -124,11 +58,19 @@ class ShareHeartbeat:
             if not any(open_kinds) or (any(assigned) and not settings.assigns_multiple):
                 break
             kind = self._choose(open_kinds)
-            if lines[kind].serve():
+            if self._serve(self.state.root, kind):
                 assigned[kind] += 1
             else:
                 open_kinds[kind] = False
+        for line, entrant, entry, kind in self._aside:  # a pool comes behind its jobs
+            self._lines.enter_again(line, entrant, entry, kind)
         self._take_note()
+
+    def _lines_now(self) -> ShareLines:
+        state = self.state
+        if not isinstance(state.lines, ShareLines) or not state.lines.hold(self.now_ms):
+            state.lines = ShareLines(state, self.now_ms)
+        return state.lines
 
     def _most(self, kind: int) -> int:
         settings = self.state.settings
@@ -141,11 +83,28 @@ class ShareHeartbeat:
             return MAP if self._offer.running(MAP) <= self._offer.running(REDUCE) else REDUCE
         return MAP if open_kinds[MAP] else REDUCE
 
-    def offer_to(self, job: Job, kind: int, pool: Pool) -> bool:
+    def _serve(self, pool: Pool, kind: int) -> bool:
+        """One task for whoever stands first in a pool and has one; who has none leaves the line
+        until the heartbeat is over."""
+        if pool.used[self.state.places[kind]] >= pool_limit(self.state, pool, kind):
+            return False
+        line = self._lines.line(pool, kind)
+        while (entrant := line.first()) is not None:
+            member = entrant.member
+            if isinstance(member, Job):
+                served = self._offer_to(member, kind, pool)
+            else:
+                served = self._serve(member, kind)
+            if served:
+                return True
+            assert entrant.entry is not None
+            self._aside.append((line, entrant, entrant.entry, kind))
+            line.leave(entrant)
+        return False
+
+    def _offer_to(self, job: Job, kind: int, pool: Pool) -> bool:
         """Whether a job takes a slot of the node (12.2)."""
         state, offer = self.state, self._offer
-        if not job.runnable:
-            return False
         if kind == MAP:
             self._visited[job.id] = job
         manager = state.settings.load_manager
@@ -154,8 +113,6 @@ class ShareHeartbeat:
         place = state.places[kind]
         if job.used[place] >= job.limits[kind]:
             return False
-        if kind == REDUCE and not job.slots[REDUCE].demand:
-            return False  # its maps have not come far enough
         farthest = self._allowed(job, pool) if kind == MAP else Locality.OFF_SWITCH
         found = nearest(job, place, offer.node, farthest)
         if found is None:

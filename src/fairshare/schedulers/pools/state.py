@@ -4,6 +4,8 @@ An update is an event (`SharesUpdated`); its figures are computed here from the 
 that a recovery computes the same. Nothing here decides anything.
 """
 
+from typing import Any
+
 import msgspec
 
 from fairshare.model.events import (
@@ -33,6 +35,7 @@ from fairshare.model.state import ClusterState
 from fairshare.model.work import ANYWHERE
 from fairshare.schedulers.pools import deficits, sharing, starvation
 from fairshare.schedulers.pools.jobs import Job
+from fairshare.schedulers.pools.lines import OwedLines, ShareLines
 from fairshare.schedulers.pools.locality import delays_ms
 from fairshare.schedulers.pools.naming import slow_start_of, task_limits_of
 from fairshare.schedulers.pools.settings import (
@@ -44,6 +47,8 @@ from fairshare.schedulers.pools.settings import (
 )
 from fairshare.schedulers.pools.tree import Pool, pool_of, queue_of
 
+KINDS = (MAP, REDUCE)
+
 
 class PoolsState(ClusterState[Pool, Job]):
     """The cluster as the pool scheduler sees it.
@@ -52,6 +57,7 @@ class PoolsState(ClusterState[Pool, Job]):
     those that have ended since the last update. `changed`: an update would find other figures;
     `arrived`: a job came, and the scheduler has not updated for it yet. `beat_ms` is the last
     heartbeat of any node that passed a job over, `checked_ms` the last check of the preemption.
+    `lines` follow from all this, and are made when a heartbeat wants them and there are none.
     """
 
     def __init__(self, types: ResourceTypes) -> None:
@@ -67,8 +73,20 @@ class PoolsState(ClusterState[Pool, Job]):
         self.updated_ms = 0
         self.beat_ms = 0
         self.checked_ms = 0
+        self.lines: OwedLines | ShareLines | None = None
         self.handlers[SharesUpdated] = self._shares_updated
         self.handlers[StarvationServed] = self._preemption_checked
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "lines": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.lines = None  # an older snapshot does not know them
+
+    def _reconsider(self, job: Job, kinds: tuple[int, ...] = KINDS) -> None:
+        if self.lines is not None:
+            self.lines.reconsider(job, kinds)
 
     def new_queue(self, name: str, leaf: bool, dynamic: bool) -> Pool:
         """An empty pool, inside the one around it."""
@@ -112,6 +130,7 @@ class PoolsState(ClusterState[Pool, Job]):
         for name, pool in self.queues.items():
             if pool_of(name) in self.settings.allocations.pools:
                 pool.mode = self.settings.mode(pool_of(name))
+        self.lines = None
         self.changed = True
 
     def _queue_created(self, now_ms: int, event: QueueCreated) -> None:
@@ -120,6 +139,7 @@ class PoolsState(ClusterState[Pool, Job]):
         pool.mode = self.settings.mode(pool.pool)
         for slots in pool.slots:
             slots.at_min_share_ms = slots.at_half_share_ms = now_ms
+        self.lines = None
 
     # Jobs.
 
@@ -127,6 +147,7 @@ class PoolsState(ClusterState[Pool, Job]):
         super()._attempt_started(now_ms, event)
         job = self.applications[event.application]
         self.jobs[job.id] = self.queues[job.queue].jobs[job.id] = job
+        self.lines = None
         self.changed = self.arrived = True
 
     def _attempt_ended(self, now_ms: int, event: AttemptEnded) -> None:
@@ -134,6 +155,7 @@ class PoolsState(ClusterState[Pool, Job]):
         job = self.applications[event.application]
         job.passed_over = False
         self.waiting.pop(job.id, None)
+        self._reconsider(job)
         self.changed = True
 
     def _application_moved(self, now_ms: int, event: ApplicationMoved) -> None:
@@ -141,10 +163,12 @@ class PoolsState(ClusterState[Pool, Job]):
         self.queues[job.queue].jobs.pop(job.id, None)
         super()._application_moved(now_ms, event)
         self.queues[job.queue].jobs[job.id] = job
+        self.lines = None
         self.changed = True
 
     def _priority_changed(self, now_ms: int, event: PriorityChanged) -> None:
         super()._priority_changed(now_ms, event)
+        self._reconsider(self.applications[event.application])
         self.changed = True
 
     def _master_started(self, now_ms: int, event: MasterStarted) -> None:
@@ -163,6 +187,7 @@ class PoolsState(ClusterState[Pool, Job]):
             ):
                 key = job.asks.keys.get((request.priority, request.request))
                 job.unlocated |= key is not None and not key.places
+        self._reconsider(job)
 
     # Containers and nodes.
 
@@ -177,13 +202,16 @@ class PoolsState(ClusterState[Pool, Job]):
             job.first_task_ms = now_ms
         if kind == MAP:
             job.level, job.waited_ms = event.locality, 0
+        self._reconsider(job, (kind,))
 
     def _container_completed(self, now_ms: int, event: ContainerCompleted) -> None:
         job = self.applications[application_of(event.container)]
         record = job.containers[event.container]
         super()._container_completed(now_ms, event)
+        kind = self.kind_of(record)
         if event.exit_code == 0 and event.container != job.master:
-            job.finished[self.kind_of(record)] += 1
+            job.finished[kind] += 1
+        self._reconsider(job, (kind,))
         self.changed = True
 
     def _offers_counted(self, now_ms: int, event: OffersCounted) -> None:
@@ -225,6 +253,7 @@ class PoolsState(ClusterState[Pool, Job]):
             if self.settings.preemption or not self.settings.strict:
                 starvation.note(self, now_ms)
         self.updated_ms = now_ms
+        self.lines = None
         self.changed = self.arrived = False
 
     def _preemption_checked(self, now_ms: int, event: Event) -> None:

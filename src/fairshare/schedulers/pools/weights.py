@@ -89,9 +89,7 @@ def raw_weight(settings: PoolsSettings, job: Job, kind: int, tasks: int, now_ms:
     if name == NO_ADJUSTER:
         return weight
     if name == BOOSTER:
-        since_ms: int | None = job.submitted_ms
-        if settings.boost_from == "first-task":
-            since_ms = job.first_task_ms
+        since_ms = _boosted_since_ms(settings, job)
         age_ms = 0 if since_ms is None else now_ms - since_ms
         return boosted(weight, age_ms, settings.booster_factor, settings.booster_duration_ms)
     facts = JobFacts(
@@ -109,3 +107,22 @@ def raw_weight(settings: PoolsSettings, job: Job, kind: int, tasks: int, now_ms:
     adjusted = ADJUSTERS[name].adjust(facts, weight, now_ms)
     # Whatever another's code answers, an order of weights must stay one.
     return adjusted if adjusted > 0.0 else 0.0
+
+
+def steady_until_ms(settings: PoolsSettings, job: Job, now_ms: int) -> int | None:
+    """When a job's weight may be another one with nothing but time gone by; None: never.
+
+    Nobody knows when another's adjuster changes its mind: in the next moment.
+    """
+    if settings.weight_adjuster == NO_ADJUSTER:
+        return None
+    if settings.weight_adjuster != BOOSTER:
+        return now_ms + 1
+    since_ms = _boosted_since_ms(settings, job)
+    if since_ms is None or now_ms >= since_ms + settings.booster_duration_ms:
+        return None
+    return since_ms + settings.booster_duration_ms
+
+
+def _boosted_since_ms(settings: PoolsSettings, job: Job) -> int | None:
+    return job.first_task_ms if settings.boost_from == "first-task" else job.submitted_ms

@@ -23,6 +23,7 @@ from fairshare.schedulers.views import ApplicationView, QueueView
 from fairshare.web import bodies, draft_bodies
 from fairshare.web.openapi.forms import Amounts, extended, form, shown
 from fairshare.web.openapi.operation import NUMBER, SECONDS, TEXT, Operation, Parameter
+from fairshare.web.openapi.pages import PAGE_OPERATIONS
 
 APPLICATION = extended(ApplicationView, "Application", id=str, kind=str, progress=Progress)
 CONTAINERS: Any = list[shown(ContainerView)]  # type: ignore[misc]
@@ -267,4 +268,5 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
     ),
     ("POST", "/admin/refresh-queues"): _order("configuration", bodies.ActorBody, REFRESHED),
     ("GET", "/openapi.json"): Operation("cluster", dict[str, Any]),
+    **PAGE_OPERATIONS,
 }

@@ -1,0 +1,155 @@
+"""Owns one short line for each application and node: what a list shows, sorts and counts by.
+
+`Lines` keeps them and makes anew only those that are different, so that ten thousand of them cost
+a look at each, and no more. A line that did not change is the same object as before, by which
+others see what changed. Shares and headroom, which change for all when one application moves, do
+not stand in a line. Knows nothing of HTTP and changes nothing.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from fairshare.live.views import NodeView, Progress, kind_of, node_view, progress_of
+from fairshare.live.views import group_view as view_of_group
+from fairshare.model.applications import Application
+from fairshare.model.events import ApplicationState
+from fairshare.model.identifiers import ApplicationId
+from fairshare.model.nodes import Node
+from fairshare.model.resources import Resource, total
+from fairshare.schedulers.protocol import State
+
+if TYPE_CHECKING:
+    from fairshare.live.service import Service
+
+
+class ApplicationLine(msgspec.Struct, frozen=True):
+    """One application as it stands in a list. `id` is its number."""
+
+    id: ApplicationId
+    name: str
+    user: str
+    queue: str
+    kind: str
+    state: ApplicationState
+    priority: int
+    attempt: int
+    runnable: bool
+    submitted_ms: int
+    started_ms: int
+    finished_ms: int | None
+    containers: int
+    used: Resource
+    reserved: Resource
+    pending: Resource
+    preempted: int
+    progress: Progress
+
+
+class Lines:
+    """The lines of a running cluster, as of its present version."""
+
+    def __init__(self, service: "Service") -> None:
+        self._service = service
+        self._applications: dict[ApplicationId, ApplicationLine] = {}
+        self._looks: dict[ApplicationId, tuple[Any, ...]] = {}
+        self._applications_version = -1
+        self._nodes: dict[str, NodeView] = {}
+        self._node_looks: dict[str, tuple[Any, ...]] = {}
+        self._nodes_version = -1
+
+    def applications(self) -> dict[ApplicationId, ApplicationLine]:
+        """All applications that are known, the oldest first. Not to be changed by the reader."""
+        if self._applications_version != self._service.version:
+            self._applications = self._look_at_applications(self._service.state)
+            self._applications_version = self._service.version
+        return self._applications
+
+    def nodes(self) -> dict[str, NodeView]:
+        """All nodes in the order in which they joined. Not to be changed by the reader."""
+        if self._nodes_version != self._service.version:
+            self._nodes = self._look_at_nodes(self._service.state)
+            self._nodes_version = self._service.version
+        return self._nodes
+
+    def _look_at_applications(self, state: State) -> dict[ApplicationId, ApplicationLine]:
+        known, looks = self._applications, self._looks
+        found: dict[ApplicationId, ApplicationLine] = {}
+        for number, application in state.applications.items():
+            line = known.get(number)
+            if line is None or line.finished_ms is None or line.containers:
+                look = _look(application)
+                if line is None or looks.get(number) != look:
+                    line = application_line(application, len(state.none))
+                    looks[number] = look
+            found[number] = line
+        if len(looks) > len(found):
+            self._looks = {number: look for number, look in looks.items() if number in found}
+        return found
+
+    def _look_at_nodes(self, state: State) -> dict[str, NodeView]:
+        known, looks = self._nodes, self._node_looks
+        drains = state.drains
+        found: dict[str, NodeView] = {}
+        for name, node in state.nodes.items():
+            line = known.get(name)
+            look = _look_at_node(node, drains.get(name), state.label_of(node))
+            if line is None or looks.get(name) != look:
+                line = node_view(state, node)
+                looks[name] = look
+            found[name] = line
+        if len(looks) > len(found):
+            self._node_looks = {name: look for name, look in looks.items() if name in found}
+        return found
+
+
+def _look(one: Application) -> tuple[Any, ...]:
+    """What a line is made of, in so far as it can change: equal looks have equal lines.
+
+    A task begins with a launch, and ends with a container.
+    """
+    return (
+        one.state,
+        one.queue,
+        one.priority,
+        one.attempt,
+        one.runnable,
+        one.started_ms,
+        one.finished_ms,
+        one.containers_allocated,
+        len(one.containers),
+        len(one.launched),
+        one.asks.pending,
+        one.preempted,
+        tuple(one.reservations),
+        len(one.tasks.groups),
+    )
+
+
+def _look_at_node(node: Node, drain: object, label: str) -> tuple[Any, ...]:
+    return (node.total, node.available, len(node.containers), node.reservation, drain, label)
+
+
+def application_line(application: Application, types: int) -> ApplicationLine:
+    """The line of one application."""
+    groups = tuple(view_of_group(progress) for progress in application.tasks.groups)
+    return ApplicationLine(
+        id=application.id,
+        name=application.submission.name,
+        user=application.user,
+        queue=application.queue,
+        kind=kind_of(application),
+        state=application.shown_state,
+        priority=application.priority,
+        attempt=application.attempt,
+        runnable=application.runnable,
+        submitted_ms=application.submitted_ms,
+        started_ms=application.started_ms,
+        finished_ms=application.finished_ms,
+        containers=len(application.containers),
+        used=application.used,
+        reserved=total((r.resource for r in application.reservations.values()), types),
+        pending=application.asks.pending,
+        preempted=application.preempted,
+        progress=progress_of(groups),
+    )

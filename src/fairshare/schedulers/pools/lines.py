@@ -1,0 +1,209 @@
+"""Owns the lines of jobs and pools: who is served next, kept while tasks come and go.
+
+A line follows from the state, so no snapshot holds it. It is made anew behind an update and behind
+whatever concerns more than one job; a task that starts or ends moves its own job, and the pools
+around it, and nobody else: the logarithm of how many stand in line. Decides nothing.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fairshare.model.identifiers import ApplicationId
+from fairshare.schedulers.ordering import Entry, Order
+from fairshare.schedulers.pools.jobs import Job
+from fairshare.schedulers.pools.limits import first_come
+from fairshare.schedulers.pools.settings import MAP, REDUCE
+from fairshare.schedulers.pools.sharing import job_weight, min_share
+from fairshare.schedulers.pools.tree import Pool
+from fairshare.schedulers.pools.weights import steady_until_ms
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.pools.state import PoolsState
+
+Rank = tuple[int, float, int, str, int]
+
+
+class Entrant:
+    """A job or pool in the line of one kind of slots."""
+
+    __slots__ = ("entry", "member", "rank")
+
+    def __init__(self, member: Job | Pool) -> None:
+        self.member = member
+        self.rank = 0
+        self.entry: Entry | None = None
+
+
+Line = Order[Entrant]
+
+
+def most_owed(place: int, kind: int) -> Callable[[Job], tuple[int, ...]]:
+    """The order of deficits: who has less than its guarantee, then who is owed most (7.2)."""
+
+    def key(job: Job) -> tuple[int, ...]:
+        slots = job.slots[kind]
+        needy = job.used[place] < slots.min
+        return not needy, -slots.deficit, job.submitted_ms, job.id
+
+    return key
+
+
+def fair_rank(
+    running: int, demand: int, least: int, weight: float, start_ms: int, name: str, number: int = 0
+) -> Rank:
+    """The fair order as a sort key: the needy by the part they have, then by running per weight.
+
+    Equal ones by start, then by name (10.6). Nothing is heavier than what has no weight. Example:
+    50 of a minimum of 100 goes before 8 of a minimum of 10.
+    """
+    minimum = min(least, demand)
+    if running < minimum:
+        return 0, running / max(minimum, 1), start_ms, name, number
+    return 1, running / weight if weight > 0.0 else float("inf"), start_ms, name, number
+
+
+class OwedLines:
+    """The lines of 0.19 and 0.20: all jobs with something to start, one line for each kind.
+
+    `wanted` counts the tasks of all jobs, running and to start, as the last update found them: a
+    task that starts does not change it.
+    """
+
+    def __init__(self, state: "PoolsState") -> None:
+        self._entrants: dict[ApplicationId, tuple[Entrant, Entrant]] = {}
+        jobs = list(state.jobs.values())
+        maps, reduces = (sum(job.slots[kind].wanted for job in jobs) for kind in (MAP, REDUCE))
+        self.wanted = (maps, reduces)
+        self.of_kind = (self._line(state, MAP), self._line(state, REDUCE))
+        for job in jobs:
+            both = self._entrants[job.id] = (Entrant(job), Entrant(job))
+            for line, entrant in zip(self.of_kind, both, strict=True):
+                line.append(entrant)
+            self.reconsider(job)
+
+    @staticmethod
+    def _line(state: "PoolsState", kind: int) -> Line:
+        key = first_come if state.settings.fifo else most_owed(state.places[kind], kind)
+
+        def entry(entrant: Entrant) -> Entry:
+            assert isinstance(entrant.member, Job)
+            return (*key(entrant.member), entrant.rank)
+
+        return Order(entry, False)
+
+    def reconsider(self, job: Job, kinds: tuple[int, ...] = (MAP, REDUCE)) -> None:
+        """Let a job stand where it belongs now; one that came since then is in no line yet."""
+        if (both := self._entrants.get(job.id)) is None:
+            return
+        for kind in kinds:
+            if job.running and job.slots[kind].needed > 0:
+                self.of_kind[kind].moved(both[kind])
+            else:
+                self.of_kind[kind].leave(both[kind])
+
+
+class ShareLines:
+    """The lines of 1.2: in each pool its jobs and the pools inside, one line for each kind.
+
+    A pool stands in the line around it while somebody stands in its own. Weights may change with
+    time alone: the lines hold before `until_ms` (None: for ever).
+    """
+
+    def __init__(self, state: "PoolsState", now_ms: int) -> None:
+        self._state = state
+        self._now_ms = now_ms
+        self.until_ms: int | None = None
+        self._jobs: dict[ApplicationId, tuple[Entrant, Entrant]] = {}
+        self._pools: dict[str, tuple[Entrant, Entrant]] = {}
+        self._lines: dict[str, tuple[Line, Line]] = {}
+        self._least: dict[str, tuple[int, int]] = {}
+        self._enter(state.root)
+
+    def _enter(self, pool: Pool) -> None:
+        state = self._state
+        lines = self._lines[pool.name] = (self._line(pool, MAP), self._line(pool, REDUCE))
+        self._least[pool.name] = (min_share(state, pool, MAP), min_share(state, pool, REDUCE))
+        for part in pool.parts:
+            self._enter(part)
+            self._pools[part.name] = self._appended(lines, part)
+        for job in pool.jobs.values():
+            self._jobs[job.id] = self._appended(lines, job)
+            for kind in (MAP, REDUCE):
+                self._stand(job, kind, lines[kind])
+        for part in pool.parts:
+            for kind in (MAP, REDUCE):
+                self._stand_around(part, kind)
+
+    @staticmethod
+    def _appended(lines: tuple[Line, Line], member: Job | Pool) -> tuple[Entrant, Entrant]:
+        both = Entrant(member), Entrant(member)
+        for line, entrant in zip(lines, both, strict=True):
+            line.append(entrant)
+        return both
+
+    def _line(self, pool: Pool, kind: int) -> Line:
+        state, place = self._state, self._state.places[kind]
+
+        def entry(entrant: Entrant) -> Entry:
+            member = entrant.member
+            running, demand = member.used[place], member.slots[kind].demand
+            if isinstance(member, Pool):
+                weight = state.settings.allocation(member.pool).weight
+                least = self._least[member.name][kind]
+                rank = fair_rank(running, demand, least, weight, 0, member.pool)
+            elif pool.mode == "fifo":
+                urgency, start_ms, number = first_come(member)
+                rank = 2, float(urgency), start_ms, "", number
+            else:
+                weight = job_weight(state, member, kind, self._now_ms)
+                rank = fair_rank(running, demand, 0, weight, member.submitted_ms, "", member.id)
+            return (*rank, entrant.rank)
+
+        return Order(entry, False)
+
+    def line(self, pool: Pool, kind: int) -> Line:
+        """Who is in a pool and may be served."""
+        return self._lines[pool.name][kind]
+
+    def hold(self, now_ms: int) -> bool:
+        """Whether the lines are still right at a time."""
+        return self.until_ms is None or now_ms < self.until_ms
+
+    def reconsider(self, job: Job, kinds: tuple[int, ...] = (MAP, REDUCE)) -> None:
+        """Let a job and the pools around it stand where they belong now."""
+        if job.id not in self._jobs:
+            return  # it came since then, and the next update makes the lines anew
+        around = self._state.queues[job.queue].path
+        for kind in kinds:
+            self._stand(job, kind, self.line(around[0], kind))
+            for pool in around[:-1]:
+                self._stand_around(pool, kind)
+
+    def _stand(self, job: Job, kind: int, line: Line) -> None:
+        """Who may run stands in line for maps also when it has none to start: that a node passes
+        it by is counted (12.5). For reduces it stands only while some of them may start."""
+        if not job.runnable or (kind == REDUCE and not job.slots[REDUCE].demand):
+            line.leave(self._jobs[job.id][kind])
+            return
+        until_ms = steady_until_ms(self._state.settings, job, self._now_ms)
+        if until_ms is not None and (self.until_ms is None or until_ms < self.until_ms):
+            self.until_ms = until_ms
+        line.moved(self._jobs[job.id][kind])
+
+    def _stand_around(self, pool: Pool, kind: int) -> None:
+        assert pool.parent is not None
+        line, entrant = self.line(pool.parent, kind), self._pools[pool.name][kind]
+        if self.line(pool, kind).first() is None:
+            line.leave(entrant)
+        else:
+            line.moved(entrant)
+
+    def enter_again(self, line: Line, entrant: Entrant, entry: Entry, kind: int) -> None:
+        """Put back who had nothing for one node, unless it has nothing for any."""
+        member = entrant.member
+        if isinstance(member, Pool):
+            stays = self.line(member, kind).first() is not None
+        else:
+            stays = kind == MAP or member.pending(self._state.places[kind]) > 0
+        if stays and entrant.entry is None:
+            line.enter_again(entrant, entry)

@@ -1,0 +1,146 @@
+"""Owns the rows of applications: what lists and answers show of one, and the list's bytes.
+
+What records say of an application stands in bytes that are kept until the next record about it.
+Between them stands what others may change (`Standing`), written anew for each answer. So a list of
+ten thousand applications costs ten thousand looks, and not as many documents. A list shows one
+instant: only what is written from frozen values is done in slices.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import msgspec
+
+from fairshare.engines.local.outcome import without_output
+from fairshare.live.server import LiveServer
+from fairshare.live.views import kind_of, progress_of
+from fairshare.model.applications import Application
+from fairshare.model.identifiers import ApplicationId, application_name
+from fairshare.model.resources import Resource
+from fairshare.schedulers.standings import standings
+from fairshare.schedulers.views import Standing
+from fairshare.web.answers import encoded, named
+from fairshare.web.slices import sliced
+
+ROUNDS: Final = 4
+"""How often what has changed meanwhile is written again in slices, before the rest is at once."""
+
+FEW: Final = 50
+"""So many rows are written at once: about as long as a slice."""
+
+MAX_VECTORS: Final = 10_000
+
+Chosen = Callable[[], Iterable[tuple[Application, bool]]]
+"""The applications that a list has now, and whether all that they wrote may be shown."""
+
+
+def application_row(server: LiveServer, application: Application) -> dict[str, Any]:
+    """One application as it stands in a list."""
+    views = server.service.views
+    state = server.service.state
+    row = named(views.application(application.id), state.types)
+    row["id"] = application_name(state.epoch_ms, application.id)
+    row["kind"] = kind_of(application)
+    row["progress"] = progress_of(views.groups(application))
+    return row
+
+
+class KeptRow(msgspec.Struct, frozen=True):
+    """A row in three parts, around what `Standing` has; `record` is the last one it knows of."""
+
+    record: int
+    before: bytes
+    between: bytes
+    after: bytes
+
+
+class ApplicationRows:
+    """The rows of one server's applications."""
+
+    def __init__(self, server: LiveServer) -> None:
+        self._server = server
+        self._kept: dict[ApplicationId, KeptRow] = {}
+        self._vectors: dict[Resource, bytes] = {}
+
+    async def listed(self, chosen: Chosen) -> bytes:
+        """The answer with the chosen applications, all of one instant."""
+        self._forget()
+        if standings(self._server.scheduler) is None:
+            whole = [(application_row(self._server, one), full) for one, full in chosen()]
+            return _list([_open_row(row, full) async for row, full in sliced(whole)])
+        for _ in range(ROUNDS):
+            changed = [one for one, _ in chosen() if self._fresh(one) is None]
+            if len(changed) <= FEW:
+                break
+            async for application in sliced(changed):
+                self._write(application)
+        look = standings(self._server.scheduler)
+        assert look is not None
+        found = [(self._fresh(one) or self._write(one), look(one), full) for one, full in chosen()]
+        return _list([self._row(kept, rest, full) async for kept, rest, full in sliced(found)])
+
+    def _fresh(self, application: Application) -> KeptRow | None:
+        """What is kept of an application, if no record has told of it since."""
+        kept = self._kept.get(application.id)
+        changes = self._server.chronicle.changes
+        return kept if kept is not None and kept.record == changes.of(application.id) else None
+
+    def _write(self, application: Application) -> KeptRow:
+        number = application.id
+        content = encoded(application_row(self._server, application))
+        # A quotation mark within a text is written with a backslash, and what stands in a vector,
+        # under whatever name, are numbers: none of these can stand anywhere else.
+        first = content.index(b',"demand":{')
+        second = content.index(b'},"to_preempt":') + 1
+        third = content.index(b',"diagnostics":"')
+        fourth = content.index(b'","missed":', third) + 1
+        kept = self._kept[number] = KeptRow(
+            self._server.chronicle.changes.of(number),
+            content[:first],
+            content[second:third],
+            content[fourth:],
+        )
+        return kept
+
+    def _row(self, kept: KeptRow, rest: Standing, full: bool) -> bytes:
+        words = rest.diagnostics
+        return b"".join(
+            (
+                kept.before,
+                b',"demand":',
+                self._vector(rest.demand),
+                b',"fair_share":',
+                self._vector(rest.fair_share),
+                b',"headroom":',
+                self._vector(rest.headroom),
+                kept.between,
+                b',"diagnostics":',
+                encoded(words if full else without_output(words)) if words else b'""',
+                kept.after,
+            )
+        )
+
+    def _vector(self, resource: Resource) -> bytes:
+        found = self._vectors.get(resource)
+        if found is None:
+            if len(self._vectors) >= MAX_VECTORS:
+                self._vectors.clear()
+            found = encoded(self._server.service.state.types.mapping(resource))
+            self._vectors[resource] = found
+        return found
+
+    def _forget(self) -> None:
+        """Let go of what is not known any more, as soon as that is as much again as what is."""
+        known = self._server.service.state.applications
+        if len(self._kept) > 2 * len(known):
+            self._kept = {number: row for number, row in self._kept.items() if number in known}
+
+
+def _list(rows: list[bytes]) -> bytes:
+    return b'{"applications":[' + b",".join(rows) + b"]}"
+
+
+def _open_row(row: dict[str, Any], full: bool) -> bytes:
+    if not full:
+        row["diagnostics"] = without_output(row["diagnostics"])
+    return encoded(row)

@@ -1,0 +1,188 @@
+"""Owns the paths by which the pages list applications, now and at a past moment."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from fairshare.engines.local.outcome import without_output
+from fairshare.errors import InputError
+from fairshare.live.lines import ApplicationLine
+from fairshare.model.events import ApplicationState
+from fairshare.model.identifiers import ApplicationId, application_name, parse_application
+from fairshare.web.actors import sees_all_of
+from fairshare.web.answers import answer, named
+from fairshare.web.pages.listings import instant_of, listings_of, part_of, sort_of, text_of
+from fairshare.web.requests import read_parameters, server_of
+
+GROUPS: Final = ("waiting", "running", "finished", "failed", "killed")
+
+_ENDS: Final = {
+    ApplicationState.FINISHED: "finished",
+    ApplicationState.FAILED: "failed",
+    ApplicationState.REJECTED: "failed",
+    ApplicationState.KILLED: "killed",
+}
+
+SORTS: Final[dict[str, Callable[[ApplicationLine, int], Any]]] = {
+    "id": lambda one, _: one.id,
+    "name": lambda one, _: one.name.casefold(),
+    "user": lambda one, _: one.user,
+    "queue": lambda one, _: one.queue,
+    "state": lambda one, _: GROUPS.index(group_of(one)),
+    "progress": lambda one, _: (
+        one.progress.succeeded / one.progress.total if one.progress.total else -1.0
+    ),
+    "containers": lambda one, _: one.containers,
+    "used": lambda one, _: one.used,
+    "pending": lambda one, _: one.pending,
+    "priority": lambda one, _: one.priority,
+    "submitted": lambda one, _: one.submitted_ms,
+    "elapsed": lambda one, now_ms: (one.finished_ms or now_ms) - one.submitted_ms,
+}
+"""By which columns a list may be sorted, and the value of each at an instant."""
+
+
+def group_of(one: ApplicationLine) -> str:
+    """How an application stands, in one word of `GROUPS`: it runs if it has a container."""
+    end = _ENDS.get(one.state)
+    if end is not None:
+        return end
+    return "running" if one.containers else "waiting"
+
+
+async def list_lines(request: Request) -> Response:
+    """GET /pages/applications: the newest first, a screenful at a time.
+
+    `state` is one word of `counts`; `queue` that one and all below it; `search` a part of name, id,
+    user or queue; `sort` a column, `-` before it turns it round. `order` is the name of an order
+    that an answer gave: rows keep their places in it. `at`: as they stood at a past moment, of
+    which diagnostics are not kept. `held` and `containers` are sums over all that match.
+    """
+    parameters = read_parameters(
+        request, "state", "user", "queue", "search", "sort", "order", "offset", "limit", "at"
+    )
+    at_ms = instant_of(request, parameters)
+    group = parameters.get("state", "")
+    if group and group not in GROUPS:
+        raise InputError(
+            "bad-request", f"state={group}: the words are {', '.join(GROUPS)}, or none for all"
+        )
+    column, down = sort_of(parameters, tuple(SORTS))
+    wanted = _wanted(request, parameters)
+    server = server_of(request)
+    lists = listings_of(request)
+    lines = await lists.applications(at_ms)
+    order = ""
+    if column:
+        now_ms = server.service.now_ms() if at_ms is None else at_ms
+        value = SORTS[column]
+        about = ("applications", column, down, at_ms)
+        order, keys = lists.order(
+            text_of(parameters, "order"), about, lines, lambda one: value(one, now_ms), down=down
+        )
+    else:
+        keys = list(lines)[::-1]
+    counts: Counter[str] = Counter()
+    matching: list[ApplicationId] = []
+    held = containers = 0
+    for key in keys:
+        line = lines[key]
+        if not wanted(line):
+            continue
+        stands = group_of(line)
+        counts[stands] += 1
+        if group and stands != group:
+            continue
+        matching.append(key)
+        containers += line.containers
+        held += stands == "waiting" and not line.runnable
+    offset, shown = part_of(parameters, matching)
+    rows = [_row(request, lines[key], live=at_ms is None) for key in shown]
+    return answer(
+        {
+            "at_ms": at_ms,
+            "known": len(lines),
+            "counts": {"all": counts.total(), **{word: counts[word] for word in GROUPS}},
+            "matching": len(matching),
+            "held": held,
+            "containers": containers,
+            "order": order,
+            "offset": offset,
+            "rows": rows,
+        }
+    )
+
+
+def _wanted(request: Request, parameters: Mapping[str, str]) -> Callable[[ApplicationLine], bool]:
+    """Whether a line is of the user, below the queue, and has the text."""
+    user, queue = text_of(parameters, "user"), text_of(parameters, "queue")
+    low = text_of(parameters, "search").casefold()
+    epoch_ms = server_of(request).service.state.epoch_ms
+
+    def wanted(one: ApplicationLine) -> bool:
+        if user and one.user != user:
+            return False
+        if queue and one.queue != queue and not one.queue.startswith(f"{queue}."):
+            return False
+        if not low:
+            return True
+        name = application_name(epoch_ms, one.id)
+        return low in f"{name} {one.name} {one.user} {one.queue}".casefold()
+
+    return wanted
+
+
+def _row(request: Request, line: ApplicationLine, *, live: bool) -> dict[str, Any]:
+    server = server_of(request)
+    service = server.service
+    row = named(line, service.state.types)
+    row["id"] = application_name(service.state.epoch_ms, line.id)
+    row["diagnostics"] = ""
+    if live:
+        said = service.views.application(line.id).diagnostics
+        application = service.state.applications[line.id]
+        row["diagnostics"] = said if sees_all_of(request, application) else without_output(said)
+    return row
+
+
+async def list_choices(request: Request) -> Response:
+    """GET /pages/applications/choices: whose applications there are, and in which queues."""
+    read_parameters(request)
+    lines = server_of(request).lines.applications().values()
+    return answer(
+        {
+            "users": sorted({line.user for line in lines}),
+            "queues": sorted({line.queue for line in lines}),
+        }
+    )
+
+
+async def show_line(request: Request) -> Response:
+    """GET /pages/applications/ID: how one application stood at the past moment `at`; 404 if it was
+    not there, or nothing reaches back so far."""
+    parameters = read_parameters(request, "at")
+    at_ms = instant_of(request, parameters)
+    if at_ms is None:
+        raise InputError("bad-request", "at: the instant in milliseconds is needed")
+    text = request.path_params["application"]
+    server = server_of(request)
+    epoch_ms = server.service.state.epoch_ms
+    number = parse_application(text)
+    line = None if number is None else server.moments.applications.one(number, at_ms)
+    if line is None or text not in (str(line.id), application_name(epoch_ms, line.id)):
+        raise InputError(
+            "unknown-application",
+            f"there was no application '{text}' at that moment, or it is not remembered any more",
+        )
+    return answer({"at_ms": at_ms, **_row(request, line, live=False)})
+
+
+ROUTES = [
+    Route("/pages/applications", list_lines),
+    Route("/pages/applications/choices", list_choices),
+    Route("/pages/applications/{application}", show_line),
+]

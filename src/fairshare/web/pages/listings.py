@@ -1,0 +1,148 @@
+"""Owns the long lists of the pages: which lines there are, now or at a past moment, in which order,
+and which part of them one screen shows.
+
+An order that depends on figures is remembered under a name for as long as somebody looks at it, so
+that rows keep their place while the figures change: what comes later stands behind. Knows neither
+what a line means nor how it is drawn.
+"""
+
+import itertools
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+
+from fairshare.errors import InputError
+from fairshare.live.lines import ApplicationLine
+from fairshare.live.server import LiveServer
+from fairshare.live.tracks import Tracks
+from fairshare.live.views import NodeView
+from fairshare.model.identifiers import ApplicationId
+from fairshare.web.requests import server_of, whole_number
+
+MAX_ORDERS = 64
+"""Orders that are remembered; who asks for one that went gets a new one."""
+
+MAX_PASTS = 4
+"""Past moments whose lines are kept unpacked: who looks at one asks for it several times."""
+
+DEFAULT_ROWS, MOST_ROWS = 100, 1_000
+MOST_TEXT = 1_000
+
+Key = TypeVar("Key", int, str)
+Line = TypeVar("Line", ApplicationLine, NodeView)
+
+
+class Listings:
+    """The lists of one server."""
+
+    def __init__(self, server: LiveServer) -> None:
+        self._server = server
+        self._orders: OrderedDict[str, tuple[Hashable, dict[Any, None]]] = OrderedDict()
+        self._names = itertools.count(1)
+        self._pasts: OrderedDict[tuple[str, int], Mapping[Any, Any]] = OrderedDict()
+
+    async def applications(self, at_ms: int | None) -> Mapping[ApplicationId, ApplicationLine]:
+        """All applications by number, the oldest first; `at_ms` is the instant of a moment."""
+        if at_ms is None:
+            return self._server.lines.applications()
+        tracks = self._server.moments.applications
+        return await self._past("applications", tracks, at_ms, lambda line: line.id)
+
+    async def nodes(self, at_ms: int | None) -> Mapping[str, NodeView]:
+        """All nodes by name, in the order in which they joined."""
+        if at_ms is None:
+            return self._server.lines.nodes()
+        tracks = self._server.moments.nodes
+        return await self._past("nodes", tracks, at_ms, lambda line: line.name)
+
+    async def _past(
+        self, kind: str, tracks: Tracks[Key, Line], at_ms: int, key: Callable[[Line], Key]
+    ) -> Mapping[Key, Line]:
+        place = (kind, at_ms)
+        found: Mapping[Key, Line] | None = self._pasts.get(place)
+        if found is None:
+            lines = await run_in_threadpool(tracks.at, at_ms)
+            found = self._pasts[place] = {key(line): line for line in lines}
+            while len(self._pasts) > MAX_PASTS:
+                self._pasts.popitem(last=False)
+        return found
+
+    def order(
+        self,
+        name: str,
+        about: Hashable,
+        lines: Mapping[Key, Line],
+        value: Callable[[Line], Any],
+        *,
+        down: bool,
+    ) -> tuple[str, list[Key]]:
+        """All keys by a value of their lines, and the name under which this order is remembered.
+
+        With the name of an order that is remembered, and is `about` the same, the keys as they
+        stood in it; those that have come since stand behind. Equal values stand by their keys.
+        """
+        known = self._orders.get(name)
+        if known is None or known[0] != about:
+            pairs = sorted((value(line), key) for key, line in lines.items())
+            if down:
+                pairs.reverse()
+            name, known = str(next(self._names)), (about, {key: None for _, key in pairs})
+            self._orders[name] = known
+            while len(self._orders) > MAX_ORDERS:
+                self._orders.popitem(last=False)
+        self._orders.move_to_end(name)
+        ordered: dict[Key, None] = known[1]
+        for key in lines:
+            ordered.setdefault(key)
+        return name, [key for key in ordered if key in lines]
+
+
+def listings_of(request: Request) -> Listings:
+    """The lists of the server that a request came to."""
+    found = request.app.state.listings
+    assert isinstance(found, Listings)
+    return found
+
+
+def instant_of(request: Request, parameters: Mapping[str, str]) -> int | None:
+    """The instant of the moment that `at` names; None for now. Raises InputError
+    (`unknown-moment`)."""
+    if "at" not in parameters:
+        return None
+    at_ms = whole_number(parameters, "at", 0, 2**63 - 1)
+    moments = server_of(request).moments
+    found = moments.instant(at_ms)
+    if found is None:
+        raise InputError(
+            "unknown-moment",
+            f"nothing is remembered of {at_ms}: this server began at {moments.began_ms}",
+        )
+    return found
+
+
+def text_of(parameters: Mapping[str, str], name: str) -> str:
+    """A parameter that is a text of some length; empty if it is not given."""
+    text = parameters.get(name, "")
+    if len(text) > MOST_TEXT:
+        raise InputError("bad-request", f"{name}: at most {MOST_TEXT:,} characters are taken")
+    return text
+
+
+def sort_of(parameters: Mapping[str, str], columns: Sequence[str]) -> tuple[str, bool]:
+    """The column to sort by (empty: none), and whether downwards: `-used` has the most first."""
+    text = parameters.get("sort", "")
+    column, down = text.removeprefix("-"), text.startswith("-")
+    if column and column not in columns:
+        known = ", ".join(columns)
+        raise InputError("bad-request", f"sort={text}: there is no such column, only: {known}")
+    return column, down
+
+
+def part_of(parameters: Mapping[str, str], keys: Sequence[Key]) -> tuple[int, Sequence[Key]]:
+    """The keys of one screen: from `offset` on `limit` of them."""
+    offset = whole_number(parameters, "offset", 0, 2**31 - 1)
+    limit = whole_number(parameters, "limit", DEFAULT_ROWS, MOST_ROWS, least=1)
+    return offset, keys[offset : offset + limit]
