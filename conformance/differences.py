@@ -4,6 +4,7 @@ Each has its reason in `docs/hadoop-differences.md`. What it touches is left out
 that the rest of the run is still compared.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +19,12 @@ LOST_PASS = ("cannot find TempQueuePerPartition", "CSQueue.getQueuePath()")
 """Hadoop's preemption within a queue takes leaves by their short names; where several have the same
 one, a null reference ends the pass of the monitor and it is lost. Ours carries it out. What comes
 after that step is not compared."""
+
+COUNTED_TWICE = "an application counts twice for {}, or is over and counts"
+"""Hadoop's books of a leaf become impossible: more applications run and wait there than it has. It
+is so when one that waits for room for its master is entered among those that run, and when one
+that is over stays in a list. Ours goes on. What comes from that step on is not compared, since an
+application that is not there takes containers, room for masters, and somebody's turn."""
 
 INVALID_NAME = "Illegal node name"
 """Hadoop's resource manager fails on a queue with such a name and ends; ours refuses it. The
@@ -46,16 +53,47 @@ def without_known(
 def _up_to_failure(
     oracle: Mapping[str, Any], ours: Mapping[str, Any], known: list[str]
 ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    for number, step in enumerate(oracle.get("steps", ())):
-        asked = step["kind"] in ("submit", "ask")
-        error = step.get("error") or ""
-        if not asked and NO_MASTER in error and "steps" in ours:
-            known.append(f"step {number}: a master may not be asked for again")
-            return tuple({**one, "steps": one["steps"][:number]} for one in (oracle, ours))  # type: ignore[return-value]
-        if any(message in error for message in LOST_PASS) and "steps" in ours:
-            known.append(f"step {number}: a pass of the preemption monitor is lost")
-            return tuple({**one, "steps": one["steps"][:number]} for one in (oracle, ours))  # type: ignore[return-value]
+    if "steps" not in ours:
+        return oracle, ours
+    for number, (theirs, own) in enumerate(
+        zip(oracle.get("steps", ()), ours["steps"], strict=False)
+    ):
+        failure = _failure(theirs) or _impossible(theirs, own)
+        if failure is not None:
+            known.append(f"step {number}: {failure}")
+            kept = [{**one, "steps": one["steps"][:number]} for one in (oracle, ours)]
+            return kept[0], kept[1]
     return oracle, ours
+
+
+def _failure(step: Mapping[str, Any]) -> str | None:
+    error = step.get("error") or ""
+    if NO_MASTER in error and step["kind"] not in ("submit", "ask"):
+        return "a master may not be asked for again"
+    if any(message in error for message in LOST_PASS):
+        return "a pass of the preemption monitor is lost"
+    return None
+
+
+def _impossible(oracle: Mapping[str, Any], ours: Mapping[str, Any]) -> str | None:
+    """Which leaf has more applications in Hadoop's books than there are, if ours has not."""
+    state, own = oracle.get("state") or {}, ours.get("state") or {}
+    lives = Counter(
+        application.get("queue")
+        for application in (state.get("apps") or {}).values()
+        if application.get("state") in ("PENDING", "RUNNING")
+    )
+    for name, queue in (state.get("queues") or {}).items():
+        if queue.get("type") != "leaf" or "pending_apps" not in queue:
+            continue
+        counted = _counted(queue)
+        if sum(counted) > lives[name] and counted != _counted(own.get("queues", {}).get(name, {})):
+            return COUNTED_TWICE.format(name)
+    return None
+
+
+def _counted(queue: Mapping[str, Any]) -> tuple[int, int]:
+    return queue.get("running_apps", 0), queue.get("pending_apps", 0)
 
 
 def _application_of(step: Document) -> str | None:

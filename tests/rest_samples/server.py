@@ -20,6 +20,8 @@ from fairshare.model.identifiers import ContainerId
 from fairshare.model.inputs import Input
 from fairshare.web.app import build_app
 from fairshare.web.yarn.gateway import LiveGateway
+from fairshare.web.yarn.kept_documents import Shelves
+from fairshare.web.yarn.nodes import kept_nodes
 
 ADDRESS = "localhost:8088"
 CAPACITY = "yarn.scheduler.capacity."
@@ -154,6 +156,8 @@ async def start_server(scenario: dict[str, Any], directory: Path) -> SampleServe
     app = build_app(live)
     gateway = SampleGateway(live, scenario.get("groups", {}))
     app.state.gateway = gateway
+    app.state.shelves = Shelves(gateway)
+    app.state.kept_nodes = kept_nodes(gateway)
     transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
     http = httpx.AsyncClient(transport=transport, base_url=f"http://{ADDRESS}", cookies=None)
     return SampleServer(live, gateway, http)

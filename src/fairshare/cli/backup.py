@@ -9,6 +9,7 @@ import click
 from fairshare.cli.verbs import Failure
 from fairshare.errors import FairshareError
 from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
+from fairshare.wording import failed_call
 
 _SMALL_FILES = ("cluster.json", "secret", "tokens.json", "scheduler-conf.json")
 
@@ -45,7 +46,8 @@ def command(target: Path, state: Path) -> None:
         draft.rename(target)
     except (OSError, FairshareError) as error:
         shutil.rmtree(draft, ignore_errors=True)
-        raise Failure(f"no copy was made: {error}") from error
+        reason = failed_call(error) if isinstance(error, OSError) else error
+        raise Failure(f"no copy was made: {reason}") from error
     finally:
         journal.close()
     size = (target / JOURNAL_FILE).stat().st_size

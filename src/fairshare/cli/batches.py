@@ -1,5 +1,6 @@
 """Owns acting on several things by one verb: what can be done is done, what cannot is told."""
 
+import re
 from collections.abc import Callable, Sequence
 
 import click
@@ -23,7 +24,7 @@ def act_on_each(
         try:
             act(name)
         except Refused as error:
-            refused.append(f"{name}: {error}")
+            refused.append(_named(name, str(error)))
             outcomes.append({"id": name, done: False, "message": str(error)})
             continue
         outcomes.append({"id": name, done: True})
@@ -33,3 +34,10 @@ def act_on_each(
         print_json({kind: outcomes})
     if refused:
         raise Failure("\n".join(refused))
+
+
+def _named(name: str, message: str) -> str:
+    """A refusal that says of what, once."""
+    if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", message):
+        return message
+    return f"{name}: {message}"

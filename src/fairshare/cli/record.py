@@ -9,6 +9,7 @@ from fairshare.errors import ConfigurationError
 from fairshare.scenarios.document import NotAScenario, Unsupported, read_scenario
 from fairshare.scenarios.files import base_directory, find_files
 from fairshare.scenarios.records import States, record, record_text, unsupported
+from fairshare.wording import cause
 
 
 @click.command
@@ -49,8 +50,12 @@ def command(paths: tuple[Path, ...], out: Path | None, states: States) -> None:
                 click.echo(reason, err=True)
                 unreadable += 1
             continue
-        except (ConfigurationError, OSError, UnicodeDecodeError) as error:
+        except ConfigurationError as error:
             click.echo(error, err=True)
+            unreadable += 1
+            continue
+        except (OSError, UnicodeDecodeError) as error:
+            click.echo(f"{path}: {cause(error)}", err=True)
             unreadable += 1
             continue
         written += 1

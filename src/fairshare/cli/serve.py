@@ -10,9 +10,9 @@ import click
 
 from fairshare.cli.background import options_of, start_server
 from fairshare.cli.options import MEMORY, MOST_NODES, scheduler_option
-from fairshare.cli.verbs import Failure
+from fairshare.cli.verbs import WrongFiles
 from fairshare.config.scheduler_choice import SchedulerName
-from fairshare.errors import ConfigurationError, FairshareError
+from fairshare.errors import ConfigurationError
 from fairshare.schedulers.registry import SCHEDULERS
 
 WRONG_CONFIGURATION = 2
@@ -121,10 +121,7 @@ def command(
 
         asyncio.run(run())
     except ConfigurationError as error:
-        _print_problems(error.problems)
-        raise SystemExit(WRONG_CONFIGURATION) from error
-    except FairshareError as error:
-        raise Failure(str(error)) from error
+        raise WrongFiles(error, WRONG_CONFIGURATION) from error
 
 
 def _host_and_port(listen: str, host: str | None, port: int | None) -> tuple[str, int]:

@@ -15,11 +15,13 @@ import difflib
 import errno
 from importlib import import_module
 from importlib.util import find_spec
+from typing import IO, Any
 
 import click
 
 from fairshare import __version__
-from fairshare.errors import FairshareError
+from fairshare.errors import ConfigurationError, FairshareError
+from fairshare.wording import failed_call
 
 VERBS = {
     "serve": ("fairshare.cli.serve", "Run the scheduler on this machine."),
@@ -91,13 +93,32 @@ class Verbs(click.Group):
         except OSError as error:
             if error.errno == errno.EPIPE:  # who read the output has enough; click ends quietly
                 raise
-            raise Failure(str(error)) from error
+            raise Failure(failed_call(error)) from error
         except KeyboardInterrupt as error:
             raise click.exceptions.Exit(INTERRUPTED) from error
 
 
 class Failure(click.ClickException):
     """The end of a verb that did not work: a message on stderr and exit code 1."""
+
+
+class WrongFiles(Failure):
+    """What is wrong with files, all of it. A problem of a configuration says by itself that it is
+    an error, behind its place; any other one gets the word before it."""
+
+    def __init__(self, error: ConfigurationError, exit_code: int = 1) -> None:
+        from fairshare.cli.cells import plain_lines
+
+        super().__init__(plain_lines(str(error)))
+        self.exit_code = exit_code
+        self.says_so = hasattr(next(iter(error.problems), None), "severity")
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print it on stderr."""
+        if self.says_so:
+            click.echo(self.format_message(), file=file, err=file is None)
+        else:
+            super().show(file)
 
 
 class NoServer(Failure):
@@ -113,6 +134,8 @@ def failure_of(error: FairshareError) -> Failure:
     from fairshare.cli.refusals import explained
     from fairshare.client.errors import ServerUnreachable
 
+    if isinstance(error, ConfigurationError):
+        return WrongFiles(error)
     message = explained(plain_lines(str(error)))
     return NoServer(message) if isinstance(error, ServerUnreachable) else Failure(message)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from fairshare.config.problems import Place, Problems
 from fairshare.config.shell import ServerSettings
 from fairshare.config.toml_places import place_of
+from fairshare.wording import cause
 
 _SECTION = "server"
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -62,7 +63,7 @@ def _unreadable(path: str) -> str:
         with Path(path).open("rb") as file:
             file.read(1)
     except OSError as error:
-        return error.strerror or str(error)
+        return cause(error)
     return ""
 
 
@@ -79,5 +80,5 @@ def _unusable(certificate: str, key: str) -> str:
             f" ({error.reason or error})"
         )
     except (OSError, ValueError) as error:
-        return f"the key has a password, which nobody could type in ({error})"
+        return f"the key has a password, which nobody could type in ({cause(error)})"
     return ""

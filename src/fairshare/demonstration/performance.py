@@ -22,6 +22,7 @@ from fairshare.demonstration.server import Server, configuration_directory, conf
 from fairshare.demonstration.summary import PROGRAM, summary
 from fairshare.demonstration.teams import SETTINGS, arrivals
 from fairshare.errors import FairshareError
+from fairshare.wording import failed_call
 
 
 class Performance:
@@ -103,7 +104,7 @@ class Performance:
         try:
             archive.write_archive(self._archive_path, updated)
         except OSError as error:
-            self._say(f"The figures are not kept for the next time: {error}")
+            self._say(f"The figures are not kept for the next time: {failed_call(error)}")
         return updated.other_run(self._scheduler)
 
     def _say(self, text: str) -> None:

@@ -88,8 +88,9 @@ class Changes:
             case ApplicationsForgotten():
                 for number in event.applications:
                     self._last.pop(number, None)
-            case _ if type(event) not in _OF_NOBODY:
-                self._of_all = sequence
+            case _:
+                if type(event) not in _OF_NOBODY:
+                    self._of_all = sequence
 
     def _named(self, application: ApplicationId | None, sequence: int) -> None:
         if application is None:

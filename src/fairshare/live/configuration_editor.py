@@ -34,6 +34,7 @@ from fairshare.live.configuration_texts import ConfigurationText, ConfigurationT
 from fairshare.live.file_swap import swap_file
 from fairshare.schedulers.capacity.checks import refusals
 from fairshare.schedulers.capacity.state import CapacityState
+from fairshare.wording import cause
 
 if TYPE_CHECKING:
     from fairshare.live.server import LiveServer
@@ -143,7 +144,7 @@ class ConfigurationEditor:
         except FileNotFoundError:
             return None
         except (OSError, UnicodeDecodeError) as error:
-            raise FairshareError(f"cannot read {path}: {error}") from error
+            raise FairshareError(f"cannot read {path}: {cause(error)}") from error
 
     async def document(self) -> Document:
         """The file as it stands; raises InputError, or FairshareError if it cannot be read."""

@@ -33,7 +33,7 @@ from fairshare.model.events import (
     RequestRefused,
     TasksAdded,
 )
-from fairshare.model.identifiers import ApplicationId, application_of
+from fairshare.model.identifiers import ApplicationId, ContainerId, application_name, application_of
 from fairshare.model.inputs import (
     AddLabels,
     AddTasks,
@@ -75,6 +75,7 @@ from fairshare.model.queues import full_name
 from fairshare.model.tasks import GROUP_REQUESTS
 from fairshare.model.work import TaskGroup
 from fairshare.schedulers.protocol import GoesBack, Refusal, Scheduler, SettlesSteps, State, Step
+from fairshare.wording import no_application
 
 UNPLACEABLE = "invalid-queue-name"
 """The code of a refusal after which the application waits, without an attempt, to be killed."""
@@ -252,7 +253,8 @@ class ResourceManager:
     def _known(self, number: ApplicationId) -> Application:
         application = self.state.applications.get(number)
         if application is None:
-            raise Refusal("unknown-application", f"there is no application {number}")
+            name = application_name(self.state.epoch_ms, number)
+            raise Refusal("unknown-application", no_application(name))
         return application
 
     def _running(self, number: ApplicationId) -> Application:
@@ -290,21 +292,19 @@ class ResourceManager:
     def _release_containers(self, step: Step, given: ReleaseContainers) -> None:
         application = self._running(given.application)
         for container in given.containers:
-            if container not in application.containers:
-                raise Refusal(
-                    "unknown-container", f"container {container} is not one of its live ones"
-                )
+            self._check_live(application, container)
         for container in dict.fromkeys(given.containers):
             step.emit(
                 ContainerCompleted(container, ExitCode.ABORTED, "Container released by application")
             )
 
+    def _check_live(self, application: Application, container: ContainerId) -> None:
+        if container not in application.containers:
+            raise Refusal("unknown-container", f"{container} is not one of its live containers")
+
     def _launch_container(self, step: Step, given: LaunchContainer) -> None:
         application = self._running(given.application)
-        if given.container not in application.containers:
-            raise Refusal(
-                "unknown-container", f"container {given.container} is not one of its live ones"
-            )
+        self._check_live(application, given.container)
         if given.container in application.launched:
             raise Refusal("already-launched", f"container {given.container} runs something already")
         step.emit(

@@ -16,6 +16,7 @@ from typing import IO, Any
 from fairshare.mapreduce.failure import TaskFailed
 from fairshare.mapreduce.job import Job
 from fairshare.mapreduce.reporter import Reporter
+from fairshare.wording import cause
 
 PIPE_BYTES = 1 << 18
 READ_BYTES = 1 << 18
@@ -52,7 +53,7 @@ class Command:
                 bufsize=0,
             )
         except (OSError, ValueError) as error:
-            raise TaskFailed(f"cannot start the {role} `{line}`: {error}") from error
+            raise TaskFailed(f"cannot start the {role} `{line}`: {cause(error)}") from error
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 with contextlib.suppress(

@@ -21,6 +21,7 @@ from fairshare.mapreduce.job import Job, read_splits
 from fairshare.mapreduce.layout import COMMIT, COUNTERS, MAP, Layout
 from fairshare.mapreduce.map_task import MapTask
 from fairshare.mapreduce.reduce_task import ReduceTask
+from fairshare.wording import failed_call
 
 
 def main(arguments: list[str]) -> int:
@@ -40,7 +41,7 @@ def main(arguments: list[str]) -> int:
         print(failure, file=sys.stderr)
         return 1
     except OSError as error:
-        print(f"the task cannot go on: {error}", file=sys.stderr)
+        print(f"the task cannot go on: {failed_call(error)}", file=sys.stderr)
         return 1
     return 0
 

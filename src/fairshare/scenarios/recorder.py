@@ -12,6 +12,7 @@ from fairshare.model.events import (
     ContainerAllocated,
     ContainerCompleted,
     ContainerMarked,
+    ContainerSpared,
     Event,
     ExitCode,
 )
@@ -121,6 +122,9 @@ class Recorder:
             for event in self._heard
             if isinstance(event, ContainerMarked) and event.container in self._containers
         }
+        for event in self._heard:
+            if isinstance(event, ContainerSpared):
+                self._marked.discard(event.container)
         new = sorted(chosen - self._marked)
         self._marked |= chosen
         for number, name in self._applications.names.items():

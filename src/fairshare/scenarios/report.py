@@ -15,6 +15,7 @@ from fairshare.scenarios.document import NotAScenario, Unsupported, read_scenari
 from fairshare.scenarios.outcome import ScenarioRunner
 from fairshare.scenarios.runners import runner_of
 from fairshare.scenarios.steps import Expect, Scenario, Step
+from fairshare.wording import cause
 
 Verdict = Literal["passed", "failed", "skipped"]
 
@@ -103,7 +104,7 @@ def _refused_at_start(scenario: Scenario, found: str | None) -> list[Difference]
 
 
 def _start(kind: Literal["unsupported", "malformed"], reason: Exception) -> Difference:
-    return Difference(kind=kind, where="scenario", found=str(reason))
+    return Difference(kind=kind, where="scenario", found=cause(reason))
 
 
 def _malformed(error: Exception) -> list[Difference]:

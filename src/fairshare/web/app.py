@@ -33,6 +33,7 @@ from fairshare.web.authentication import KEY, Door
 from fairshare.web.faults import HANDLERS
 from fairshare.web.guard import LOOPBACK_NAMES, Guard, host_name
 from fairshare.web.limits import Buckets, Throttle, requests_per_second
+from fairshare.web.node_rows import NodeRows
 from fairshare.web.openapi import document
 from fairshare.web.pages import applications as application_lines
 from fairshare.web.pages import history, session
@@ -42,6 +43,8 @@ from fairshare.web.pages.files import page_routes
 from fairshare.web.pages.listings import Listings
 from fairshare.web.yarn.cross_origin import is_trusted
 from fairshare.web.yarn.gateway import LiveGateway
+from fairshare.web.yarn.kept_documents import Shelves
+from fairshare.web.yarn.nodes import kept_nodes
 from fairshare.web.yarn.routes import BASE as YARN
 from fairshare.web.yarn.routes import yarn_routes
 
@@ -115,5 +118,8 @@ def build_app(server: LiveServer) -> Starlette:
     app.state.openapi = None
     app.state.listings = Listings(server)
     app.state.gateway = gateway
+    app.state.shelves = Shelves(gateway)
+    app.state.kept_nodes = kept_nodes(gateway)
     app.state.application_rows = ApplicationRows(server)
+    app.state.node_rows = NodeRows(server)
     return app

@@ -20,13 +20,7 @@ from fairshare.model.resources import Resource
 from fairshare.schedulers.standings import standings
 from fairshare.schedulers.views import Standing
 from fairshare.web.answers import encoded, named
-from fairshare.web.slices import sliced
-
-ROUNDS: Final = 4
-"""How often what has changed meanwhile is written again in slices, before the rest is at once."""
-
-FEW: Final = 50
-"""So many rows are written at once: about as long as a slice."""
+from fairshare.web.slices import brought_up_to_date, sliced
 
 MAX_VECTORS: Final = 10_000
 
@@ -68,12 +62,9 @@ class ApplicationRows:
         if standings(self._server.scheduler) is None:
             whole = [(application_row(self._server, one), full) for one, full in chosen()]
             return _list([_open_row(row, full) async for row, full in sliced(whole)])
-        for _ in range(ROUNDS):
-            changed = [one for one, _ in chosen() if self._fresh(one) is None]
-            if len(changed) <= FEW:
-                break
-            async for application in sliced(changed):
-                self._write(application)
+        await brought_up_to_date(
+            lambda: [one for one, _ in chosen() if self._fresh(one) is None], self._write
+        )
         look = standings(self._server.scheduler)
         assert look is not None
         found = [(self._fresh(one) or self._write(one), look(one), full) for one, full in chosen()]

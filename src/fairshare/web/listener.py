@@ -119,12 +119,9 @@ def loopback_address(host: str) -> str:
     >>> loopback_address("localhost"), loopback_address("[::1]")
     ('127.0.0.1', '::1')
     """
-    name = "127.0.0.1" if host == "localhost" else host.strip("[]")
-    try:
-        if ipaddress.ip_address(name).is_loopback:
-            return name
-    except ValueError:
-        pass
+    name = address_of(host)
+    if ipaddress.ip_address(name).is_loopback:
+        return name
     raise ConfigurationError(
         [
             f"host {host!r}: everybody who can reach this address could act as anybody, since "

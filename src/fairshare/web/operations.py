@@ -20,7 +20,7 @@ from fairshare.model.inputs import (
 from fairshare.web.actors import Actor, believed_administrator, groups_of
 from fairshare.web.answers import answer
 from fairshare.web.bodies import ActorBody, DecommissionBody, NodesBody, SafeModeBody
-from fairshare.web.nodes import node_rows
+from fairshare.web.node_rows import node_rows
 from fairshare.web.requests import read_body, read_parameters, server_of
 
 

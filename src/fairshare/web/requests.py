@@ -22,6 +22,7 @@ from fairshare.model.identifiers import (
 )
 from fairshare.schedulers.protocol import State
 from fairshare.web.limits import body_limit_bytes
+from fairshare.wording import no_application, no_container
 
 Body = TypeVar("Body", bound=msgspec.Struct)
 
@@ -110,8 +111,7 @@ def read_application(request: Request) -> Application:
     if found is None or text not in (str(found.id), application_name(state.epoch_ms, found.id)):
         raise InputError(
             "unknown-application",
-            f"there is no application '{text}' here (any more); the list of all applications has"
-            " those that are known",
+            no_application(text),
         )
     return found
 
@@ -134,7 +134,6 @@ def container_of(text: str, state: State) -> ContainerId:
     ):
         raise InputError(
             "unknown-container",
-            f"there is no container '{text}' here (any more); those of an application stand where"
-            " it is shown",
+            no_container(text),
         )
     return container

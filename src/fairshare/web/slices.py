@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Final, TypeVar
 
 Item = TypeVar("Item")
@@ -12,6 +12,12 @@ SLICE_S: Final = 0.002
 
 LOOKED_AFTER: Final = 16
 """Items between two looks at the clock."""
+
+ROUNDS: Final = 4
+"""How often what has changed meanwhile is done again in slices."""
+
+FEW: Final = 30
+"""So many items are left to be done at once: about as long as a slice."""
 
 
 async def sliced(items: Iterable[Item]) -> AsyncIterator[Item]:
@@ -25,3 +31,16 @@ async def sliced(items: Iterable[Item]) -> AsyncIterator[Item]:
         if count % LOOKED_AFTER == 0 and time.perf_counter() - began_s >= SLICE_S:
             await asyncio.sleep(0)
             began_s = time.perf_counter()
+
+
+async def brought_up_to_date(
+    outdated: Callable[[], list[Item]], renew: Callable[[Item], object]
+) -> None:
+    """Renew what is outdated, in slices, until hardly anything is: whoever then looks at one
+    instant has that little to do. What changes faster than it is renewed is left to him."""
+    for _ in range(ROUNDS):
+        found = outdated()
+        if len(found) <= FEW:
+            return
+        async for item in sliced(found):
+            renew(item)

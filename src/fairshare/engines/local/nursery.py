@@ -23,6 +23,7 @@ from fairshare.engines.local.outcome import tail
 from fairshare.engines.local.state import StateDirectory
 from fairshare.engines.local.zygote import MESSAGE_BYTES
 from fairshare.errors import EngineError
+from fairshare.wording import cause
 
 _PROGRAM = """\
 import sys
@@ -101,7 +102,7 @@ class Nursery:
         except OSError as error:
             ours.close()
             raise EngineError(
-                f"the process that starts containers cannot be started: {error}"
+                f"the process that starts containers cannot be started: {cause(error)}"
             ) from error
         finally:
             theirs.close()

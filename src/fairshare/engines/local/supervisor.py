@@ -33,6 +33,7 @@ from fairshare.engines.local.outcome import (
     exit_code_of,
     with_tail,
 )
+from fairshare.wording import failed_call
 
 _KILL_PAUSE_MS = 5
 _LONGEST_KILL_PAUSE_MS = 320
@@ -83,7 +84,7 @@ class Supervisor:
                 holder = memory_holder(launch)
             except OSError as error:
                 raise StartFailure(
-                    ABORTED, f"cannot set the container's limits: {error}"
+                    ABORTED, f"cannot set the container's limits: {failed_call(error)}"
                 ) from error
             secrets = self._directory.take_secrets()
             self._first = execution.start(launch.with_secrets(secrets), self._directory)

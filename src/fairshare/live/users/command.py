@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Sequence
 
 from fairshare.live.users.protocol import GroupsUnavailable
+from fairshare.wording import cause
 
 USER_WORD = "{user}"
 TIMEOUT_S = 10.0
@@ -51,7 +52,7 @@ class CommandGroups:
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            raise GroupsUnavailable(user, f"{words[0]} cannot be run: {error}") from error
+            raise GroupsUnavailable(user, f"{words[0]} cannot be run: {cause(error)}") from error
         with process:
             try:
                 output, errors = process.communicate(timeout=self._timeout_s)

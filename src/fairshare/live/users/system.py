@@ -5,6 +5,7 @@ import os
 import pwd
 
 from fairshare.live.users.protocol import GroupsUnavailable
+from fairshare.wording import cause
 
 
 class SystemGroups:
@@ -17,11 +18,11 @@ class SystemGroups:
         except (KeyError, ValueError):
             return ()
         except OSError as error:
-            raise GroupsUnavailable(user, str(error)) from error
+            raise GroupsUnavailable(user, cause(error)) from error
         try:
             numbers = os.getgrouplist(user, primary)
         except OSError as error:
-            raise GroupsUnavailable(user, str(error)) from error
+            raise GroupsUnavailable(user, cause(error)) from error
         ordered = dict.fromkeys([primary, *sorted(numbers)])
         return tuple(name for number in ordered if (name := _group_name(number)) is not None)
 

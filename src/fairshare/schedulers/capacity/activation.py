@@ -8,7 +8,15 @@ from collections.abc import Iterator
 from heapq import merge
 from typing import TYPE_CHECKING
 
-from fairshare.model.events import ApplicationAdmitted, QueueLimited, UserNoted
+from fairshare.model.events import (
+    ApplicationAdmitted,
+    LimitsComputed,
+    NodeAdded,
+    NodeRemoved,
+    QueueLimited,
+    UserNoted,
+)
+from fairshare.model.queues import ROOT
 from fairshare.model.resources import Resource, add
 from fairshare.schedulers.capacity import limits
 from fairshare.schedulers.capacity.applications import CapacityApplication
@@ -70,6 +78,33 @@ def activate_if_any_nodes(state: "CapacityState", step: "Step", leaf: CapacityQu
 def activate_everywhere(state: "CapacityState", step: "Step") -> None:
     """The passes after the cluster or its configuration has changed."""
     activate_below(state, step, state.root)
+
+
+def activate_for_node(state: "CapacityState", step: "Step") -> None:
+    """The passes after a node has come, gone or changed its size.
+
+    Hadoop goes through all leaves again when what knows the nodes' labels reports the node: once if
+    it has come or gone, twice if its size is another one. By then users who only wait are counted
+    anew, so that a master may start that had no room in the pass before.
+    """
+    came_or_went = any(isinstance(event, NodeAdded | NodeRemoved) for event in step.events)
+    for _ in range(1 if came_or_went else 2):
+        before = _counts(state)
+        activate_everywhere(state, step)
+        after = _counts(state)
+        if all(before.get(name) == count for name, count in after.items()):
+            return
+        step.emit(LimitsComputed(ROOT))
+    activate_everywhere(state, step)
+
+
+def _counts(state: "CapacityState") -> dict[str, tuple[int, int]]:
+    """Of each leaf in which somebody waits: how many users count for its masters, who waits."""
+    return {
+        queue.name: (queue.users.active_count, len(queue.waiting))
+        for queue in below(state.root)
+        if queue.waiting
+    }
 
 
 def activate_below(state: "CapacityState", step: "Step", top: CapacityQueue) -> None:

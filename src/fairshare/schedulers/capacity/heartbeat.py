@@ -4,8 +4,10 @@ Each attempt starts at the root and grants at most one container; attempts are r
 the settings allow (spec/capacity.md 11, 13, 31). What one application takes: `assignment.py`.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from heapq import merge
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from fairshare.model.asks import AskKey
@@ -31,24 +33,37 @@ if TYPE_CHECKING:
     from fairshare.schedulers.protocol import Step
 
 
-def _in_turn(leaf: CapacityQueue) -> Iterator[Entry]:
+class _Turns:
     """The active applications of a leaf in their order, as far as anything can come of them.
 
     One that asks for nothing is no more than looked at. Hadoop does it with all; here with those
-    that do not have a headroom yet, and with the first one up to the first that asks: the leaf's
-    limit is checked for it, with nothing to be given back.
+    that do not have a headroom yet, and with all as long as `limit_open`: until one without
+    reservations has had its turn the leaf's limit is checked for each, and who has nothing to give
+    back may end the search for all after it.
     """
-    order, resting = leaf.order, leaf.resting
-    if leaf.users.orphaned:  # what a leaf can reach is noted for the first whose user it knows
-        yield from merge(resting, order)
-        return
-    first = resting[:1] if resting and not (order and order[0] < resting[0]) else []
-    if not leaf.fresh:
-        yield from first
-        yield from order
-        return
-    fresh = [entry for entry in leaf.fresh if [entry] != first]
-    yield from merge(first, fresh, order)
+
+    __slots__ = ("leaf", "limit_open")
+
+    def __init__(self, leaf: CapacityQueue) -> None:
+        self.leaf = leaf
+        self.limit_open = True
+
+    def __iter__(self) -> Iterator[Entry]:
+        leaf = self.leaf
+        everybody = merge(leaf.resting, leaf.order) if leaf.resting else iter(leaf.order)
+        for entry in everybody:
+            yield entry
+            if not self.limit_open:
+                break
+        else:
+            return
+        # As to orphaned users: what a leaf can reach is noted for the first whose user it knows.
+        if not leaf.resting or leaf.users.orphaned:
+            yield from everybody
+            return
+        asking = islice(leaf.order, bisect_right(leaf.order, entry), None)
+        fresh = leaf.fresh[bisect_right(leaf.fresh, entry) :]
+        yield from merge(fresh, asking) if fresh else asking
 
 
 class Heartbeat:
@@ -209,18 +224,17 @@ class Heartbeat:
         if not self._wants(leaf) or not leaf.active:
             return Answer.NOTHING
         self._walked[leaf.name] = leaf
-        check = True
         blocked: dict[str, Resource] = {}
-        for entry in _in_turn(leaf):
+        turns = _Turns(leaf)
+        for entry in turns:
             application = state.applications[int(entry[-1])]
             if not leaf.serves(application.label, self.label):
                 continue
             reserved = application.reserved_on("")
-            if check:
+            if turns.limit_open:
                 if not self._within(leaf, room, reserved):
                     return Answer.NOTHING
-                if not settings.continue_looking or not any(reserved):
-                    check = False
+                turns.limit_open = settings.continue_looking and any(reserved)
             if leaf.users.get(application.user) is not None:
                 self._limits[leaf.name] = limit
             self._consider(application)

@@ -336,7 +336,7 @@ class CapacityScheduler(labels.LabelDoors):
         """There may be room for more masters; also if a node was given the size that it had."""
         if not step.events and ROOT in self._state.queues:
             step.emit(LimitsComputed(ROOT))
-        activation.activate_everywhere(self._state, step)
+        activation.activate_for_node(self._state, step)
 
     def beat(self, step: Step, node: str) -> None:
         """Assign containers on a node."""

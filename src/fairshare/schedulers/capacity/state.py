@@ -204,12 +204,13 @@ class CapacityState(CapacityCluster):
         self.selected_ms[event.container] = now_ms
 
     def _container_spared(self, now_ms: int, event: ContainerSpared) -> None:
-        """Nobody needs its room any longer: it is as if it had never been chosen (23.3)."""
+        """Nobody needs its room any longer: as if it had never been chosen (21.9, 23.3)."""
         victim = self.applications[application_of(event.container)]
         node = self.nodes[victim.containers[event.container].node]
-        record = node.marked.pop(event.container)
+        self.selected_ms.pop(event.container, None)
         victim.to_preempt.pop(event.container, None)
-        if victim.leaf is not None:
+        record = node.marked.pop(event.container, None)
+        if record is not None and victim.leaf is not None:
             released = subtract(self.none, record.resource)
             accounting.change_killable(victim.leaf, self.label_of(node), released)
 

@@ -13,7 +13,7 @@ AT: Final = Parameter("at", "An instant of the past in milliseconds.", NUMBER)
 PART: Final = (
     Parameter("search", "A part of what names a row."),
     Parameter("sort", "A column; with `-` before it the most first."),
-    Parameter("order", "The name of an order, from an answer: rows keep their places in it."),
+    Parameter("order", "Any name for this order: asked for by it again, rows keep their places."),
     Parameter("offset", "How many rows to pass over.", NUMBER),
     Parameter("limit", "How many rows at most.", {"type": "integer", "minimum": 1}),
     AT,
@@ -31,7 +31,6 @@ PAGE_OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
             matching=int,
             held=int,
             containers=int,
-            order=str,
             offset=int,
             rows=list[LINE],  # type: ignore[valid-type]
         ),
@@ -62,7 +61,6 @@ PAGE_OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
             containers=int,
             idle=int,
             decommissioned=list[str] | None,
-            order=str,
             offset=int,
             rows=list[shown(NodeView)],  # type: ignore[misc]
         ),

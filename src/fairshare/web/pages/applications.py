@@ -20,6 +20,9 @@ from fairshare.web.requests import read_parameters, server_of
 
 GROUPS: Final = ("waiting", "running", "finished", "failed", "killed")
 
+CHOICES: Final = {"alive": GROUPS[:2], **{word: (word,) for word in GROUPS}}
+"""What a reader may ask for."""
+
 _ENDS: Final = {
     ApplicationState.FINISHED: "finished",
     ApplicationState.FAILED: "failed",
@@ -57,31 +60,30 @@ def group_of(one: ApplicationLine) -> str:
 async def list_lines(request: Request) -> Response:
     """GET /pages/applications: the newest first, a screenful at a time.
 
-    `state` is one word of `counts`; `queue` that one and all below it; `search` a part of name, id,
-    user or queue; `sort` a column, `-` before it turns it round. `order` is the name of an order
-    that an answer gave: rows keep their places in it. `at`: as they stood at a past moment, of
-    which diagnostics are not kept. `held` and `containers` are sums over all that match.
+    `state` is a word of `CHOICES`; `queue` that one and all below it; `search` a part of name, id,
+    user or queue; `sort` a column, `-` before it turns it round. `order` is any name: asked for by
+    it again, rows keep their places. `at`: as they stood at a past moment, of which diagnostics are
+    not kept. `held` and `containers` are sums over all that match.
     """
     parameters = read_parameters(
         request, "state", "user", "queue", "search", "sort", "order", "offset", "limit", "at"
     )
     at_ms = instant_of(request, parameters)
     group = parameters.get("state", "")
-    if group and group not in GROUPS:
-        raise InputError(
-            "bad-request", f"state={group}: the words are {', '.join(GROUPS)}, or none for all"
-        )
+    if group and group not in CHOICES:
+        known = ", ".join(CHOICES)
+        raise InputError("bad-request", f"state={group}: the words are {known}, or none for all")
+    chosen = CHOICES.get(group, GROUPS)
     column, down = sort_of(parameters, tuple(SORTS))
     wanted = _wanted(request, parameters)
     server = server_of(request)
     lists = listings_of(request)
     lines = await lists.applications(at_ms)
-    order = ""
     if column:
         now_ms = server.service.now_ms() if at_ms is None else at_ms
         value = SORTS[column]
         about = ("applications", column, down, at_ms)
-        order, keys = lists.order(
+        keys = lists.order(
             text_of(parameters, "order"), about, lines, lambda one: value(one, now_ms), down=down
         )
     else:
@@ -95,7 +97,7 @@ async def list_lines(request: Request) -> Response:
             continue
         stands = group_of(line)
         counts[stands] += 1
-        if group and stands != group:
+        if stands not in chosen:
             continue
         matching.append(key)
         containers += line.containers
@@ -110,7 +112,6 @@ async def list_lines(request: Request) -> Response:
             "matching": len(matching),
             "held": held,
             "containers": containers,
-            "order": order,
             "offset": offset,
             "rows": rows,
         }

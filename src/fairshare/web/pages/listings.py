@@ -1,12 +1,11 @@
 """Owns the long lists of the pages: which lines there are, now or at a past moment, in which order,
 and which part of them one screen shows.
 
-An order that depends on figures is remembered under a name for as long as somebody looks at it, so
-that rows keep their place while the figures change: what comes later stands behind. Knows neither
-what a line means nor how it is drawn.
+An order that depends on figures is remembered, under the name that the reader gives it, as long as
+somebody looks at it: rows keep their place while the figures change, and what comes later stands
+behind. Knows neither what a line means nor how it is drawn.
 """
 
-import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -22,8 +21,8 @@ from fairshare.live.views import NodeView
 from fairshare.model.identifiers import ApplicationId
 from fairshare.web.requests import server_of, whole_number
 
-MAX_ORDERS = 64
-"""Orders that are remembered; who asks for one that went gets a new one."""
+MAX_ORDERS = 256
+"""Orders that are remembered, those asked for last; one that went is made anew."""
 
 MAX_PASTS = 4
 """Past moments whose lines are kept unpacked: who looks at one asks for it several times."""
@@ -41,7 +40,6 @@ class Listings:
     def __init__(self, server: LiveServer) -> None:
         self._server = server
         self._orders: OrderedDict[str, tuple[Hashable, dict[Any, None]]] = OrderedDict()
-        self._names = itertools.count(1)
         self._pasts: OrderedDict[tuple[str, int], Mapping[Any, Any]] = OrderedDict()
 
     async def applications(self, at_ms: int | None) -> Mapping[ApplicationId, ApplicationLine]:
@@ -78,26 +76,25 @@ class Listings:
         value: Callable[[Line], Any],
         *,
         down: bool,
-    ) -> tuple[str, list[Key]]:
-        """All keys by a value of their lines, and the name under which this order is remembered.
+    ) -> list[Key]:
+        """All keys by a value of their lines, equal ones by the key; remembered by a name.
 
-        With the name of an order that is remembered, and is `about` the same, the keys as they
-        stood in it; those that have come since stand behind. Equal values stand by their keys.
+        If an order of this name is remembered, and is `about` the same, the keys as they stood in
+        it; those that have come since stand behind.
         """
         known = self._orders.get(name)
         if known is None or known[0] != about:
             pairs = sorted((value(line), key) for key, line in lines.items())
             if down:
                 pairs.reverse()
-            name, known = str(next(self._names)), (about, {key: None for _, key in pairs})
-            self._orders[name] = known
+            known = self._orders[name] = (about, {key: None for _, key in pairs})
             while len(self._orders) > MAX_ORDERS:
                 self._orders.popitem(last=False)
         self._orders.move_to_end(name)
         ordered: dict[Key, None] = known[1]
         for key in lines:
             ordered.setdefault(key)
-        return name, [key for key in ordered if key in lines]
+        return [key for key in ordered if key in lines]
 
 
 def listings_of(request: Request) -> Listings:

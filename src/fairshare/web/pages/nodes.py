@@ -36,11 +36,11 @@ async def list_node_lines(request: Request) -> Response:
     column, down = sort_of(parameters, (*COLUMNS, *types.names))
     lists = listings_of(request)
     lines = await lists.nodes(at_ms)
-    order, keys = "", list(lines)
+    keys = list(lines)
     if column:
         about = ("nodes", column, down, at_ms)
         value = _value_of(column, types.names)
-        order, keys = lists.order(text_of(parameters, "order"), about, lines, value, down=down)
+        keys = lists.order(text_of(parameters, "order"), about, lines, value, down=down)
     matching, counts, labels = _matching(lines, keys, parameters)
     offset, shown = part_of(parameters, [line.name for line in matching])
     places = range(len(types.names))
@@ -56,7 +56,6 @@ async def list_node_lines(request: Request) -> Response:
             "containers": sum(one.containers for one in matching),
             "idle": sum(1 for one in matching if not one.containers),
             "decommissioned": _decommissioned(request) if at_ms is None else None,
-            "order": order,
             "offset": offset,
             "rows": [named(lines[name], types) for name in shown],
         }

@@ -4,6 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from fairshare.model.queues import parent_name
 from fairshare.web.answers import answer
 from fairshare.web.requests import read_parameters, server_of
 
@@ -14,11 +15,7 @@ async def list_names(request: Request) -> Response:
     read_parameters(request)
     queues = server_of(request).service.state.queues
     rows = [
-        {
-            "name": name,
-            "parent": queues[name].parent.name if queues[name].parent else "",
-            "leaf": queues[name].leaf,
-        }
+        {"name": name, "parent": parent_name(name), "leaf": queues[name].leaf}
         for name in sorted(queues)
     ]
     return answer({"queues": rows})

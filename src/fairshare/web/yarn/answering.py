@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
 from msgspec import UNSET
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -36,6 +37,8 @@ HEADERS = {
 """On every answer below `/ws`, and on the pages beside it."""
 
 MIN_COMPRESSED = 256
+MIN_APART = 65_536
+"""Bytes from which on an answer is compressed in a thread of its own: there about a millisecond."""
 
 
 class Answer(msgspec.Struct):
@@ -91,7 +94,7 @@ async def respond(request: Request, handlers: Mapping[str, Handler]) -> Response
     try:
         caller = await identify(request)
     except Rejected as rejected:
-        return _finish(
+        return await _finish(
             request, rejected.content, rejected.status, JSON, rejected.headers, rejected.cookie
         )
     note(request, user=caller.user)
@@ -107,7 +110,7 @@ async def respond(request: Request, handlers: Mapping[str, Handler]) -> Response
         content = write(answer, form)
     assert not refused_form or answer.status >= 400 or answer.status == 204
     kind = answer.kind or _WRITTEN[form]
-    return _finish(request, content, answer.status, kind, answer.headers, caller.cookie)
+    return await _finish(request, content, answer.status, kind, answer.headers, caller.cookie)
 
 
 async def _answer(request: Request, handlers: Mapping[str, Handler], caller: Caller) -> Answer:
@@ -178,7 +181,7 @@ def _sentence(text: str, form: str) -> bytes:
     return text.encode()
 
 
-def _finish(
+async def _finish(
     request: Request,
     content: bytes,
     status: int,
@@ -194,7 +197,10 @@ def _finish(
         return Response(b"", status, {**found, "Content-Type": "text/plain;charset=utf-8"})
     accepted = request.headers.get("accept-encoding", "")
     if "gzip" in accepted and len(content) >= MIN_COMPRESSED:
-        content = gzip.compress(content, 5)
+        if len(content) < MIN_APART:
+            content = gzip.compress(content, 5)
+        else:  # decisions do not wait for it
+            content = await run_in_threadpool(gzip.compress, content, 5)
         found["Content-Encoding"] = "gzip"
     found["Content-Type"] = kind
     return Response(content, status, found)

@@ -114,16 +114,24 @@ def _add_use_over_time(
     use_s = _seconds(biography.use_ms, application, now_ms)
     lost_s = tuple(amount // 1_000 for amount in biography.preempted_ms)
     info.memorySeconds, info.vcoreSeconds = use_s[:2]
-    if biography.attempt is not None and (application.active or biography.launched_ms):
-        # The further types come with the first container.
-        held = any(attempt.master for attempt in biography.attempts)
-        info.resourceSecondsMap = Entries(entries(types, use_s).pairs[: None if held else 2])
+    shown = shown_seconds(application, biography, len(types.names))
+    info.resourceSecondsMap = Entries(entries(types, use_s).pairs[:shown])
     info.preemptedResourceMB, info.preemptedResourceVCores = biography.preempted[:2]
     info.numNonAMContainerPreempted = biography.preempted_others
     info.numAMContainerPreempted = biography.preempted_masters
     info.preemptedMemorySeconds, info.preemptedVcoreSeconds = lost_s[:2]
     if any(biography.preempted):
         info.preemptedResourceSecondsMap = entries(types, lost_s)
+
+
+def shown_seconds(application: Application, biography: Biography, types: int) -> int:
+    """How many types the map of use over time has: the further ones come with the first container.
+
+    0: it has not been in a queue.
+    """
+    if biography.attempt is None or not (application.active or biography.launched_ms):
+        return 0
+    return types if any(attempt.master for attempt in biography.attempts) else 2
 
 
 def _priority(gateway: Gateway, application: Application) -> int:

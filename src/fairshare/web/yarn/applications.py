@@ -7,6 +7,7 @@ from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 
 from fairshare.model.applications import Application
+from fairshare.web.slices import brought_up_to_date, sliced
 from fairshare.web.yarn.access import may_view
 from fairshare.web.yarn.answering import JSON, Answer, YarnRoute, accepted_form
 from fairshare.web.yarn.application_documents import application_info, shown_queue
@@ -22,13 +23,11 @@ from fairshare.web.yarn.filters import (
     words,
 )
 from fairshare.web.yarn.gateway import Gateway, gateway_of
+from fairshare.web.yarn.kept_documents import Shelves
 from fairshare.web.yarn.names import find_application, known_applications
-from fairshare.web.yarn.rendering import Document, encoder
+from fairshare.web.yarn.rendering import Document
 from fairshare.web.yarn.states import PUBLIC_STATES, public_state
 from fairshare.web.yarn.submission import submit
-
-MAX_KEPT = 20_000
-"""Applications that are over whose JSON is kept."""
 
 
 class AppInfos(Document):
@@ -55,15 +54,33 @@ async def list_applications(request: Request, caller: Caller) -> Answer:
     """GET /apps."""
     gateway = gateway_of(request)
     wanted = read_filter(request)
-    chosen = _chosen(gateway, caller, wanted)
     if accepted_form(request) == JSON:
-        written = [_written(gateway, one, full, wanted.without) for one, full in chosen]
+        shelves: Shelves = request.app.state.shelves
+        written = await _written(gateway, caller, wanted, shelves)
         content = b'{"apps":{"app":[' + b",".join(written) + b"]}}"
         return Answer(name="apps", encoded=content if written else b'{"apps":{}}')
     found = [
-        application_info(gateway, one, full=full, without=wanted.without) for one, full in chosen
+        application_info(gateway, one, full=full, without=wanted.without)
+        async for one, full in sliced(list(_chosen(gateway, caller, wanted)))
     ]
     return Answer(AppInfos(found or UNSET), "apps")
+
+
+async def _written(
+    gateway: Gateway, caller: Caller, wanted: Filter, shelves: Shelves
+) -> list[bytes]:
+    """The JSON of each application that is asked for, all of one instant: in slices is done only
+    what is kept for the next one who asks, and what is made of frozen moments."""
+    both = {full: shelves.of(full, wanted.without) for full in (True, False)}
+
+    def outdated() -> list[tuple[Application, bool]]:
+        chosen = _chosen(gateway, caller, wanted)
+        return [(one, full) for one, full in chosen if both[full].fresh(one) is None]
+
+    await brought_up_to_date(outdated, lambda found: both[found[1]].write(found[0]))
+    glances = {full: shelf.glance() for full, shelf in both.items()}
+    moments = [glances[full].moment(one) for one, full in _chosen(gateway, caller, wanted)]
+    return [moment.written() async for moment in sliced(moments)]
 
 
 def _chosen(gateway: Gateway, caller: Caller, wanted: Filter) -> Iterator[tuple[Application, bool]]:
@@ -78,22 +95,6 @@ def _chosen(gateway: Gateway, caller: Caller, wanted: Filter) -> Iterator[tuple[
         full = may_view(gateway, caller, application)
         if full or not gateway.settings.filter_by_user:
             yield application, full
-
-
-def _written(
-    gateway: Gateway, application: Application, full: bool, without: frozenset[str]
-) -> bytes:
-    """One application as JSON. What is over changes no more, and is written once."""
-    if not application.over or without or not full:
-        return encoder.encode(application_info(gateway, application, full=full, without=without))
-    kept = gateway.written
-    found = kept.get(application.id)
-    if found is None:
-        found = encoder.encode(application_info(gateway, application, full=True))
-        while len(kept) >= MAX_KEPT:
-            del kept[next(iter(kept))]
-        kept[application.id] = found
-    return found
 
 
 def _queue(gateway: Gateway, wanted: Filter) -> str | None:

@@ -4,6 +4,7 @@ Scripts look into these texts for names and numbers, so they are written as Hado
 """
 
 import re
+from collections.abc import Hashable
 from datetime import UTC, datetime
 
 from fairshare.live.biographies import Attempt, Biography
@@ -14,7 +15,10 @@ from fairshare.model.resources import largest
 from fairshare.schedulers.capacity import limits
 from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
 from fairshare.schedulers.capacity.state import CapacityState
+from fairshare.schedulers.fair.applications import FairApplication
 from fairshare.schedulers.fair.dump import resource_text
+from fairshare.schedulers.fair.state import FairState
+from fairshare.schedulers.fair.views import waits_for
 from fairshare.web.yarn.gateway import Gateway
 from fairshare.web.yarn.names import attempt_name
 from fairshare.web.yarn.resources import percent
@@ -60,6 +64,34 @@ def application_diagnostics(
     if application.unregistered is not None:
         return application.unregistered.diagnostics
     return "" if last is None else attempt_diagnostics(gateway, application, last, now_ms)
+
+
+def waiting_for(
+    gateway: Gateway, application: Application, biography: Biography
+) -> Hashable | None:
+    """On what its diagnostics depend beside the second, as long as its last attempt waits for a
+    master's container: two with the same answer are told the same. None: only records change it.
+    """
+    last = biography.attempt
+    if application.over or application.unregistered is not None or last is None:
+        return None
+    if last.end or last.final_status or application.registered or last.master is not None:
+        return None
+    if isinstance(application, CapacityApplication):
+        leaf = application.leaf
+        return (
+            "" if leaf is None else leaf.name,
+            application.stage,
+            application.label,
+            application.user,
+            application.master_resource,
+        )
+    state = gateway.scheduler.state
+    if isinstance(state, FairState) and isinstance(application, FairApplication):
+        return (
+            "" if application.runnable else application.diagnostics or waits_for(state, application)
+        )
+    return ""
 
 
 def attempt_diagnostics(
@@ -125,9 +157,11 @@ def _waits_for(gateway: Gateway, application: Application) -> str:
     state = gateway.scheduler.state
     if isinstance(state, CapacityState) and isinstance(application, CapacityApplication):
         return _waits_for_capacity(state, application)
-    if gateway.scheduler.name != "fair" or application.runnable:
+    if not isinstance(state, FairState) or not isinstance(application, FairApplication):
         return ""
-    words = gateway.scheduler.application_view(application.id).diagnostics
+    if application.runnable:
+        return ""
+    words = application.diagnostics or waits_for(state, application)
     for kind in ("queue", "user"):
         head = f"The {kind} "
         if words.startswith(head) and words.endswith(" " + _MANY_RUN):

@@ -19,13 +19,14 @@ from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.live import mutation
 from fairshare.live.activities import Activities
 from fairshare.live.biographies import Biographies
+from fairshare.live.changes import Changes
 from fairshare.live.master_limits import MasterLimits
 from fairshare.live.node_book import NodeBook
 from fairshare.live.scheduler_health import SchedulerHealth
 from fairshare.live.server import LiveServer
 from fairshare.live.users.identity import own_user
 from fairshare.model.events import Event
-from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
+from fairshare.model.identifiers import ContainerId, application_of
 from fairshare.model.inputs import Input
 from fairshare.schedulers.protocol import Scheduler
 from fairshare.web.yarn.errors import PlainRefusal
@@ -55,7 +56,7 @@ class Gateway(Protocol):
     """One cluster, as YARN's REST interface sees it.
 
     `address` is host and port of this server, `started_ms` when it started, `login_user` who runs
-    it. `written` keeps the JSON of applications that are over.
+    it. `changes` says when the records last spoke of each application.
     """
 
     settings: WebSettings
@@ -67,7 +68,7 @@ class Gateway(Protocol):
     configuration: MutableConfiguration
     login_user: str
     secret: bytes
-    written: dict[ApplicationId, bytes]
+    changes: Changes
 
     def properties(self) -> Mapping[str, str]:
         """The properties of the scheduler as they are written."""
@@ -163,14 +164,14 @@ class LiveGateway:
         self.health = server.chronicle.health
         self.activities = server.chronicle.activities
         self.master_limits = server.chronicle.master_limits
-        self.configuration = LiveConfiguration(server)
+        self.configuration: MutableConfiguration = LiveConfiguration(server)
         configuration = server.settings.configuration
         self.settings = WebSettings() if configuration is None else configuration.web
         self.biographies = server.chronicle.biographies
+        self.changes = server.chronicle.changes
         self.node_book = server.chronicle.node_book
         self.login_user = own_user()
         self.secret = secret
-        self.written: dict[ApplicationId, bytes] = {}
 
     def properties(self) -> Mapping[str, str]:
         """Those of capacity-scheduler.xml; of other schedulers there are none to show."""

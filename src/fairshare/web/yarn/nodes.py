@@ -11,11 +11,12 @@ from fairshare.model.nodes import Node
 from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.rounding import single
 from fairshare.web.yarn.access import is_administrator
-from fairshare.web.yarn.answering import Answer, YarnRoute
+from fairshare.web.yarn.answering import JSON, Answer, YarnRoute, accepted_form
 from fairshare.web.yarn.bodies import first_object, lenient_integer, read_object
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.errors import forbidden, not_found, wrong_argument
 from fairshare.web.yarn.gateway import Gateway, gateway_of
+from fairshare.web.yarn.kept_nodes import KeptNodes, state_of
 from fairshare.web.yarn.rendering import Document
 from fairshare.web.yarn.resources import NOTHING, Nothing, ResourceInfo, resource_info, shortest
 
@@ -84,6 +85,11 @@ async def list_nodes(request: Request, caller: Caller) -> Answer:
     """GET /nodes."""
     gateway = gateway_of(request)
     wanted = _wanted_states(request)
+    if accepted_form(request) == JSON:
+        kept: KeptNodes = request.app.state.kept_nodes
+        written = await kept.written(wanted)
+        content = b'{"nodes":{"node":[' + b",".join(written) + b"]}}"
+        return Answer(name="nodes", encoded=content if written else b'{"nodes":{}}')
     found = [node for node in all_nodes(gateway) if wanted is None or node.state in wanted]
     return Answer(NodeInfos(found or UNSET), "nodes")
 
@@ -169,6 +175,11 @@ def node_states(gateway: Gateway) -> Counter[str]:
     return counts
 
 
+def kept_nodes(gateway: Gateway) -> KeptNodes:
+    """Where the documents of a server's nodes are kept."""
+    return KeptNodes(gateway, _present, _gone)
+
+
 def _present(gateway: Gateway, node: Node) -> NodeInfo:
     state = gateway.scheduler.state
     measured = gateway.node_book.utilization.get(node.name, Utilization())
@@ -177,7 +188,7 @@ def _present(gateway: Gateway, node: Node) -> NodeInfo:
     physical, cpu = measured.physical_memory_mb, measured.cpu
     return NodeInfo(
         rack=node.rack,
-        state="DECOMMISSIONING" if node.name in gateway.node_book.draining else "RUNNING",
+        state=state_of(gateway, node),
         id=gateway.node_address(node.name),
         nodeHostName=node.name,
         nodeHTTPAddress=gateway.node_web_address(node.name),

@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 from fairshare.model.resources import Resource, add, largest, smallest, subtract, total
-from fairshare.schedulers.capacity.calculators import ceil_to, larger, smaller, truncate
+from fairshare.schedulers.capacity.calculators import larger, smaller, truncate
 from fairshare.schedulers.capacity.preemption.snapshot import Claim
 from fairshare.schedulers.rounding import single
 
@@ -127,12 +127,14 @@ class IdealAssignment:
         return believed
 
     def _part(self, pool: Resource, by: list[float]) -> Resource:
+        """The pool times each type's part, rounded up; parts are 32-bit, the product is not.
+
+        A third of 18 is 7 by that, since the 32-bit third is a little more than one.
+        """
         if self.c.name == "memory":
             memory = int(pool[0] * by[0] + 0.5)
             return (memory, 1 if memory > 0 else 0, *pool[2:])
-        return tuple(
-            ceil_to(math.ceil(single(x * part)), 1) for x, part in zip(pool, by, strict=True)
-        )
+        return tuple(math.ceil(x * part) for x, part in zip(pool, by, strict=True))
 
     def _normalize(self, claims: list[Claim], *, even: bool) -> None:
         """The parts by which the needy divide what is left, by type."""
@@ -159,6 +161,8 @@ class IdealAssignment:
         part = NO_GUARANTEE
         if self.c.compare(whole, claim.guarantee, self.none) > 0:
             part = self.c.divide(whole, claim.ideal, claim.guarantee)
+        if math.isnan(part):  # none of what counts in either: last of all, as Java orders it
+            return (2, 0, 0.0)
         return (1 if part >= 1.0 else 0, -claim.priority, part)
 
     def _most_underserved(self, whole: Resource, needy: list[Claim]) -> list[Claim]:

@@ -87,12 +87,23 @@ class IntraQueue:
             parts = self._plan(leaf, users)
             if parts:
                 planned.append((leaf, parts, users))
+        for leaf, parts, _ in planned:
+            self._deduct(leaf, parts)
         for leaf, parts, users in planned:
             if leaf.queue.intra_preemptable and leaf.queue.preemptable:
                 self._choose(leaf, parts, users, wait_ms)
 
     def _above(self, a: Resource, b: Resource) -> bool:
         return self.c.compare(self.state.total, a, b) > 0
+
+    def _deduct(self, leaf: Claim, parts: list[_Part]) -> None:
+        """What other selectors have chosen from a leaf is taken off what each of its applications
+        should give, as far as that is more: off all of them, as Hadoop has it."""
+        whole = self.state.total_of(leaf.label)
+        for size in self.selection.chosen_from(leaf):
+            for part in parts:
+                if self.c.compare(whole, part.taken, size) > 0:
+                    part.taken = subtract(part.taken, size)
 
     def _plan(self, leaf: Claim, users: dict[str, _User]) -> list[_Part]:
         """The applications from the least to the most deserving, with what each should give."""
@@ -176,11 +187,9 @@ class IntraQueue:
             left = subtract_not_below_zero(left, part.ideal)
 
     def _count_selected(self, leaf: Claim, part: _Part, user: _User) -> None:
-        for container, record in part.application.containers.items():
-            here = self.state.label_of(self.state.nodes[record.node]) == leaf.label
-            if here and container in self.selection.containers:
-                part.selected = add(part.selected, record.resource)
-                user.selected = add(user.selected, record.resource)
+        for size in self.selection.chosen_of(part.application, leaf.label):
+            part.selected = add(part.selected, size)
+            user.selected = add(user.selected, size)
 
     def _offer(self, leaf: Claim, parts: list[_Part]) -> None:
         """What may be taken from whom, the least deserving first, within the limit (22.6, 22.7)."""
@@ -240,12 +249,10 @@ class IntraQueue:
         amount = self.none
         for part in parts:
             amount = add(amount, part.taken)
-        if not self._above(amount, self.none):
-            return
         targets = {leaf.label: amount}
         rolling = {name: add(user.used, user.masters) for name, user in users.items()}
         for part in parts:
-            if self._above(part.taken, self.none):
+            if any(part.taken):
                 self._choose_from(part.application, users, targets, rolling, wait_ms)
 
     def _choose_from(

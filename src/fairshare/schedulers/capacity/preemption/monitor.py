@@ -67,14 +67,15 @@ class Monitor:
             self._assign(reserved=True, balance=False)
             leaves = [leaf for root in self.roots for leaf in root.leaves()]
             take_for_reservations(self.state, self.selection, leaves, wait_ms)
-        self._take_by_order(wait_ms, balance=False)
+        self._take_by_order(wait_ms, reserved=settings.balance_reserved, balance=False)
         if settings.balance_after_satisfied:
-            self._take_by_order(settings.balance_wait_before_kill_ms, balance=True)
+            later_ms = settings.balance_wait_before_kill_ms or wait_ms
+            self._take_by_order(later_ms, reserved=False, balance=True)
         if settings.intra_queue.enabled:
-            self._deduct()
             IntraQueue(self.state, self.selection, self.roots, self.underserved).run(wait_ms)
         if not settings.observe_only:
             self._act()
+            self._forget()
             self._spare()
 
     def _assign(self, *, reserved: bool, balance: bool) -> None:
@@ -89,13 +90,15 @@ class Monitor:
             ).run()
 
     def _deduct(self) -> None:
+        state = self.state
         for root in self.roots:
+            whole = state.total_of(root.label)
             for leaf in root.leaves():
                 for size in self.selection.chosen_from(leaf):
-                    leaf.deduct(self.state.calculator, size, self.state.none)
+                    leaf.deduct(state.calculator, whole, size, state.none)
 
-    def _take_by_order(self, wait_ms: int, *, balance: bool) -> None:
-        self._assign(reserved=self.settings.balance_reserved and balance, balance=balance)
+    def _take_by_order(self, wait_ms: int, *, reserved: bool, balance: bool) -> None:
+        self._assign(reserved=reserved, balance=balance)
         self._deduct()
         by_leaf: dict[str, list[Claim]] = {}
         for root in self.roots:
@@ -111,6 +114,18 @@ class Monitor:
                 self.step.emit(ReservationDropped(node))
         for container, wait_ms in self.selection.containers.items():
             self._mark_or_kill(container, wait_ms)
+
+    def _forget(self) -> None:
+        """Let those go on that were chosen so long ago that it does not count any longer (21.9).
+
+        That is twice the wait before a kill, whether they were chosen again meanwhile or not: with
+        15 s, who was chosen at 10 s is as good as never chosen in the first round after 40 s.
+        """
+        memory_ms = 2 * self.settings.wait_before_kill_ms
+        now_ms = self.step.now_ms
+        for container, since_ms in tuple(self.state.selected_ms.items()):
+            if since_ms + memory_ms < now_ms:
+                self.step.emit(ContainerSpared(container))
 
     def _spare(self) -> None:
         """Let those live whose room nobody wants any longer, the oldest first (23.3).
@@ -147,10 +162,6 @@ class Monitor:
         now_ms = step.now_ms
         victim = application_of(container)
         since_ms = state.selected_ms.get(container)
-        settings = self.settings
-        memory_ms = 2 * settings.wait_before_kill_ms + settings.interval_ms
-        if since_ms is not None and since_ms + max(memory_ms, wait_ms) < now_ms:
-            since_ms = None  # chosen so long ago, and not since, that it does not count
         if since_ms is None:
             step.emit(ContainerMarked(container, victim, now_ms + wait_ms))
         elif since_ms + wait_ms <= now_ms:

@@ -21,7 +21,7 @@ class Selection:
     """What has been chosen in a round, by which wait, and what is left of its budget.
 
     `containers` says for each how long it is spared after it was first chosen (ms). `nodes` are
-    those whose reservations are dropped. `reserved` are reservations that count as chosen.
+    those whose reservations are dropped. `reserved` are those whose reservations count as chosen.
     """
 
     def __init__(self, state: "CapacityState", budget: Resource) -> None:
@@ -29,19 +29,27 @@ class Selection:
         self.budget = budget
         self.containers: dict[ContainerId, int] = {}
         self.nodes: dict[str, None] = {}
-        self.reserved: dict[str, tuple[CapacityApplication, Resource]] = {}
+        self.reserved: dict[str, None] = {}
 
     def chosen_from(self, leaf: Claim) -> list[Resource]:
         """The sizes of what was chosen from a leaf so far."""
-        name, label = leaf.queue.name, leaf.label
+        if not self.containers and not self.reserved:
+            return []
         sizes = []
         for application in leaf.queue.applications.values():
-            for container, record in application.containers.items():
-                if container in self.containers and self._label(record.node) == label:
-                    sizes.append(record.resource)
-        for node, (application, resource) in self.reserved.items():
-            if application.queue == name and self._label(node) == label:
-                sizes.append(resource)
+            sizes += self.chosen_of(application, leaf.label)
+        return sizes
+
+    def chosen_of(self, application: CapacityApplication, label: str) -> list[Resource]:
+        """The sizes of what was chosen from an application on a partition, reservations last."""
+        sizes = [
+            record.resource
+            for container, record in application.containers.items()
+            if container in self.containers and self._label(record.node) == label
+        ]
+        for node, reservation in application.reservations.items():
+            if node in self.reserved and self._label(node) == label:
+                sizes.append(reservation.resource)
         return sizes
 
     def _label(self, node: str) -> str:
@@ -114,7 +122,7 @@ def take_from_leaf(
             if selection.worth_taking(
                 targets, node, reservation.resource, conservative=conservative
             ):
-                selection.reserved[node] = (application, reservation.resource)
+                selection.reserved[node] = None
             selection.nodes[node] = None  # it is dropped in any case (quirk 5)
         for record in victims(application):
             if not targets:

@@ -116,8 +116,10 @@ class Claim:
             self.untouchable = subtract(extra, below)
         self.preemptable = smaller(c, whole, below, extra)
 
-    def deduct(self, c: ResourceCalculator, amount: Resource, none: Resource) -> None:
+    def deduct(
+        self, c: ResourceCalculator, whole: Resource, amount: Resource, none: Resource
+    ) -> None:
         """Something was taken from this leaf already in this round (21.7)."""
-        if c.compare(none, self.target, amount) > 0:
+        if c.compare(whole, self.target, amount) > 0:
             self.target = subtract(self.target, amount)
-        self.target = larger(c, none, self.target, none)
+        self.target = larger(c, whole, self.target, none)

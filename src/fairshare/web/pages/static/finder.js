@@ -47,7 +47,7 @@ function finderParts() {
   };
   const go = (n) => { choices[n]?.go(); input.value = ""; input.blur(); paint(); };
   input.addEventListener("focus", () => {
-    watching ??= store.watch("/queues", ({ data }) => { if (data) queues = data.queues.map((one) => one.name); }, { past: true });
+    watching ??= store.watch("/pages/queues", ({ data }) => { if (data) queues = data.queues.map((one) => one.name); });
     look();
   });
   input.addEventListener("blur", () => { watching?.(); watching = null; paint(); });

@@ -118,7 +118,7 @@ export class Shell {
     if (state === "signed-out") found.push(drawSignIn());
     if (store.moment !== null) {
       found.push(notice("past", [`You look at `, h("b", {}, instant(store.moment)), `, ${duration(Date.now() - store.moment)} ago. `,
-        "The queues show that moment; actions are off."],
+        "Everything here shows that moment, and says where something is not kept; actions are off."],
       h("button", { class: "btn small", type: "button", on: { click: () => address.set({ at: null }) } }, "Back to live")));
     }
     document.body.classList.toggle("past", store.moment !== null);

@@ -5,6 +5,7 @@
 //       entry: {data, error, at_ms, loading}. It is called at once with what is known, then after
 //       each refresh. `data` stays when a later refresh fails. `past: true`: the resource takes
 //       ?at=MS, and shows the moment of the address; others are not refreshed while that is past.
+//       `keep: true`: of the present, and refreshed also while the reader looks at the past.
 //       `every_ms: 10_000`: refresh so often at most, for what need not be of this second.
 //   store.refresh()                  fetch again whatever is watched
 //   await store.read("/cluster")     one answer; throws a Fault
@@ -38,9 +39,10 @@ export class Fault extends Error {
 }
 
 class Watched {
-  constructor(path, past, every_ms) {
+  constructor(path, past, keep, every_ms) {
     this.path = path;
     this.past = past;
+    this.keep = keep;
     this.every_ms = every_ms;
     this.entry = { data: null, error: null, at_ms: null, loading: true };
     this.callbacks = new Set();
@@ -70,9 +72,9 @@ export const store = {
   get moment() { const at = Number(address.get("at")); return at > 0 ? at : null; },
   get connection() { return connection; },
 
-  watch(path, callback, { past = false, every_ms = LEAST_INTERVAL_MS } = {}) {
+  watch(path, callback, { past = false, keep = false, every_ms = LEAST_INTERVAL_MS } = {}) {
     let one = watched.get(path);
-    if (!one) { one = new Watched(path, past, every_ms); watched.set(path, one); request(one); }
+    if (!one) { one = new Watched(path, past, keep, every_ms); watched.set(path, one); request(one); }
     one.callbacks.add(callback);
     callback(one.entry);
     return () => {
@@ -125,7 +127,7 @@ function catchUp() { for (const one of watched.values()) if (one.due) request(on
 function request(one) {
   if (one.busy) { one.due = true; return; }
   const asked_past = store.moment !== null;
-  if (asked_past && !one.past && one.entry.data !== null) return;
+  if (asked_past && !one.past && !one.keep && one.entry.data !== null) return;
   const wait_ms = one.rest_until - performance.now();
   one.due = true;
   if (wait_ms > 0) {

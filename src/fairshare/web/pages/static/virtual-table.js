@@ -18,6 +18,8 @@
 //     onSort: (text) => ...,               optional: put "name" or "-name" into the address
 //     sort: "-memory",                     optional: the order to begin with
 //     role: "grid",                        or "treegrid"
+//     onWindow: (first, last) => ...,      rows come from elsewhere, already in order: those from first
+//                                          to last are in sight, and may be missing (see paged-rows.js)
 //   });
 //   place.append(table.element);
 //   table.update(rows, {selected: key});   after every refresh; cheap
@@ -76,7 +78,13 @@ export class VirtualTable {
   }
 
   reveal(key) {
-    const index = this.rows.findIndex((row) => this.options.rowKey(row) === key);
+    this.show(this.find(key));
+  }
+
+  // The place of a row among those that are known; -1 if it is not.
+  find(key) { return key === null ? -1 : this.rows.findIndex((row) => row && this.options.rowKey(row) === key); }
+
+  show(index) {
     if (index < 0) return;
     const height = this.options.rowHeight;
     const top = index * height;
@@ -89,7 +97,7 @@ export class VirtualTable {
   // Order.
 
   arrange(rows) {
-    if (!this.sort) return rows;
+    if (!this.sort || this.options.onWindow) return rows;
     const { rowKey } = this.options;
     if (!this.order) this.order = new Map(this.sorted(rows).map((row, place) => [rowKey(row), place]));
     let next = this.order.size;
@@ -110,6 +118,7 @@ export class VirtualTable {
   sortBy(text) {
     this.sort = text;
     this.order = null;
+    if (this.options.onWindow) this.element.scrollTop = 0;
     this.rows = this.arrange(this.rows);
     this.drawHead();
     this.draw();
@@ -134,15 +143,27 @@ export class VirtualTable {
   }
 
   draw() {
-    const { rowHeight, rowKey } = this.options;
+    const { rowHeight } = this.options;
     const first = Math.max(0, Math.floor(this.element.scrollTop / rowHeight) - SPARE_ROWS);
     const last = Math.min(this.rows.length,
       Math.ceil((this.element.scrollTop + this.element.clientHeight) / rowHeight) + SPARE_ROWS);
     this.window.style.transform = `translateY(${first * rowHeight}px)`;
-    fill(this.window, this.rows.slice(first, last).map((row, n) => this.drawRow(row, first + n)));
-    const cursor = this.rows.findIndex((row) => rowKey(row) === this.cursor);
+    const shown = [];
+    for (let index = first; index < last; index += 1) {
+      const row = this.rows[index];
+      shown.push(row ? this.drawRow(row, index) : this.drawMissing(index));
+    }
+    fill(this.window, shown);
+    const cursor = this.find(this.cursor);
     if (cursor >= first && cursor < last) this.element.setAttribute("aria-activedescendant", `${this.id}-${cursor}`);
     else this.element.removeAttribute("aria-activedescendant");
+    if (this.element.clientHeight) this.options.onWindow?.(first, last);
+  }
+
+  drawMissing(index) {
+    const bone = () => h("i", { class: "bone", style: { width: `${35 + (index * 29) % 45}%` } });
+    return h("div", { class: "vt-row missing", role: "row", key: `missing-${index}`, "aria-rowindex": String(index + 2), "aria-busy": "true" },
+      this.options.columns.map((column, n) => h("div", { class: `vt-cell${column.narrow === false ? " wide-only" : ""}`, role: "gridcell", key: column.key }, n < 2 ? bone() : null)));
   }
 
   drawRow(row, index) {
@@ -163,7 +184,7 @@ export class VirtualTable {
 
   // Acting.
 
-  at(key) { return this.rows.find((row) => String(this.options.rowKey(row)) === String(key)); }
+  at(key) { return this.rows.find((row) => row && String(this.options.rowKey(row)) === String(key)); }
 
   click(event) {
     const place = event.target.closest(".vt-row");
@@ -175,7 +196,7 @@ export class VirtualTable {
   keydown(event) {
     if (event.target !== this.element) return;
     const { rowKey, rowHeight, onOpen, onMove, onKey } = this.options;
-    const here = this.rows.findIndex((row) => rowKey(row) === this.cursor);
+    const here = this.find(this.cursor);
     if (here >= 0 && onKey?.(event, this.rows[here])) { event.preventDefault(); return; }
     const page = Math.max(1, Math.floor(this.element.clientHeight / rowHeight) - 2);
     const to = {
@@ -184,10 +205,11 @@ export class VirtualTable {
     }[event.key];
     if (to !== undefined && this.rows.length) {
       event.preventDefault();
-      const row = this.rows[Math.max(0, Math.min(this.rows.length - 1, to))];
-      this.cursor = rowKey(row);
-      this.reveal(this.cursor);
-      onMove?.(row);
+      const place = Math.max(0, Math.min(this.rows.length - 1, to));
+      const row = this.rows[place];
+      if (row) this.cursor = rowKey(row);
+      this.show(place);
+      if (row) onMove?.(row);
     } else if (event.key === "Enter" && here >= 0) {
       event.preventDefault();
       onOpen?.(this.rows[here], event);

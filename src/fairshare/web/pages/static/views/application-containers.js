@@ -31,15 +31,19 @@ export class ContainerList {
       { key: "peak", title: "Peak memory", width: "88px", align: "right", narrow: false, draw: (one) => (one.peak_memory_mb ? memory(one.peak_memory_mb) : "–"), sort: (one) => one.peak_memory_mb },
       { key: "cpu", title: "CPU time", width: "80px", align: "right", narrow: false, draw: (one) => (one.cpu_ms ? duration(one.cpu_ms) : "–"), sort: (one) => one.cpu_ms },
       { key: "began", title: "Allocated", width: "112px", align: "right", narrow: false, draw: (one) => instant(one.allocated_ms), sort: (one) => one.allocated_ms },
-      { key: "took", title: "Ran", width: "84px", align: "right", draw: (one) => duration((one.finished_ms ?? Date.now()) - one.allocated_ms), sort: (one) => (one.finished_ms ?? Date.now()) - one.allocated_ms },
+      { key: "took", title: "Ran", width: "84px", align: "right", draw: (one) => duration(this.until(one) - one.allocated_ms), sort: (one) => this.until(one) - one.allocated_ms },
       { key: "log", title: "Log", width: "40px", draw: (one) => h("button", { class: "link", type: "button", "aria-label": `Log of ${one.id}`, on: { click: () => this.openLog(one.id) } }, "log") },
     ];
   }
 
-  show(place, found, timeline, openLog) {
+  until(one) { return one.finished_ms ?? this.at_ms ?? Date.now(); }
+
+  // `at_ms`: the past moment that is shown, or null.
+  show(place, found, timeline, openLog, at_ms = null) {
+    this.at_ms = at_ms;
     this.openLog = openLog;
     if (!found) { fill(place, h("p", { class: "pad faint" }, "…")); return; }
-    if (!found.containers.length) { fill(place, h("p", { class: "pad soft" }, "It has had no container yet, or those that it had are forgotten.")); return; }
+    if (!found.containers.length) { fill(place, h("p", { class: "pad soft" }, at_ms === null ? "It has had no container yet, or those that it had are forgotten." : "It had had no container by then, or those that it had are forgotten.")); return; }
     this.outcomes = new Map((timeline?.containers ?? []).map((one) => [one.id, one]));
     if (this.table.element.parentNode !== place) { fill(place); place.append(this.table.element); }
     this.table.update([...found.containers].reverse());

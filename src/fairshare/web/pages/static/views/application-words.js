@@ -43,4 +43,14 @@ export function sentenceOf(one, reasons, now_ms) {
   return [h("b", {}, one.runnable ? `Has waited ${took}.` : `Held back for ${took}.`), because ?? " Nothing is in its way: it starts with the next offer of a node."];
 }
 
+// The same of a past moment, of which reasons are not kept.
+export function sentenceThen(one, at_ms) {
+  const took = duration(elapsedOf(one, at_ms));
+  const { total, succeeded, failed } = one.progress;
+  const tasks = total ? ` ${count(succeeded)} of ${count(total)} tasks had succeeded${failed ? `, ${count(failed)} had failed` : ""}.` : "";
+  if (OVER.has(one.state)) return [h("b", {}, `Was ${one.state.toLowerCase()}`), ` by then, after ${took}.${tasks}`];
+  if (one.containers) return [h("b", {}, "Ran"), ` in ${count(one.containers)} ${one.containers === 1 ? "container" : "containers"} (${amounts(one.used)}), ${took} after its submission.${tasks}`];
+  return [h("b", {}, one.runnable ? `Had waited ${took}.` : `Had been held back for ${took}.`), tasks];
+}
+
 const firstLine = (text) => (text ?? "").split("\n", 1)[0];

@@ -8,15 +8,16 @@ import { families, hueOf } from "../families.js";
 import { amounts, count, instant } from "../format.js";
 import { number } from "../explain.js";
 import { session } from "../session.js";
-import { entryState } from "../states.js";
+import { blank, entryState } from "../states.js";
 import { store } from "../store.js";
 import { actionsOf } from "./application-actions.js";
 import { ContainerList } from "./application-containers.js";
 import { drawEfficiency } from "./application-efficiency.js";
 import { drawLife } from "./application-life.js";
 import { LogPane } from "./application-logs.js";
+import { containersAt, timelineAt } from "./application-past.js";
 import { drawReasons } from "./application-reasons.js";
-import { OVER, sentenceOf, stateMark } from "./application-words.js";
+import { OVER, sentenceOf, sentenceThen, stateMark } from "./application-words.js";
 
 const TABS = [["why", "Why it waits"], ["containers", "Containers"], ["logs", "Logs"], ["efficiency", "Efficiency"], ["about", "About it"]];
 
@@ -24,9 +25,16 @@ export function view(place) {
   const page = new ApplicationPage(place);
   return {
     title: () => `${page.entry.data?.name ?? page.id} · Application`,
-    update: () => page.draw(), close: () => page.close(),
+    update: () => page.update(), close: () => page.close(),
   };
 }
+
+// What no book holds of a past moment.
+const NOT_KEPT = {
+  why: "Why it waited then is not kept: reasons are found when somebody asks, from what holds at that time. Its life above shows when it was held back, queued and running.",
+  logs: "What its logs held at that moment is not kept. Back to live, they show all that was written.",
+  efficiency: "How well it used what it had until then is not kept. Back to live, it is told of all its containers.",
+};
 
 class ApplicationPage {
   constructor(place) {
@@ -40,20 +48,34 @@ class ApplicationPage {
     this.logs = new LogPane();
     const keep = (name) => ({ data }) => { if (data) { this.parts[name] = data; this.draw(); } };
     this.stops = [
-      store.watch(path, (entry) => { this.entry = entry.data ? { ...entry, data: { ...entry.data, containers: entry.data.containers.length } } : entry; this.draw(); }),
       store.watch(`${path}/reasons`, keep("reasons")),
-      store.watch(`${path}/timeline`, keep("timeline"), { every_ms: 2000 }),
-      store.watch(`${path}/containers`, keep("containers"), { every_ms: 2000 }),
+      store.watch(`${path}/timeline`, keep("timeline"), { every_ms: 2000, keep: true }),
+      store.watch(`${path}/containers`, keep("containers"), { every_ms: 2000, keep: true }),
       store.watch(`${path}/efficiency`, keep("efficiency"), { every_ms: 5000 }),
-      store.watch("/queues", ({ data }) => { if (data) { families.learn(data.queues); this.queues = data.queues; this.draw(); } }, { every_ms: 15_000 }),
+      store.watch("/pages/queues", ({ data }) => { if (data) { families.learn(data.queues); this.queues = data.queues; this.draw(); } }, { every_ms: 15_000 }),
       store.watch("/cluster", ({ data }) => { if (data) this.scheduler = data.scheduler; }),
       session.onChange(() => this.draw()),
     ];
     this.clock = setInterval(() => { if (!document.hidden) this.draw(); }, 1000);
+    this.update();
+  }
+
+  // The address has changed: the present and the past are asked for at different places.
+  update() {
+    const past = store.moment !== null;
+    if (past !== this.past) {
+      this.past = past;
+      this.stop?.();
+      const path = `${past ? "/pages" : ""}/applications/${encodeURIComponent(this.id)}`;
+      const shown = (data) => (data && !past ? { ...data, containers: data.containers.length } : data);
+      this.stop = store.watch(path, (entry) => { if (this.past === past) { this.entry = { ...entry, data: shown(entry.data) }; this.draw(); } }, { past });
+    }
+    this.draw();
   }
 
   close() {
     clearInterval(this.clock);
+    this.stop?.();
     for (const stop of this.stops) stop();
     this.logs.close();
     this.place.className = "";
@@ -67,21 +89,26 @@ class ApplicationPage {
   }
 
   draw() {
-    const missing = entryState(this.entry, `application ${this.id}`, 8);
+    const missing = this.past && this.entry.error ? blank({ title: "It was not there then", text: this.entry.error.message }) : entryState(this.entry, `application ${this.id}`, 8);
     if (missing) { fill(this.place, h("section", { class: "card grow", key: "missing" }, missing)); return; }
     const one = this.entry.data;
     const tab = this.tab;
-    fill(this.place, this.drawHead(one), this.drawLifeCard(one), h("section", { class: "card grow", key: "tabs", "aria-label": "Details" },
+    const at_ms = one.at_ms ?? null;
+    const timeline = at_ms === null ? this.parts.timeline : timelineAt(this.parts.timeline, at_ms);
+    const containers = at_ms === null ? this.parts.containers : containersAt(this.parts.containers, at_ms);
+    const unkept = at_ms === null ? null : NOT_KEPT[tab];
+    fill(this.place, this.drawHead(one), this.drawLifeCard(one, timeline), h("section", { class: "card grow", key: "tabs", "aria-label": "Details" },
       h("div", { class: "tabs", role: "tablist" }, TABS.map(([name, word]) => h("button", {
         type: "button", role: "tab", id: `tab-${name}`, "aria-selected": String(tab === name), "aria-controls": "tab-panel",
-        on: { click: () => address.set({ tab: name }) } }, word, name === "why" && this.parts.reasons?.reasons.length ? ` ${this.parts.reasons.reasons.length}` : null))),
-      h("div", { class: `tab-panel tab-${tab}`, id: "tab-panel", role: "tabpanel", "aria-labelledby": `tab-${tab}`, key: tab, own: tab === "containers" || tab === "logs" },
-        tab === "why" && drawReasons(this.parts.reasons, one),
-        tab === "efficiency" && drawEfficiency(this.parts.efficiency, one),
+        on: { click: () => address.set({ tab: name }) } }, word, name === "why" && at_ms === null && this.parts.reasons?.reasons.length ? ` ${this.parts.reasons.reasons.length}` : null))),
+      h("div", { class: `tab-panel tab-${tab}`, id: "tab-panel", role: "tabpanel", "aria-labelledby": `tab-${tab}`, key: unkept ? `${tab} then` : tab, own: !unkept && (tab === "containers" || tab === "logs") },
+        unkept ? h("p", { class: "pad soft" }, unkept) : null,
+        !unkept && tab === "why" && drawReasons(this.parts.reasons, one),
+        !unkept && tab === "efficiency" && drawEfficiency(this.parts.efficiency, one),
         tab === "about" && drawAbout(one))));
     const panel = this.place.querySelector(".tab-panel");
-    if (tab === "containers") this.list.show(panel, this.parts.containers, this.parts.timeline, (id) => address.set({ tab: "logs", container: id }, { push: true }));
-    if (tab === "logs") this.logs.show(panel, this.parts.containers); else this.logs.pause();
+    if (tab === "containers") this.list.show(panel, containers, timeline, (id) => address.set({ tab: "logs", container: id }, { push: true }), at_ms);
+    if (tab === "logs" && !unkept) this.logs.show(panel, this.parts.containers); else this.logs.pause();
   }
 
   drawHead(one) {
@@ -91,30 +118,32 @@ class ApplicationPage {
         h("a", { href: link("/cluster/scheduler", { queue: path.slice(0, n + 1).join(".") }) }, path[n])])),
       h("div", { class: "title" }, h("i", { class: "swatch" }), h("h1", {}, one.name || one.id), stateMark(one),
         h("div", { class: "right actions" }, actionsOf(one, () => this.queues ?? [], this.scheduler))),
-      h("p", { class: "verdict" }, sentenceOf(one, this.parts.reasons?.reasons, Date.now())),
+      h("p", { class: "verdict" }, one.at_ms ? sentenceThen(one, one.at_ms) : sentenceOf(one, this.parts.reasons?.reasons, Date.now())),
       h("p", { class: "faint small" }, h("span", { class: "mono" }, one.id), ` · ${one.user} · submitted ${instant(one.submitted_ms)}`,
         one.finished_ms && ` · ended ${instant(one.finished_ms)}`, one.preempted > 0 && ` · ${count(one.preempted)} containers preempted`));
   }
 
-  drawLifeCard(one) {
+  drawLifeCard(one, timeline) {
     return h("section", { class: "card life", key: "life", "aria-label": "Its life" },
-      this.parts.timeline ? drawLife(this.parts.timeline, hueOf(one.queue), this.place.clientWidth - 62) : h("p", { class: "pad faint" }, "…"));
+      timeline ? drawLife(timeline, hueOf(one.queue), this.place.clientWidth - 62) : h("p", { class: "pad faint" }, "…"));
   }
 }
 
 function drawAbout(one) {
+  const past = Boolean(one.at_ms);
   const share = (title, text, field) => [title, number(amounts(one[field]), { title, text, source: `GET /api/v1/applications/ID: ${field}` })];
   const rows = [
     ["Queue", h("a", { href: link("/cluster/scheduler", { queue: one.queue }) }, one.queue)], ["User", one.user], ["Priority", String(one.priority)],
     ["Kind", { tasks: "tasks, run by the manager", driver: "a driver of its own", unmanaged: "a master outside" }[one.kind] ?? one.kind],
     ["Attempt", String(one.attempt)], ["Started", instant(one.started_ms)],
     share("Used Resources", "What its live containers have together.", "used"), share("Reserved Resources", "What nodes keep free for it.", "reserved"),
-    share("Pending Resources", "What it has asked for and does not have.", "pending"), share("Demand", "Used and pending together.", "demand"),
-    share("Fair Share", "What its queue's policy entitles it to.", "fair_share"), share("Headroom", "How much more its queue and user could still get.", "headroom"),
+    share("Pending Resources", "What it has asked for and does not have.", "pending"),
+    ...(past ? [["Demand, Fair Share, Headroom", "not kept of past moments"]] : [share("Demand", "Used and pending together.", "demand"),
+      share("Fair Share", "What its queue's policy entitles it to.", "fair_share"), share("Headroom", "How much more its queue and user could still get.", "headroom")]),
   ];
   return [h("dl", { class: "facts" }, rows.map(([title, value]) => h("div", {}, h("dt", {}, title), h("dd", {}, value)))),
-    h("h2", { class: "pad-title" }, "Diagnostics"), one.diagnostics ? h("pre", { class: "said" }, one.diagnostics) : h("p", { class: "pad-title faint" }, "Nothing was said."),
-    one.groups.length > 0 && [h("h2", { class: "pad-title" }, "Groups of tasks"), h("div", { class: "scroll-x" }, h("table", {}, h("thead", {}, h("tr", {},
+    h("h2", { class: "pad-title" }, "Diagnostics"), one.diagnostics ? h("pre", { class: "said" }, one.diagnostics) : h("p", { class: "pad-title faint" }, past ? "Not kept of past moments." : "Nothing was said."),
+    !past && one.groups.length > 0 && [h("h2", { class: "pad-title" }, "Groups of tasks"), h("div", { class: "scroll-x" }, h("table", {}, h("thead", {}, h("tr", {},
       ["Group", "Tasks", "Succeeded", "Running", "Waiting", "Failed"].map((word, n) => h("th", { scope: "col", class: n ? "num" : null }, word)))),
     h("tbody", {}, one.groups.map((group) => h("tr", { key: group.name }, h("th", { scope: "row" }, group.name),
       ["count", "succeeded", "running", "waiting", "failed"].map((field) => h("td", { class: "num" }, count(group[field]))))))))]];

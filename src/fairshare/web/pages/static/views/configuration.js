@@ -51,7 +51,7 @@ class ConfigurationPage {
       store.watch("/configuration/document", (entry) => { this.entry = entry; if (entry.data) this.draft.learn(entry.data); this.draw(); }, { every_ms: 3000 }),
       store.watch("/configuration/texts", ({ data }) => { this.texts = data?.texts ?? this.texts; this.draw(); }, { every_ms: 3000 }),
       store.watch("/configuration/site", ({ data }) => { this.files = data?.properties ?? this.files; this.draw(); }, { every_ms: 30_000 }),
-      store.watch("/queues", ({ data }) => { if (data) { families.learn(data.queues); this.queues = data.queues; this.draw(); } }, { every_ms: 15_000 }),
+      store.watch("/pages/queues", ({ data }) => { if (data) { families.learn(data.queues); this.queues = data.queues; this.draw(); } }, { every_ms: 15_000 }),
       session.onChange(() => this.draw()),
     ];
   }

@@ -4,7 +4,6 @@
 
 import { fill, h } from "../document.js";
 import { amount, count, percent } from "../format.js";
-import { ratioOf } from "./node-words.js";
 
 const GAP = 2;
 
@@ -13,7 +12,7 @@ export class HeatMap {
     this.open = open;
     this.canvas = h("canvas", { role: "img", tabindex: "0", on: {
       mousemove: (event) => this.tell(this.at(event)), mouseleave: () => this.tell(null),
-      click: (event) => { const node = this.at(event); if (node) this.open(node); }, keydown: (event) => this.keydown(event),
+      click: (event) => { const node = this.at(event); if (node) this.open(node.name); }, keydown: (event) => this.keydown(event),
       blur: () => { this.cursor = null; this.draw(); } } });
     this.nodes = [];
     this.cursor = null;
@@ -24,12 +23,17 @@ export class HeatMap {
 
   close() { this.resized.disconnect(); this.themed.disconnect(); }
 
-  show(place, nodes, type) {
-    this.nodes = [...nodes].sort((a, b) => (a.rack < b.rack ? -1 : a.rack > b.rack ? 1 : a.name < b.name ? -1 : 1));
-    this.type = type;
+  // `map` is the answer of /pages/node-map: columns, in the order of racks and names.
+  show(place, map) {
+    if (map !== this.shown) {
+      this.shown = map;
+      this.type = map.by;
+      this.nodes = map.names.map((name, n) => ({ name, rack: map.racks[n], total: map.totals[n], used: map.used[n], containers: map.containers[n],
+        ratio: map.totals[n] ? map.used[n] / map.totals[n] : 0, reserved: (map.marks[n] & 1) > 0, drained: (map.marks[n] & 2) > 0 }));
+    }
     if (this.canvas.parentNode !== place) { fill(place); place.append(this.canvas); this.resized.disconnect(); this.resized.observe(place); }
-    const full = nodes.filter((node) => ratioOf(node, type) >= 0.8).length;
-    this.canvas.setAttribute("aria-label", `${count(nodes.length)} nodes; ${count(full)} use 80% or more. The arrows go from node to node, Enter opens one.`);
+    const full = this.nodes.filter((node) => node.ratio >= 0.8).length;
+    this.canvas.setAttribute("aria-label", `${count(this.nodes.length)} nodes; ${count(full)} use 80% or more. The arrows go from node to node, Enter opens one.`);
     this.draw();
   }
 
@@ -53,13 +57,13 @@ export class HeatMap {
     paint.scale(ratio, ratio);
     this.nodes.forEach((node, n) => {
       const [x, y] = [(n % this.columns) * size, Math.floor(n / this.columns) * size];
-      const used = ratioOf(node, this.type);
+      const used = node.ratio;
       const side = size - GAP;
       paint.fillStyle = steps[used <= 0 ? 0 : Math.min(4, 1 + Math.floor(used * 4 - 1e-9))];
       paint.fillRect(x, y, side, side);
       if (n === 0 || node.rack !== this.nodes[n - 1].rack) { paint.fillStyle = line; paint.fillRect(x - 1, y, 1, side); }
-      if (node.state !== "RUNNING") { paint.strokeStyle = used > 0.5 ? ground : ink; paint.lineWidth = 1.5; paint.beginPath(); paint.moveTo(x, y); paint.lineTo(x + side, y + side); paint.moveTo(x + side, y); paint.lineTo(x, y + side); paint.stroke(); }
-      if (node.reserved_for) { paint.strokeStyle = past; paint.lineWidth = 3; paint.strokeRect(x + 1.5, y + 1.5, side - 3, side - 3); paint.strokeStyle = ground; paint.lineWidth = 1; paint.strokeRect(x + 3.5, y + 3.5, side - 7, side - 7); }
+      if (node.drained) { paint.strokeStyle = used > 0.5 ? ground : ink; paint.lineWidth = 1.5; paint.beginPath(); paint.moveTo(x, y); paint.lineTo(x + side, y + side); paint.moveTo(x + side, y); paint.lineTo(x, y + side); paint.stroke(); }
+      if (node.reserved) { paint.strokeStyle = past; paint.lineWidth = 3; paint.strokeRect(x + 1.5, y + 1.5, side - 3, side - 3); paint.strokeStyle = ground; paint.lineWidth = 1; paint.strokeRect(x + 3.5, y + 3.5, side - 7, side - 7); }
       if (n === this.cursor) { paint.strokeStyle = ink; paint.lineWidth = 2; paint.strokeRect(x, y, side, side); }
     });
   }
@@ -74,7 +78,7 @@ export class HeatMap {
     const last = this.nodes.length - 1;
     const here = this.cursor ?? -1;
     const to = { ArrowRight: here + 1, ArrowLeft: here - 1, ArrowDown: here + this.columns, ArrowUp: here - this.columns, Home: 0, End: last }[event.key];
-    if (event.key === "Enter" && this.nodes[here]) this.open(this.nodes[here]);
+    if (event.key === "Enter" && this.nodes[here]) this.open(this.nodes[here].name);
     else if (to === undefined) return;
     else { this.cursor = Math.max(0, Math.min(last, to)); this.draw(); this.tell(this.nodes[this.cursor]); }
     event.preventDefault();
@@ -82,6 +86,6 @@ export class HeatMap {
 
   tell(node) {
     const place = document.querySelector(".map-told");
-    if (place) place.textContent = node ? `${node.name} (${node.rack}): ${percent(ratioOf(node, this.type))} of ${amount(node.total[this.type], this.type)}, ${count(node.containers)} containers${node.reserved_for ? ", reserved" : ""}` : "";
+    if (place) place.textContent = node ? `${node.name} (${node.rack}): ${percent(node.ratio)} of ${amount(node.total, this.type)}, ${count(node.containers)} containers${node.reserved ? ", reserved" : ""}` : "";
   }
 }

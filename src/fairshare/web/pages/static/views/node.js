@@ -6,7 +6,7 @@ import { fill, h } from "../document.js";
 import { families, hueOf } from "../families.js";
 import { amount, amounts, count, duration, instant, percent, typeTitle } from "../format.js";
 import { session } from "../session.js";
-import { entryState } from "../states.js";
+import { blank, entryState } from "../states.js";
 import { store } from "../store.js";
 import { VirtualTable } from "../virtual-table.js";
 import { nodeTags, ratioOf } from "./node-words.js";
@@ -14,7 +14,7 @@ import { nodeActions } from "./nodes.js";
 
 export function view(place) {
   const page = new NodePage(place);
-  return { title: () => `${page.name} · Node`, update: () => page.draw(), close: () => page.close() };
+  return { title: () => `${page.name} · Node`, update: () => page.update(), close: () => page.close() };
 }
 
 class NodePage {
@@ -32,21 +32,33 @@ class NodePage {
         { key: "user", title: "User", width: "minmax(60px, .6fr)", draw: (one) => one.user, sort: (one) => one.user },
         { key: "queue", title: "Queue", width: "minmax(90px, 1fr)", draw: (one) => [h("i", { class: "swatch" }), " ", h("span", { title: one.queue }, one.queue)], sort: (one) => one.queue },
         { key: "resources", title: "Granted", width: "minmax(120px, .8fr)", align: "right", draw: (one) => amounts(one.resources), sort: (one) => one.resources["memory-mb"] },
-        { key: "since", title: "Since", width: "90px", align: "right", draw: (one) => duration(Date.now() - one.allocated_ms), sort: (one) => one.allocated_ms },
+        { key: "since", title: "Since", width: "90px", align: "right", draw: (one) => duration((store.moment ?? Date.now()) - one.allocated_ms), sort: (one) => one.allocated_ms },
         { key: "mark", title: "", width: "110px", narrow: false, draw: (one) => (one.marked ? h("span", { class: "tag warn" }, "will be preempted") : one.master ? h("span", { class: "tag" }, "master") : "") },
       ],
     });
     this.stops = [
-      store.watch(`/nodes/${encodeURIComponent(this.name)}`, (entry) => { this.entry = entry; this.draw(); }, { every_ms: 2000 }),
-      store.watch("/queues", ({ data }) => { if (data) { families.learn(data.queues); this.draw(); } }, { every_ms: 15_000 }),
+      store.watch("/pages/queues", ({ data }) => { if (data) { families.learn(data.queues); this.draw(); } }, { every_ms: 15_000 }),
       session.onChange(() => this.draw()),
     ];
+    this.update();
   }
 
-  close() { for (const stop of this.stops) stop(); this.place.className = ""; }
+  // The address has changed: the present and the past are asked for at different places.
+  update() {
+    const past = store.moment !== null;
+    if (past !== this.past) {
+      this.past = past;
+      this.stop?.();
+      const path = `${past ? "/pages" : ""}/nodes/${encodeURIComponent(this.name)}`;
+      this.stop = store.watch(path, (entry) => { if (this.past === past) { this.entry = entry; this.draw(); } }, { past, every_ms: 2000 });
+    }
+    this.draw();
+  }
+
+  close() { this.stop?.(); for (const stop of this.stops) stop(); this.place.className = ""; }
 
   draw() {
-    const missing = entryState(this.entry, `node ${this.name}`, 6);
+    const missing = this.past && this.entry.error ? blank({ title: "It was not there then", text: this.entry.error.message }) : entryState(this.entry, `node ${this.name}`, 6);
     if (missing) { fill(this.place, h("section", { class: "card grow", key: "missing" }, missing)); return; }
     const node = this.entry.data;
     const types = Object.keys(node.total).filter((type, n) => n < 2 || node.total[type] > 0);
@@ -55,13 +67,13 @@ class NodePage {
     fill(this.place, h("section", { class: "card application-head", key: "head" },
       h("div", { class: "path" }, h("a", { href: link("/cluster/nodes") }, "Nodes"), " › ", h("a", { href: link("/cluster/nodes", { search: node.rack }) }, node.rack)),
       h("div", { class: "title" }, h("h1", {}, node.name), nodeTags(node), h("div", { class: "right actions" }, nodeActions(node))),
-      h("p", { class: "verdict" }, node.containers ? [h("b", {}, `${percent(ratioOf(node, fullest))} of its ${typeTitle(fullest).toLowerCase()} is used`), ` by ${count(node.containers)} ${node.containers === 1 ? "container" : "containers"}; ${amounts(node.available)} are free.`] : [h("b", {}, "Idle. "), `${amounts(node.available)} are free.`],
-        node.reserved_for && [" It is kept free for ", h("a", { href: link(`/cluster/app/${node.reserved_for}`) }, node.reserved_for), "."]),
-      h("p", { class: "faint small" }, `here since ${instant(node.joined_ms)}`, node.label && ` · label ${node.label}`, attributes.map(([name, value]) => ` · ${name}: ${value}`))),
+      h("p", { class: "verdict" }, node.containers ? [h("b", {}, `${percent(ratioOf(node, fullest))} of its ${typeTitle(fullest).toLowerCase()} ${node.at_ms ? "was" : "is"} used`), ` by ${count(node.containers)} ${node.containers === 1 ? "container" : "containers"}; ${amounts(node.available)} ${node.at_ms ? "were" : "are"} free.`] : [h("b", {}, "Idle. "), `${amounts(node.available)} ${node.at_ms ? "were" : "are"} free.`],
+        node.reserved_for && [node.at_ms ? " It was kept free for " : " It is kept free for ", h("a", { href: link(`/cluster/app/${node.reserved_for}`) }, node.reserved_for), "."]),
+      h("p", { class: "faint small" }, node.joined_ms ? `here since ${instant(node.joined_ms)}` : node.rack, node.label && ` · label ${node.label}`, attributes.map(([name, value]) => ` · ${name}: ${value}`))),
     h("section", { class: "card", key: "meters", "aria-label": "Use" }, h("div", { class: "node-meters" }, types.map((type) => h("div", { key: type },
       h("h3", {}, h("span", {}, typeTitle(type)), h("span", { class: "num" }, `${amount(node.used[type], type)} of ${amount(node.total[type], type)}`)), meter(ratioOf(node, type), `${typeTitle(type)} ${percent(ratioOf(node, type))}`))))),
-    h("section", { class: "card grow", key: "containers", "aria-label": "Containers" }, h("header", {}, h("h2", {}, `Containers ${count(node.running.length)}`)),
-      h("div", { class: "tab-panel", own: true, key: node.running.length ? "some" : "none" }, !node.running.length && h("p", { class: "pad soft" }, "Nothing runs here."))));
+    h("section", { class: "card grow", key: "containers", "aria-label": "Containers" }, h("header", {}, h("h2", {}, `Containers ${count(node.running.length)}`), node.forgotten > 0 && h("span", { class: "soft small" }, `${count(node.forgotten)} more ran here then, and are not remembered any more`)),
+      h("div", { class: "tab-panel", own: true, key: node.running.length ? "some" : "none" }, !node.running.length && h("p", { class: "pad soft" }, node.at_ms ? "Nothing ran here then." : "Nothing runs here."))));
     const panel = this.place.querySelector(".tab-panel");
     if (!node.running.length) return;
     if (this.table.element.parentNode !== panel) { fill(panel); panel.append(this.table.element); }

@@ -6,8 +6,9 @@ import { meter } from "../bar.js";
 import { confirm } from "../dialog.js";
 import { fill, h } from "../document.js";
 import { amount, amounts, count, percent, typeWord } from "../format.js";
+import { PagedRows } from "../paged-rows.js";
 import { session } from "../session.js";
-import { blank, entryState } from "../states.js";
+import { blank, faultState, loadingRows } from "../states.js";
 import { store } from "../store.js";
 import { VirtualTable } from "../virtual-table.js";
 import { HeatMap } from "./node-map.js";
@@ -17,78 +18,93 @@ const PACE_MS = 3000;
 
 export function view(place) {
   const page = new NodesPage(place);
-  return { title: () => "Nodes", update: () => page.draw(), close: () => page.close() };
+  return { title: () => "Nodes", update: () => page.update(), close: () => page.close() };
 }
 
 class NodesPage {
   constructor(place) {
     this.place = place;
     place.className = "view-list";
-    this.entry = { data: null, error: null };
+    this.pages = new PagedRows("/pages/nodes", () => this.draw(), { every_ms: PACE_MS });
     this.head = h("header");
     this.body = h("div", { class: "list-body" });
-    this.types = "";
-    this.map = new HeatMap((node) => address.go(pathOf(node)));
+    this.types = null;
+    this.mapped = { path: null, stop: null, data: null };
+    this.map = new HeatMap((name) => address.go(pathOf({ name })));
     fill(place, h("section", { class: "card list-card", "aria-label": "Nodes" }, this.head, this.body));
-    this.stops = [
-      store.watch("/nodes", (entry) => { this.entry = entry; this.draw(); }, { every_ms: PACE_MS }),
-      session.onChange(() => this.draw()),
-    ];
+    this.stop = session.onChange(() => this.draw());
+    this.update();
   }
 
-  close() { for (const stop of this.stops) stop(); this.map.close(); this.place.className = ""; }
+  close() { this.stop(); this.pages.close(); this.mapped.stop?.(); this.map.close(); this.place.className = ""; }
+
+  // The address has changed.
+  update() {
+    this.pages.ask({ ...this.filters, sort: address.get("sort") });
+    this.draw();
+  }
+
+  get filters() { return { only: address.get("only") ?? "", search: address.get("search") ?? "" }; }
 
   makeTable(types) {
-    const use = (type) => ({ key: type, title: typeWord(type), width: "minmax(118px, 1fr)", sort: (node) => ratioOf(node, type), draw: (node) =>
+    const use = (type) => ({ key: type, title: typeWord(type), width: "minmax(118px, 1fr)", sort: true, draw: (node) =>
       h("span", { class: "use" }, meter(ratioOf(node, type), `${typeWord(type)}: ${percent(ratioOf(node, type))}`),
         h("span", { class: "num", title: `${amount(node.used[type], type)} of ${amount(node.total[type], type)}` }, percent(ratioOf(node, type)), h("span", { class: "wide-only" }, ` of ${amount(node.total[type], type, true)}`))) });
     this.table = new VirtualTable({
       label: "Nodes", rowKey: (node) => node.name, rowHeight: 28, cell: (node, column) => column.draw(node), sort: address.get("sort"),
-      onSort: (text) => address.set({ sort: text }), onOpen: (node) => address.go(pathOf(node)),
+      onSort: (text) => address.set({ sort: text }), onWindow: (first, last) => this.pages.look(first, last), onOpen: (node) => address.go(pathOf(node)),
       rowLabel: (node) => `${node.name}, ${node.containers} containers, used ${amounts(node.used)} of ${amounts(node.total)}`,
       columns: [
-        { key: "name", title: "Node", width: "minmax(110px, .9fr)", draw: (node) => h("a", { href: link(pathOf(node)), title: node.name, tabindex: "-1" }, node.name), sort: (node) => node.name },
-        { key: "rack", title: "Rack", width: "minmax(80px, .6fr)", narrow: false, draw: (node) => node.rack, sort: (node) => node.rack },
-        { key: "state", title: "State", width: "minmax(96px, .9fr)", draw: nodeTags, sort: (node) => `${node.state} ${node.label} ${node.reserved_for ?? ""}` },
+        { key: "name", title: "Node", width: "minmax(110px, .9fr)", draw: (node) => h("a", { href: link(pathOf(node)), title: node.name, tabindex: "-1" }, node.name), sort: true },
+        { key: "rack", title: "Rack", width: "minmax(80px, .6fr)", narrow: false, draw: (node) => node.rack, sort: true },
+        { key: "state", title: "State", width: "minmax(96px, .9fr)", draw: nodeTags, sort: true },
         ...types.map(use),
-        { key: "containers", title: "Containers", width: "80px", align: "right", draw: (node) => count(node.containers), sort: (node) => node.containers },
+        { key: "containers", title: "Containers", width: "80px", align: "right", draw: (node) => count(node.containers), sort: true },
       ],
     });
   }
 
   draw() {
-    const nodes = this.entry.data?.nodes ?? [];
-    const missing = entryState(this.entry, "the nodes");
-    const types = Object.keys(nodes[0]?.total ?? {}).filter((type, n) => n < 2 || nodes.some((node) => node.total[type] > 0));
-    if (types.join() !== this.types || !this.table) { this.types = types.join(); this.makeTable(types); }
+    const { data, error } = this.pages.entry;
     const asMap = address.get("show") === "map";
-    const search = (address.get("search") ?? "").toLowerCase();
-    const only = address.get("only") ?? "";
-    const rows = nodes.filter((node) => (!search || `${node.name} ${node.rack} ${node.label} ${Object.values(node.attributes).join(" ")}`.toLowerCase().includes(search))
-      && (!only || (only === "reserved" ? node.reserved_for : only === "draining" ? node.state !== "RUNNING" : node.label === only.slice(1))));
-    const labels = [...new Set(nodes.map((node) => node.label).filter(Boolean))].sort();
+    const { only, search } = this.filters;
+    const chip = (value, word, number) => h("button", { class: "chip", type: "button", "aria-pressed": String(only === value), key: value,
+      on: { click: () => address.set({ only: only === value ? null : value }) } }, word, " ", h("b", {}, data ? count(number) : "…"));
     fill(this.head, h("h1", {}, "Nodes"),
       h("div", { class: "seg", role: "group", "aria-label": "Show" }, [["", "table"], ["map", "heat map"]].map(([value, word]) => h("button", {
         type: "button", "aria-pressed": String((value === "map") === asMap), on: { click: () => address.set({ show: value }) } }, word))),
-      h("div", { class: "chips", role: "group", "aria-label": "Only" }, [["reserved", "reserved", nodes.filter((node) => node.reserved_for).length], ["draining", "draining", nodes.filter((node) => node.state !== "RUNNING").length],
-        ...labels.map((label) => [`=${label}`, `label ${label}`, nodes.filter((node) => node.label === label).length])].map(([value, word, number]) => h("button", {
-        class: "chip", type: "button", "aria-pressed": String(only === value), key: value, on: { click: () => address.set({ only: only === value ? null : value }) } }, word, " ", h("b", {}, count(number))))),
-      h("div", { class: "right filters" }, h("input", { class: "field", type: "search", placeholder: "Name, rack or attribute", "aria-label": "Name, rack or attribute", value: address.get("search") ?? "", on: { input() { address.set({ search: this.value }); } } })));
-    if (missing) { fill(this.body, missing); return; }
-    if (!rows.length) {
-      fill(this.body, nodes.length ? blank({ title: "No node is like that", text: `${count(nodes.length)} nodes are there.` })
-        : blank({ title: "No node has joined yet", text: "Applications wait until one offers its resources." }));
+      h("div", { class: "chips", role: "group", "aria-label": "Only" }, chip("reserved", "reserved", data?.counts.reserved), chip("draining", "draining", data?.counts.draining),
+        Object.entries(data?.labels ?? {}).map(([label, number]) => chip(`=${label}`, `label ${label}`, number))),
+      h("div", { class: "right filters" }, h("input", { class: "field", type: "search", placeholder: "Name, rack or attribute", "aria-label": "Name, rack or attribute", value: search, on: { input() { address.set({ search: this.value }); } } })));
+    if (error && (!data || store.moment !== null)) { fill(this.body, faultState(error, "the nodes")); return; }
+    if (!data) { fill(this.body, loadingRows(24)); return; }
+    const types = Object.keys(data.total).filter((type, n) => n < 2 || data.total[type] > 0);
+    if (!this.table || (types.join() !== this.types && data.matching)) { this.types = types.join(); this.makeTable(types); }
+    if (!data.matching) {
+      fill(this.body, data.known ? blank({ title: "No node is like that", text: `${count(data.known)} nodes ${data.at_ms === null ? "are" : "were"} there.` })
+        : blank(data.at_ms === null ? { title: "No node has joined yet", text: "Applications wait until one offers its resources." } : { title: "No node was there then", text: "Go forward in time, or back to live." }));
       return;
     }
-    const gone = this.entry.data.decommissioned ?? [];
-    fill(this.body, h("p", { class: "told", key: "told" }, told(rows, types), gone.length > 0 && ` Decommissioned: ${gone.slice(0, 6).join(", ")}${gone.length > 6 ? ` and ${count(gone.length - 6)} more` : ""}.`),
+    const gone = data.decommissioned ?? [];
+    fill(this.body, h("p", { class: "told", key: "told" }, told(data, types), gone.length > 0 && ` Decommissioned: ${gone.slice(0, 6).join(", ")}${gone.length > 6 ? ` and ${count(gone.length - 6)} more` : ""}.`),
       asMap && this.drawMapBar(types), h("div", { class: asMap ? "node-map" : "list-table", key: asMap ? "map" : "table", own: true }));
     const holder = this.body.querySelector(asMap ? ".node-map" : ".list-table");
-    if (asMap) this.map.show(holder, rows, this.by(types));
+    if (asMap) this.showMap(holder, this.by(types));
     else {
       if (this.table.element.parentNode !== holder) { fill(holder); holder.append(this.table.element); }
-      this.table.update(rows);
+      this.table.update(this.pages.list);
     }
+  }
+
+  // The map has all nodes that match, and is asked for only while it is looked at.
+  showMap(holder, by) {
+    const path = `/pages/node-map?${new URLSearchParams({ by, ...this.filters })}`;
+    if (path !== this.mapped.path) {
+      this.mapped.stop?.();
+      this.mapped.path = path;
+      this.mapped.stop = store.watch(path, ({ data }) => { if (data && this.mapped.path === path) { this.mapped.data = data; this.draw(); } }, { past: true, every_ms: PACE_MS });
+    }
+    if (this.mapped.data) this.map.show(holder, this.mapped.data);
   }
 
   by(types) { const by = address.get("by"); return types.includes(by) ? by : types[0]; }
@@ -103,14 +119,9 @@ class NodesPage {
 
 const pathOf = (node) => `/cluster/node/${encodeURIComponent(node.name)}`;
 
-function told(rows, types) {
-  const containers = rows.reduce((sum, node) => sum + node.containers, 0);
-  const idle = rows.filter((node) => !node.containers).length;
-  const parts = types.slice(0, 3).map((type) => {
-    const all = rows.reduce((sum, node) => sum + node.total[type], 0);
-    return `${typeWord(type)} ${percent(all ? rows.reduce((sum, node) => sum + node.used[type], 0) / all : 0)}`;
-  });
-  return `${count(rows.length)} ${rows.length === 1 ? "node" : "nodes"}, ${count(containers)} containers, ${count(idle)} idle · ${parts.join(", ")} used.`;
+function told({ matching, containers, idle, used, total }, types) {
+  const parts = types.slice(0, 3).map((type) => `${typeWord(type)} ${percent(total[type] ? used[type] / total[type] : 0)}`);
+  return `${count(matching)} ${matching === 1 ? "node" : "nodes"}, ${count(containers)} containers, ${count(idle)} idle · ${parts.join(", ")} used.`;
 }
 
 // The buttons of one node, for who administers the cluster.

@@ -4,7 +4,6 @@ import { link } from "../address.js";
 import { h } from "../document.js";
 import { amounts, count } from "../format.js";
 import { entryState } from "../states.js";
-import { store } from "../store.js";
 
 export function drawApplications(entry, queue) {
   const all = link("/cluster/apps", { queue: queue.name });
@@ -12,11 +11,10 @@ export function drawApplications(entry, queue) {
     return h("p", { class: "pad soft" }, `${count(queue.running_applications)} run and ${count(queue.pending_applications)} are held back below this queue. `,
       h("a", { href: link("/cluster/apps", { search: queue.name }) }, "All of them"));
   }
-  if (store.moment !== null) return h("p", { class: "pad soft" }, "Applications are shown as they are now: go back to live.");
   const blank = entryState(entry, `the applications of ${queue.name}`, 4);
   if (blank) return blank;
-  const rows = entry.data.applications;
-  if (!rows.length) return h("p", { class: "pad soft" }, "No application runs or waits here. ", h("a", { href: all }, "Those that have ended"));
+  const { rows, matching, at_ms } = entry.data;
+  if (!rows.length) return h("p", { class: "pad soft" }, at_ms === null ? "No application runs or waits here. " : "No application ran or waited here then. ", h("a", { href: all }, "Those that have ended"));
   const columns = ["Application", "Name", "User", "State", "Used", "Pending"];
   return [h("table", {},
     h("thead", {}, h("tr", {}, columns.map((title, n) => h("th", { scope: "col", class: n > 3 ? "num" : null }, title)))),
@@ -25,5 +23,5 @@ export function drawApplications(entry, queue) {
       h("td", {}, h("span", { class: "ell", title: one.name }, one.name)), h("td", {}, one.user),
       h("td", {}, h("span", { class: `state ${one.containers ? "run" : "wait"}`, title: one.diagnostics }, one.containers ? "runs" : one.runnable ? "waits" : "held back")),
       h("td", { class: "num" }, amounts(one.used)), h("td", { class: "num" }, amounts(one.pending)))))),
-  h("p", { class: "pad" }, h("a", { href: all }, `All applications of ${queue.name}`))];
+  h("p", { class: "pad" }, matching > rows.length && `The newest ${count(rows.length)} of ${count(matching)}. `, h("a", { href: all }, `All applications of ${queue.name}`))];
 }

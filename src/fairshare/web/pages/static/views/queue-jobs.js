@@ -12,7 +12,7 @@ const PRIORITIES = ["VERY_LOW", "LOW", "NORMAL", "HIGH", "VERY_HIGH"];
 
 export function drawJobs(entry, queue, { byName }) {
   if (!queue.leaf) return h("p", { class: "pad soft" }, "Jobs are in pools: choose one below.");
-  if (store.moment !== null) return h("p", { class: "pad soft" }, "Jobs are shown as they are now: go back to live.");
+  if (store.moment !== null) return h("p", { class: "pad soft" }, "Deficits and shares of single jobs are not kept of past moments. ", h("a", { href: link("/cluster/apps", { queue: queue.name }) }, "The jobs that were here then"));
   const blank = entryState(entry, `the jobs of ${queue.name}`, 4);
   if (blank) return blank;
   const jobs = entry.data.applications.filter((application) => application.job);

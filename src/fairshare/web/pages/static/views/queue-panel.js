@@ -81,10 +81,12 @@ export class QueuePanel {
     }
   }
 
-  // Applications are asked for only while somebody looks at them, and those of the present only.
+  // Applications are asked for only while somebody looks at them; what is told of jobs is not kept.
   watchApplications(tab) {
-    const wanted = (tab === "applications" || tab === "jobs") && this.queue.leaf && store.moment === null
-      ? `/applications?queue=${encodeURIComponent(this.queue.name)}&state=${LIVE}&limit=${MOST_ROWS}` : null;
+    const queue = encodeURIComponent(this.queue.name);
+    const wanted = !this.queue.leaf ? null
+      : tab === "applications" ? `/pages/applications?queue=${queue}&state=alive&limit=${MOST_ROWS}`
+        : tab === "jobs" && store.moment === null ? `/applications?queue=${queue}&state=PENDING,RUNNING&limit=${MOST_ROWS}` : null;
     if (wanted === this.watching) return;
     this.stop?.();
     this.stop = null;
@@ -94,8 +96,6 @@ export class QueuePanel {
     this.stop = store.watch(wanted, (entry) => {
       this.applications = entry;
       if (this.watching === wanted) fill(this.body, this.drawTab(tab));
-    });
+    }, { past: tab === "applications" });
   }
 }
-
-const LIVE = "PENDING,RUNNING";

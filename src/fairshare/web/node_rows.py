@@ -1,0 +1,80 @@
+"""Owns the rows of nodes: what the list shows of each, kept as bytes until it is another one."""
+
+from typing import Any
+
+import msgspec
+
+from fairshare.live.server import LiveServer
+from fairshare.live.views import node_view
+from fairshare.model.nodes import Node
+from fairshare.web.answers import encoded, named
+from fairshare.web.slices import brought_up_to_date
+
+
+class KeptRow(msgspec.Struct, frozen=True):
+    """A row, and all that it was made of."""
+
+    made_of: tuple[Any, ...]
+    content: bytes
+
+
+class NodeRows:
+    """The rows of one server's nodes."""
+
+    def __init__(self, server: LiveServer) -> None:
+        self._server = server
+        self._kept: dict[str, KeptRow] = {}
+
+    async def listed(self) -> bytes:
+        """The answer with all nodes, of one instant."""
+        nodes = self._server.service.state.nodes
+        if len(self._kept) > 2 * len(nodes):
+            self._kept = {name: kept for name, kept in self._kept.items() if name in nodes}
+        await brought_up_to_date(
+            lambda: [node for node in nodes.values() if self._fresh(node) is None], self._write
+        )
+        rows = [(self._fresh(node) or self._write(node)).content for node in nodes.values()]
+        gone = encoded(taken_out(self._server))
+        return b'{"nodes":[' + b",".join(rows) + b'],"decommissioned":' + gone + b"}"
+
+    def _fresh(self, node: Node) -> KeptRow | None:
+        kept = self._kept.get(node.name)
+        return kept if kept is not None and kept.made_of == self._made_of(node) else None
+
+    def _write(self, node: Node) -> KeptRow:
+        state = self._server.service.state
+        content = encoded(named(node_view(state, node), state.types))
+        kept = self._kept[node.name] = KeptRow(self._made_of(node), content)
+        return kept
+
+    def _made_of(self, node: Node) -> tuple[Any, ...]:
+        state = self._server.service.state
+        return (
+            node.available,
+            node.total,
+            len(node.containers),
+            node.reservation,
+            node.rack,
+            node.attributes,
+            state.drains.get(node.name),
+            state.label_of(node),
+        )
+
+
+def node_rows(server: LiveServer) -> dict[str, Any]:
+    """The nodes and those that were taken out, as plain data."""
+    types = server.service.state.types
+    return {
+        "nodes": [named(view, types) for view in server.service.views.nodes],
+        "decommissioned": taken_out(server),
+    }
+
+
+def taken_out(server: LiveServer) -> list[str]:
+    """The names of nodes that administrators have taken out, and that are gone."""
+    state = server.service.state
+    return [
+        name
+        for name, drain in state.drains.items()
+        if drain.deadline_ms is not None and name not in state.nodes
+    ]

@@ -1,0 +1,239 @@
+"""Owns the JSON of applications as it is kept: written once for each record about one of them.
+
+What depends on the clock or on others stands in gaps between the kept pieces: why it waits
+(`diagnostics`), how long it has lasted, what it has used until now with its part of queue and
+cluster, and what remains of its lifetime. What goes into a gap is computed by the functions that
+make the whole document. A `Moment` of an application is frozen: its bytes can be made later.
+"""
+
+from collections.abc import Collection, Hashable
+
+import msgspec
+
+from fairshare.live.biographies import Biography
+from fairshare.model.applications import Application
+from fairshare.model.identifiers import ApplicationId
+from fairshare.model.resources import Resource, ResourceTypes, scale, subtract, total
+from fairshare.web.yarn.application_documents import application_info, shown_seconds
+from fairshare.web.yarn.diagnostics import application_diagnostics, waiting_for
+from fairshare.web.yarn.gateway import Gateway
+from fairshare.web.yarn.rendering import encoder
+from fairshare.web.yarn.states import finished_ms
+from fairshare.web.yarn.timeouts import timeouts_of
+from fairshare.web.yarn.usage import usage_percentages
+
+MAX_SHELVES = 6
+"""Forms whose documents are kept: a server of many tenants mostly needs two."""
+
+_NOBODYS_PARTS = (b"0.0", b"0.0")
+
+
+class Use(msgspec.Struct, frozen=True):
+    """What is used over time, and how it is written. Until an instant `now_ms` it is
+    `rate * now_ms + before`, in milliseconds times amounts; `shown` types stand in the map."""
+
+    rate: Resource
+    before: Resource
+    form: bytes
+    shown: int
+
+    def written(self, now_ms: int, parts: tuple[bytes, bytes]) -> bytes:
+        """What goes into the gap; `parts` are the percentages of queue and cluster."""
+        seconds = [
+            (rate * now_ms + before) // 1_000
+            for rate, before in zip(self.rate, self.before, strict=True)
+        ]
+        return self.form % (seconds[0], seconds[1], *parts, *seconds[: self.shown])
+
+
+class KeptDocument(msgspec.Struct, frozen=True):
+    """The pieces around the gaps. Where nothing can go into a gap, its piece has what is there.
+
+    It holds for as long as `record` is the last one about the application, and `progress` what its
+    master says. `since_ms` is None where how long it has lasted does not change any more.
+    """
+
+    record: int
+    progress: float
+    pieces: tuple[bytes, bytes, bytes, bytes, bytes]
+    waits: bool
+    since_ms: int | None
+    use: Use | None
+    expires: bool
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """What one application shows at one instant: the pieces, and what goes between them."""
+
+    kept: KeptDocument
+    now_ms: int
+    words: bytes
+    parts: tuple[bytes, bytes]
+    timeouts: bytes
+
+    def written(self) -> bytes:
+        """Its JSON."""
+        kept, now_ms = self.kept, self.now_ms
+        first, second, third, fourth, last = kept.pieces
+        lasted = b"" if kept.since_ms is None else b"%d" % max(0, now_ms - kept.since_ms)
+        used = b"" if kept.use is None else kept.use.written(now_ms, self.parts)
+        return b"".join(
+            (first, self.words, second, lasted, third, used, fourth, self.timeouts, last)
+        )
+
+
+class Shelf:
+    """The documents of one form: for who may view the whole (`full`), and without some fields."""
+
+    def __init__(self, gateway: Gateway, full: bool, without: frozenset[str]) -> None:
+        self._gateway = gateway
+        self._full = full
+        self._without = without
+        self._kept: dict[ApplicationId, KeptDocument] = {}
+
+    def forget(self, known: Collection[ApplicationId]) -> None:
+        """Let go of what is not known any more, as soon as that is as much again as what is."""
+        if len(self._kept) > 2 * len(known):
+            self._kept = {n: kept for n, kept in self._kept.items() if n in known}
+
+    def fresh(self, application: Application) -> KeptDocument | None:
+        """What is kept of an application, if it still holds."""
+        number = application.id
+        kept = self._kept.get(number)
+        if kept is None or kept.record != self._gateway.changes.of(number):
+            return None
+        return kept if kept.progress == self._gateway.biographies.of(number).progress else None
+
+    def write(self, application: Application) -> KeptDocument:
+        """Write the document of one application anew, and keep it."""
+        gateway, number = self._gateway, application.id
+        biography = gateway.biographies.of(number)
+        info = application_info(gateway, application, full=self._full, without=self._without)
+        waits = waiting_for(gateway, application, biography) is not None
+        lasts = self._full and not finished_ms(application, biography)
+        use = _use(gateway.scheduler.state.types, application, biography)
+        expires = (
+            "timeouts" not in self._without
+            and application.expires_ms is not None
+            and not application.over
+        )
+        kept = self._kept[number] = KeptDocument(
+            record=gateway.changes.of(number),
+            progress=biography.progress,
+            pieces=_pieces(encoder.encode(info), (waits, lasts, use is not None, expires)),
+            waits=waits,
+            since_ms=application.submitted_ms if lasts else None,
+            use=use,
+            expires=expires,
+        )
+        return kept
+
+    def glance(self) -> "Glance":
+        """A look at several applications in this instant."""
+        return Glance(self._gateway, self, self._full)
+
+
+class Glance:
+    """What is looked at in one instant: what several applications share is computed once."""
+
+    def __init__(self, gateway: Gateway, shelf: Shelf, full: bool) -> None:
+        self._gateway = gateway
+        self._shelf = shelf
+        self._full = full
+        self._now_ms = gateway.now_ms()
+        self._words: dict[Hashable, bytes] = {}
+        self._parts: dict[tuple[str, Resource], tuple[bytes, bytes]] = {}
+
+    def moment(self, application: Application) -> Moment:
+        """What an application shows now."""
+        kept = self._shelf.fresh(application) or self._shelf.write(application)
+        words, parts, timeouts = b"", _NOBODYS_PARTS, b""
+        if kept.waits:
+            words = self._waiting(application)
+        if kept.use is not None and self._full:
+            parts = self._parts_of(application)
+        if kept.expires:
+            timeouts = encoder.encode(timeouts_of(application, self._now_ms))
+        return Moment(kept, self._now_ms, words, parts, timeouts)
+
+    def _waiting(self, application: Application) -> bytes:
+        biography = self._gateway.biographies.of(application.id)
+        key = waiting_for(self._gateway, application, biography)
+        found = self._words.get(key)
+        if found is None:
+            words = application_diagnostics(self._gateway, application, biography, self._now_ms)
+            found = self._words[key] = encoder.encode(words)
+        return found
+
+    def _parts_of(self, application: Application) -> tuple[bytes, bytes]:
+        key = (application.queue, application.used)
+        found = self._parts.get(key)
+        if found is None:
+            of_queue, of_cluster = usage_percentages(self._gateway, application)
+            found = self._parts[key] = encoder.encode(of_queue), encoder.encode(of_cluster)
+        return found
+
+
+class Shelves:
+    """All shelves of one server: there are two for each set of fields that is left out."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._shelves: dict[tuple[bool, frozenset[str]], Shelf] = {}
+
+    def of(self, full: bool, without: frozenset[str]) -> Shelf:
+        """The shelf of one form. Those of forms that nobody has asked for lately are emptied."""
+        key = (full, without)
+        shelf = self._shelves.pop(key, None) or Shelf(self._gateway, full, without)
+        self._shelves[key] = shelf  # at the end: the last to go
+        while len(self._shelves) > MAX_SHELVES:
+            del self._shelves[next(iter(self._shelves))]
+        shelf.forget(self._gateway.scheduler.state.applications.keys())
+        return shelf
+
+
+def _use(types: ResourceTypes, application: Application, biography: Biography) -> Use | None:
+    """What its live containers use over time; None if there are none."""
+    live = application.containers.values()
+    if not live:
+        return None
+    size = len(types.names)
+    rate = total((container.resource for container in live), size)
+    begun = total((scale(one.resource, one.allocated_ms) for one in live), size)
+    shown = shown_seconds(application, biography, size)
+    entries = b",".join(
+        b'"entry":{"key":%s,"value":"%%d"}' % encoder.encode(name).replace(b"%", b"%%")
+        for name in types.names[:shown]
+    )
+    form = (
+        b',"memorySeconds":%d,"vcoreSeconds":%d'
+        b',"queueUsagePercentage":%s,"clusterUsagePercentage":%s,"resourceSecondsMap":{'
+    )
+    return Use(rate, subtract(biography.use_ms, begun), form + entries + b"}", shown)
+
+
+def _pieces(
+    content: bytes, gaps: tuple[bool, bool, bool, bool]
+) -> tuple[bytes, bytes, bytes, bytes, bytes]:
+    """The document cut where its gaps are.
+
+    A quotation mark within a text is written with a backslash, and no key is a user's choice: what
+    is looked for can stand nowhere else.
+    """
+    waits, lasts, uses, expires = gaps
+    pieces, done = [], 0
+    for open_, begin, after in (
+        (waits, b',"diagnostics":', b',"clusterId":'),
+        (lasts, b',"elapsedTime":', b","),
+        (uses, b',"memorySeconds":', b',"preemptedResourceMB":'),
+        (expires, b',"timeouts":', b""),
+    ):
+        start = end = done
+        if open_:
+            start = content.index(begin, done)
+            start += len(begin) if begin != b',"memorySeconds":' else 0
+            end = content.index(after, start) if after else len(content) - 1
+        pieces.append(content[done:start])
+        done = end
+    first, second, third, fourth = pieces
+    return first, second, third, fourth, content[done:]
