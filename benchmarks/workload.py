@@ -139,7 +139,11 @@ def pool_names(point: Point) -> list[str]:
 
 
 class Kind(NamedTuple):
-    """A scheduler, and what a node and a container are to it: a map slot is a core's."""
+    """A scheduler, and what a node and a container are to it: a map slot is a core's.
+
+    `most_applications` is as far as it is measured. The pool scheduler's is less, since it looks at
+    all jobs when one comes, as Hadoop does, and only a grant is to be cheap.
+    """
 
     scheduler: str
     settings: Callable[[Point, str], FairSettings | CapacitySettings | PoolsSettings]
@@ -147,6 +151,7 @@ class Kind(NamedTuple):
     node: Resource = NODE
     ask: Resource = ASK
     queues: Callable[[Point], list[str]] = lambda point: leaf_names(point.tree)
+    most_applications: int = 10_000
 
 
 FAIR = Kind("fair", settings)
@@ -158,6 +163,7 @@ POOLS = Kind(
     SLOT_TYPES.vector({"map-slots": NODE[1]}),
     SLOT_TYPES.vector({"map-slots": 1}),
     pool_names,
+    1_000,
 )
 KINDS = {
     "fair": FAIR,

@@ -27,14 +27,17 @@ from fairshare.model.inputs import (
 from fairshare.model.work import TaskGroup
 from fairshare.runtime.recovery import recover
 from fairshare.runtime.snapshot import freeze, thaw
+from fairshare.schedulers.pools.lines import Line, OwedLines, ShareLines
 from fairshare.schedulers.pools.scheduler import PoolsScheduler
 from fairshare.schedulers.pools.settings import (
+    REDUCE,
     SLOTS,
     TYPES,
     PoolAllocation,
     PoolAllocations,
     PoolsSettings,
 )
+from fairshare.schedulers.pools.tree import Pool
 
 POOLS = ("a", "b", "a.c", "default")
 NODES = ("n1", "n2", "n3")
@@ -233,6 +236,30 @@ class Pools(RuleBasedStateMachine):
     def nothing_contradicts_itself(self) -> None:
         self.manager.state.check()
 
+    @invariant()
+    def everybody_stands_where_a_new_line_would_have_him(self) -> None:
+        state, lines = self.scheduler.state, self.scheduler.state.lines
+        if isinstance(lines, OwedLines):
+            for kept, new in zip(lines.of_kind, OwedLines(state).of_kind, strict=True):
+                assert in_line(kept) == in_line(new)
+        if isinstance(lines, ShareLines) and lines.hold(self.now_ms):
+            fresh = ShareLines(state, self.now_ms)
+            for pool in state.queues.values():
+                for kind, place in enumerate(state.places):
+                    stand, would = in_line(lines.line(pool, kind)), in_line(fresh.line(pool, kind))
+                    assert stand == {one: would[one] for one in stand}
+                    for absent in would.keys() - stand.keys():
+                        self.has_nothing_for_any_node(absent, kind, place, lines)
+
+    def has_nothing_for_any_node(
+        self, absent: str | int, kind: int, place: int, lines: ShareLines
+    ) -> None:
+        if isinstance(absent, str):
+            assert lines.line(self.scheduler.state.queues[absent], kind).first() is None
+        else:
+            assert kind == REDUCE
+            assert not self.scheduler.state.applications[absent].pending(place)
+
     def teardown(self) -> None:
         """The record alone rebuilds what is shown."""
         again = PoolsScheduler(TYPES)
@@ -240,6 +267,18 @@ class Pools(RuleBasedStateMachine):
         assert again.queue_views(self.now_ms) == self.scheduler.queue_views(self.now_ms)
         for number in self.manager.state.applications:
             assert again.application_view(number) == self.scheduler.application_view(number)
+
+
+def in_line(line: Line) -> dict[str | int, tuple[float | str, ...]]:
+    """Who stands in a line, by name or number, and where; without the last of it, which only
+    leads back to him."""
+    found: dict[str | int, tuple[float | str, ...]] = {}
+    for entrant in line.members:
+        if entrant is not None and isinstance(entrant.entry, tuple):
+            member = entrant.member
+            name = member.name if isinstance(member, Pool) else member.id
+            found[name] = entrant.entry[:-1]
+    return found
 
 
 TestPools = Pools.TestCase

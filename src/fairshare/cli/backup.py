@@ -9,7 +9,7 @@ import click
 from fairshare.cli.verbs import Failure
 from fairshare.errors import FairshareError
 from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
-from fairshare.wording import failed_call
+from fairshare.wording import counted, failed_call
 
 _SMALL_FILES = ("cluster.json", "secret", "tokens.json", "scheduler-conf.json")
 
@@ -51,4 +51,4 @@ def command(target: Path, state: Path) -> None:
     finally:
         journal.close()
     size = (target / JOURNAL_FILE).stat().st_size
-    click.echo(f"copied {size:,} bytes to {target}")
+    click.echo(f"copied {counted(size, 'byte')} to {target}")

@@ -35,6 +35,7 @@ from fairshare.model.inputs import NodeJoined
 from fairshare.simulate.readers import read_workload
 from fairshare.simulate.readers.options import ReaderOptions
 from fairshare.simulate.workload import Workload
+from fairshare.wording import counted
 
 CAPACITY_FILE = "capacity-scheduler.xml"
 MADE_UP = ""
@@ -273,7 +274,7 @@ def _summary(comparison: Comparison, *, made_up: bool) -> list[tuple[str, str | 
     makespans = f"fair {duration_text(before.makespan_ms)}"
     makespans += f", capacity {duration_text(after.makespan_ms)}"
     return [
-        ("Workload", f"{len(before.applications)} applications"),
+        ("Workload", counted(len(before.applications), "application")),
         ("Cluster", cluster or NOTHING),
         ("Makespan", makespans),
         ("Shares", f"in quarters of the first {duration_text(comparison.window_ms)}"),

@@ -19,6 +19,7 @@ from fairshare.cli.verbs import INTERRUPTED
 from fairshare.client import ApplicationFailed, Client
 from fairshare.mapreduce.counters import Counters
 from fairshare.mapreduce.jobs import IDENTITY, MEBIBYTE, MapReduce, Result
+from fairshare.wording import counted
 
 MOST_SPLITS = 100
 """So many are shown to people."""
@@ -173,7 +174,8 @@ def tell_splits(job: MapReduce, *, as_json: bool) -> None:
     total = sum(split.length for split in splits)
     if len(splits) > MOST_SPLITS:
         click.echo(f"... and {len(splits) - MOST_SPLITS} more (--json names all)")
-    click.echo(f"{len(splits)} maps of {total} bytes, {job.reduces} reduces")
+    maps, reduces = counted(len(splits), "map"), counted(job.reduces, "reduce")
+    click.echo(f"{maps} of {counted(total, 'byte')}, {reduces}")
 
 
 def wait_for(client: Client, job: MapReduce, application: str, *, as_json: bool) -> Result:

@@ -14,6 +14,7 @@ from fairshare.model.events import Record
 from fairshare.runtime.recovery import Position, recover, replay
 from fairshare.runtime.snapshot import thaw
 from fairshare.schedulers.registry import SCHEDULERS
+from fairshare.wording import counted
 
 
 @click.command
@@ -72,8 +73,9 @@ def _read(reader: SqliteJournal, directory: Path, verify: bool, since: int | Non
     what = "decided again, all identical" if verify else "applied"
     applications = len(manager.state.applications)
     click.echo(
-        f"{last - position.sequence:,} records {what} in {took_s:.1f} s; the state is whole: "
-        f"{applications:,} applications, {len(manager.state.nodes):,} nodes"
+        f"{counted(last - position.sequence, 'record')} {what} in {took_s:.1f} s; the state is"
+        " whole: "
+        f"{counted(applications, 'application')}, {counted(len(manager.state.nodes), 'node')}"
     )
 
 

@@ -17,6 +17,7 @@ from fairshare.cli.cells import (
 )
 from fairshare.cli.tables import Column, ascii_only, bar_width, facts, state_text, table
 from fairshare.simulate.report import Report, Sample, Spread
+from fairshare.wording import counted
 
 MOST_APPLICATIONS = MOST_USERS = 20
 MOST_UNFINISHED = 10
@@ -78,8 +79,7 @@ def report_parts(console: Console, report: Report) -> list[RenderableType | None
 def _unfinished_text(report: Report) -> str:
     """Which applications were not over at the end, and why."""
     count = len(report.unfinished)
-    plural = "s" * (count != 1)
-    lines = [f"Not over at the end: {count} application{plural}."]
+    lines = [f"Not over at the end: {counted(count, 'application')}."]
     for one in report.unfinished[:MOST_UNFINISHED]:
         why = plain(one.sentence) or "it runs"
         lines.append(f"  {plain(one.name or one.id)}: {why}")

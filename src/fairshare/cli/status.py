@@ -40,6 +40,7 @@ from fairshare.client import (
 )
 from fairshare.client.answers import Reason
 from fairshare.client.connection import segment
+from fairshare.wording import counted
 
 GROUP_COLUMNS = (
     Column("Group"),
@@ -193,7 +194,7 @@ def application_facts(
         about = f"{reason.group}: " if reason.group else ""
         pairs.append(("Waits", f"{about}{reason.sentence}"))
     if application.preempted:
-        pairs.append(("Preempted", f"{application.preempted} containers so far"))
+        pairs.append(("Preempted", f"{counted(application.preempted, 'container')} so far"))
     if application.diagnostics:
         pairs.append(("Diagnostics", application.diagnostics))
     return facts(pairs)

@@ -20,6 +20,7 @@ from fairshare.cli.options import json_option, with_client
 from fairshare.cli.queues import in_tree, queue_table
 from fairshare.cli.tables import open_console, print_json
 from fairshare.client import Application, Client, Cluster, Node, Queue
+from fairshare.wording import counted
 
 LONGEST_POLL_S = 2
 """How old the times on the screen may be when nothing changes."""
@@ -125,7 +126,7 @@ def summary(cluster: Cluster) -> str:
     return (
         f"{cluster.scheduler} | up {duration_text(cluster.now_ms - cluster.started_ms)}"
         f" | {amounts_text(cluster.used)} of {amounts_text(cluster.total)}"
-        f" | {cluster.containers} containers"
+        f" | {counted(cluster.containers, 'container')}"
         f" | {counts.get('RUNNING', 0)} running, {counts.get('PENDING', 0)} pending"
     )
 

@@ -10,6 +10,7 @@ from fairshare.cli.tables import open_console, print_json
 from fairshare.client import Client
 from fairshare.client.answers import Reason
 from fairshare.client.connection import segment
+from fairshare.wording import counted
 
 
 @click.command()
@@ -49,6 +50,5 @@ def _about(reason: Reason) -> str:
     """What waits: `map: 12 containers of 1G 1c`; empty for the application as a whole."""
     if not reason.containers:
         return f"{reason.group}:" if reason.group else ""
-    plural = "" if reason.containers == 1 else "s"
-    waits = f"{reason.containers} container{plural} of {amounts_text(reason.wanted)}"
+    waits = f"{counted(reason.containers, 'container')} of {amounts_text(reason.wanted)}"
     return f"{reason.group}: {waits}" if reason.group else waits

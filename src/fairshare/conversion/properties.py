@@ -16,6 +16,7 @@ from fairshare.conversion.finding import Outcome
 from fairshare.conversion.options import Options
 from fairshare.conversion.source import Source
 from fairshare.schedulers.fair.settings import NO_LIMIT
+from fairshare.wording import counted
 
 SCHEDULER: Final = (
     "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler"
@@ -109,7 +110,7 @@ def _locality(source: Source, options: Options, draft: Draft) -> None:
             continue
         visits = math.ceil(part * options.nodes) if part > 0 else (-1 if suffix == "node" else 0)
         became = draft.set(key, str(visits))
-        why = f"{plain_number(part)} of {options.nodes} nodes, as a number of visits"
+        why = f"{plain_number(part)} of {counted(options.nodes, 'node')}, as a number of visits"
         _say(source, draft, "locality", name, "changed", became, why)
 
 

@@ -15,6 +15,7 @@ import msgspec
 from fairshare.config.problems import Place, Problems
 from fairshare.conversion.finding import Finding
 from fairshare.errors import FairshareError
+from fairshare.wording import counted
 
 LIMIT: Final = "maxChildQueue.limit"
 
@@ -58,7 +59,8 @@ class Rules(msgspec.Struct, frozen=True):
         ]
         if self.most_children is not None:
             told += [
-                f"{queue} has {count} queues below it, more than {self.most_children} ({LIMIT})"
+                f"{queue} has {counted(count, 'queue')} below it, more than {self.most_children}"
+                f" ({LIMIT})"
                 for queue, count in children.items()
                 if count > self.most_children
             ]

@@ -14,6 +14,7 @@ from fairshare.conversion.comparison import (
     waits_longer,
 )
 from fairshare.conversion.finding import Finding
+from fairshare.wording import counted
 
 _LEAST_MS: Final = 1_000
 _LEAST_SHARE: Final = 0.05
@@ -162,7 +163,7 @@ def _alike(after: Figures) -> str:
 
 
 def _count(applications: int) -> str:
-    return f"{applications} application{'' if applications == 1 else 's'}"
+    return counted(applications, "application")
 
 
 def _seconds(ms: int) -> str:

@@ -16,6 +16,7 @@ from fairshare.demonstration.casualty import SUCCEEDED, Casualty, Stage
 from fairshare.demonstration.plan import Plan
 from fairshare.demonstration.teams import QUERY_TASKS, asked_word
 from fairshare.demonstration.work import primes, words
+from fairshare.wording import counted
 
 MOST_FREQUENT = 3
 
@@ -58,7 +59,9 @@ def check_research(results: Sequence[RangeResult], plan: Plan) -> Check:
     ends = [0, *(result.end for result in ordered)]
     whole = [result.first for result in ordered] == ends[:-1] and ends[-1] == plan.numbers
     found, expected = sum(result.primes for result in results), primes.prime_count(plan.numbers)
-    text = f"research: {found:,} primes below {plan.numbers:,}, from {len(results)} tasks"
+    text = (
+        f"research: {found:,} primes below {plan.numbers:,}, from {counted(len(results), 'task')}"
+    )
     if not whole:
         return Check(False, f"{text}: ranges are missing or there twice")
     if found != expected:

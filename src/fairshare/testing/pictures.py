@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.schedulers.views import QueueView
+from fairshare.wording import counted
 
 _TITLES = ("queue", "share", "used", "demand", "running", "held back")
 
@@ -48,7 +49,7 @@ def _amounts(amounts: Resource, types: ResourceTypes) -> str:
     memory, vcores, *_ = amounts
     named = list(types.mapping(amounts).items())[2:]
     more = "".join(f", {amount} {name}" for name, amount in named if amount)
-    return f"{memory} MB, {vcores} vcores{more}"
+    return f"{memory} MB, {counted(vcores, 'vcore')}{more}"
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:

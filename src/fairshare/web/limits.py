@@ -19,6 +19,7 @@ from fairshare.live.access.identity import Identity
 from fairshare.live.server import LiveServer
 from fairshare.live.settings import LiveSettings
 from fairshare.web.answers import refusal
+from fairshare.wording import counted
 
 BURST_S = 2.0
 """The requests of so many seconds may come at once."""
@@ -165,8 +166,8 @@ def check_tasks(limits: LimitSettings, count: int, earlier: int = 0) -> None:
         more = f", with the {earlier} that it has," if earlier else ""
         raise InputError(
             "too-many-tasks",
-            f"{count} tasks{more} are more than the {limits.tasks} that one application may have:"
-            " submit several applications",
+            f"{counted(count, 'task')}{more} are more than the {limits.tasks} that one application"
+            " may have: submit several applications",
         )
 
 
@@ -181,8 +182,8 @@ def check_asks(limits: LimitSettings, counts: list[int]) -> None:
     if wanted > limits.containers:
         raise InputError(
             "too-many-containers",
-            f"{wanted} containers are more than the {limits.containers} of one request: ask for the"
-            " rest when some of these are done",
+            f"{counted(wanted, 'container')} are more than the {limits.containers} of one request:"
+            " ask for the rest when some of these are done",
         )
 
 

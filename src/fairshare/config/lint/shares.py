@@ -8,6 +8,7 @@ from fairshare.config.resource_text import forbids_further_types, read_resources
 from fairshare.model.resources import UNBOUNDED, Resource, fits, smallest, total
 from fairshare.schedulers.fair.settings import Amount
 from fairshare.schedulers.normalisation import normalise
+from fairshare.wording import counted
 
 
 def minimum_above_maximum(subject: Subject) -> Iterator[Finding]:
@@ -44,7 +45,8 @@ def minimums_above_bound(subject: Subject) -> Iterator[Finding]:
         limit = subject.cluster if in_cluster and subject.cluster else maximum
         yield Finding(
             subject.place(parent.name, "maxResources"),
-            f"the minResources of the {len(children)} queues in {parent.name} add up to more than"
+            f"the minResources of the {counted(len(children), 'queue')} in {parent.name} add up to"
+            " more than"
             f" {what} ({subject.beyond(wanted, limit)}): not all of them can be kept",
             "gives each its minimum as its fair share, so that the shares exceed the total",
         )

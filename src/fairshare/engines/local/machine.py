@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from fairshare.engines.protocol import NodeOffer
 from fairshare.errors import EngineError
 from fairshare.model.resources import MEMORY, VCORES
+from fairshare.wording import counted
 
 _MEBIBYTE = 1024 * 1024
 _MOST_FILES = 65536
@@ -76,9 +77,13 @@ def offers(
     one. Raises EngineError for amounts that cannot be offered.
     """
     if count < 1:
-        raise EngineError(f"this machine cannot be offered as {count} nodes: 1 is the least")
+        raise EngineError(
+            f"this machine cannot be offered as {counted(count, 'node')}: 1 is the least"
+        )
     if resources[MEMORY] < count:
-        raise EngineError(f"{resources[MEMORY]} MB of memory cannot be split into {count} nodes")
+        raise EngineError(
+            f"{resources[MEMORY]} MB of memory cannot be split into {counted(count, 'node')}"
+        )
     if resources[VCORES] < 1 or min(resources.values()) < 0:
         raise EngineError(f"a node needs a vcore at least, and no amount below 0: {resources}")
     names = node_names(count)

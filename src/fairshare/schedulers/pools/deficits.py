@@ -165,4 +165,4 @@ def divide(total: int, candidates: Sequence[Slots]) -> None:
         for slots in above:
             slots.fair_share = float(slots.min)
             left -= slots.min
-        rest = [slots for slots in rest if slots not in above]
+        rest = [slots for slots, part in zip(rest, parts, strict=True) if slots.min <= part]

@@ -27,6 +27,7 @@ from fairshare.simulate.readers.documents import Located, parse_json_line, parse
 from fairshare.simulate.readers.fields import Fields
 from fairshare.simulate.readers.options import ReaderOptions, read_text
 from fairshare.simulate.workload import Arrival, GroupPlan, Workload
+from fairshare.wording import counted
 
 
 def read_yaml(path: Path, options: ReaderOptions, problems: Problems) -> Workload:
@@ -137,12 +138,14 @@ class _Content:
         fields = Fields(located, "a group", self._file, self._problems)
         name = fields.text("name", "tasks")
         durations_ms = fields.durations_ms("duration", required=True)
-        counted = len(durations_ms) if isinstance(durations_ms, tuple) else 1
-        count = fields.integer("count", counted, least=1)
+        listed = len(durations_ms) if isinstance(durations_ms, tuple) else 1
+        count = fields.integer("count", listed, least=1)
         fail_attempts = fields.integers("fail_attempts", 0)
         for what, values in (("duration", durations_ms), ("fail_attempts", fail_attempts)):
             if isinstance(values, tuple) and len(values) != count:
-                fields.problem(f"{what} has {len(values)} values for {count} tasks")
+                fields.problem(
+                    f"{what} has {counted(len(values), 'value')} for {counted(count, 'task')}"
+                )
         spec = TaskGroup(
             name=name,
             count=count,

@@ -17,6 +17,7 @@ from fairshare.model.work import TaskGroup
 from fairshare.simulate.readers.options import ReaderOptions, read_text
 from fairshare.simulate.readers.swf_job import CANCELLED, Header, Job, parse_job
 from fairshare.simulate.workload import Arrival, GroupPlan, Workload
+from fairshare.wording import counted
 
 _LOCAL = re.compile(r"[^A-Za-z0-9_-]+")
 
@@ -42,7 +43,7 @@ def read_swf(path: Path, options: ReaderOptions, problems: Problems) -> Workload
     if not nodes and header.nodes:
         nodes = _nodes_of_header(header, options)
         notes.append(
-            f"The header says that there are {len(nodes)} nodes; each has"
+            f"The header speaks of {counted(len(nodes), 'node')}; each has"
             f" {options.memory_per_processor_mb} MB for each processor, which it does not say."
         )
     left_out: Counter[str] = Counter()

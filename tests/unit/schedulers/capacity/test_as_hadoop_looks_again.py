@@ -6,6 +6,7 @@ the smallest container is 1024.
 
 from typing import Any
 
+import pytest
 from tests.unit.schedulers.capacity.playground import (
     CAPACITY,
     Playground,
@@ -131,6 +132,67 @@ def test_of_what_could_be_given_back_above_a_leaf_only_memory_and_vcores_count()
     assert found.on("two") == {}
     found.do(resize(with_gpus("n1", 2)), beat("n2"))
     assert found.on("two") == {"n2": 1}
+
+
+# Nodes that come, and masters that wait for room.
+
+ALONE = {
+    CAPACITY + "maximum-am-resource-percent": "0.25",
+    CAPACITY + "root.queues": "a",
+    CAPACITY + "root.a.capacity": "100",
+    CAPACITY + "root.a.user-limit-factor": "0.5",
+}
+
+
+def one_runs_and_two_wait() -> Playground:
+    """Of 4096 masters may have 1024; `bob` only waits, and counts for what each user may have."""
+    found = Playground([node("n1", 4_096)], base=ALONE)
+    found.do(submit("one", "root.a", asks(9), user="ann"), submit("two", "root.a", user="bob"))
+    found.do(beat("n1"), submit("three", "root.a", user="ann"))
+    assert found.seen["queues"]["root.a"]["running_apps"] == 1
+    return found
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"node": {"add": node("n2", 8_192)}}, resize(node("n1", 12_288))],
+    ids=["add", "resize"],
+)
+def test_who_did_not_fit_while_another_user_only_waited_starts_after_a_change_of_nodes(
+    change: dict[str, Any],
+) -> None:
+    """Masters may have 3072 then. In a first pass two users count, and each may have 768, which is
+    1024; when `bob` has started only `ann` counts, and may have 1536, which is 2048. Hadoop makes
+    a second pass."""
+    found = one_runs_and_two_wait()
+    found.do(change)
+    assert found.seen["queues"]["root.a"]["running_apps"] == 3
+
+
+# A leaf at its limit, and who has something to give back.
+
+
+def only_on(host: str, mb: int) -> dict[str, Any]:
+    return {**asks(1, mb=mb), "hosts": [host], "relax": False}
+
+
+@pytest.mark.parametrize("between", [False, True], ids=["nobody between", "one who rests between"])
+def test_who_asks_for_nothing_and_has_nothing_reserved_ends_the_search_in_a_full_leaf(
+    between: bool,
+) -> None:
+    """a may have 6144 and has reserved them: 2048 for `one` on n1, 4096 for `three` on n3, which
+    may take n2 instead if its turn comes."""
+    nodes = [node(name, 4_096) for name in ("n1", "n2", "n3")]
+    half = {"root.a.maximum-capacity": "50"}
+    found = Playground(nodes, submit("full", "root.b", asks(6)), base=HALVES, **half)
+    found.do(beat("n1", 3), beat("n3", 3), submit("one", "root.a", only_on("n1", 2_048)))
+    if between:
+        found.do(submit("two", "root.a"))
+    found.do(submit("three", "root.a", asks(1, mb=4_096)), beat("n1"), beat("n3"))
+    reserved = {name: part["reserved_for"] for name, part in found.seen["nodes"].items()}
+    assert reserved == {"n1": "one", "n2": None, "n3": "three"}
+    found.do(beat("n2"))
+    assert found.on("three") == ({} if between else {"n2": 1})
 
 
 # Reloads.

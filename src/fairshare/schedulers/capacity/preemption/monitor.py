@@ -7,6 +7,7 @@ Decides by `step.emit` alone (spec/capacity.md 21.2, 21.9).
 from typing import TYPE_CHECKING
 
 from fairshare.model.events import (
+    ApplicationsOrdered,
     ContainerCompleted,
     ContainerMarked,
     ContainerSpared,
@@ -105,7 +106,10 @@ class Monitor:
             for leaf in root.leaves():
                 by_leaf.setdefault(leaf.queue.name, []).append(leaf)
         for claims in by_leaf.values():
-            if claims[0].queue.preemptable:
+            leaf = claims[0].queue
+            if leaf.preemptable:
+                if leaf.unsorted:  # asked for its victims, a fair order is brought up to date
+                    self.step.emit(ApplicationsOrdered(leaf.name))
                 take_from_leaf(self.state, self.selection, claims, wait_ms)
 
     def _act(self) -> None:

@@ -1,0 +1,114 @@
+"""Lines of jobs: a task that is handed out moves its own job, and looks at nobody else's place."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fairshare.model.events import ApplicationSubmitted
+from fairshare.model.inputs import ContainerExited, RequestContainers, SubmitApplication
+from fairshare.model.work import ContainerRequest
+from fairshare.schedulers.pools import lines
+from fairshare.schedulers.pools.jobs import Job
+from fairshare.schedulers.pools.weights import BOOSTER, steady_until_ms
+
+from .conftest import GENERATIONS, REDUCE, Cluster, maps, settings
+
+JOBS = 200
+
+
+@pytest.fixture
+def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Grows by one for each place in a line that is worked out."""
+    found: list[object] = []
+    fair_rank, most_owed = lines.fair_rank, lines.most_owed
+
+    def counted_rank(*given: Any) -> lines.Rank:
+        found.append(given)
+        return fair_rank(*given)
+
+    def counted_key(place: int, kind: int) -> Callable[[Job], tuple[int, ...]]:
+        key = most_owed(place, kind)
+
+        def counted(job: Job) -> tuple[int, ...]:
+            found.append(job)
+            return key(job)
+
+        return counted
+
+    monkeypatch.setattr(lines, "fair_rank", counted_rank)
+    monkeypatch.setattr(lines, "most_owed", counted_key)
+    return found
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_a_grant_looks_at_one_job_of_two_hundred(generation: str, looked_at: list[object]) -> None:
+    cluster = Cluster(settings(generation), (50, 0))
+    for number in range(JOBS):
+        cluster.submit(f"pool{number % 4}", maps(3))
+    cluster.beat("n1")  # makes the lines
+    assert len(looked_at) > JOBS
+
+    container = next(iter(cluster.manager.state.nodes["n1"].containers))
+    cluster.tell(ContainerExited(container, 1))
+    del looked_at[:]
+    granted = cluster.beat("n1")
+
+    assert len(granted) == 1
+    assert len(looked_at) <= 3  # the job, its pool, and perhaps who had nothing for the node
+
+
+def wanting(cluster: Cluster, *requests: ContainerRequest) -> int:
+    """A job whose master asks by itself."""
+    events = cluster.tell(SubmitApplication("ann", "a", requests=requests))
+    return next(e.application for e in events if isinstance(e, ApplicationSubmitted))
+
+
+def test_a_job_without_reduces_to_start_leaves_the_line_until_it_wants_some() -> None:
+    cluster = Cluster(settings("1.2"), (0, 3))
+    idle = wanting(cluster, ContainerRequest(1, REDUCE))
+    elsewhere = ContainerRequest(1, REDUCE, hosts=("n9",), relax=False)
+    strict = wanting(cluster, elsewhere)  # so that heartbeats look for somebody at all
+    cluster.update()
+    assert cluster.beat() == [idle]
+    kept = cluster.scheduler.state.lines
+    assert isinstance(kept, lines.ShareLines)
+    line = kept.line(cluster.scheduler.state.queues["root.a"], 1)
+
+    assert cluster.beat() == []
+    assert standing(line) == [strict]
+
+    cluster.tell(RequestContainers(idle, (ContainerRequest(1, REDUCE),)))
+    assert cluster.scheduler.state.lines is kept
+    assert standing(line) == [idle, strict]
+    assert cluster.beat() == [idle]
+
+
+def standing(line: lines.Line) -> list[int]:
+    return [
+        entrant.member.id
+        for entrant in line.members
+        if entrant is not None and entrant.entry is not None and isinstance(entrant.member, Job)
+    ]
+
+
+def test_lines_hold_until_the_first_weight_may_be_another_one() -> None:
+    file = settings("1.2", weight_adjuster=BOOSTER, booster_duration_ms=1000)
+    cluster = Cluster(file, (4, 0))
+    cluster.submit("a", maps(9))
+    cluster.now_ms = 400
+    cluster.submit("a", maps(9))
+    cluster.beat()
+    kept = cluster.scheduler.state.lines
+    assert isinstance(kept, lines.ShareLines)
+    assert kept.until_ms == 1000
+    assert kept.hold(999)
+    assert not kept.hold(1000)
+    cluster.beat(after_ms=600)
+    assert cluster.scheduler.state.lines is not kept
+
+
+def test_nobody_knows_when_the_adjuster_of_another_changes_its_mind() -> None:
+    job = Job(1, SubmitApplication("ann", "a"), "root.a", 3, 0, 4)
+    assert steady_until_ms(settings(weight_adjuster="theirs"), job, 700) == 701
+    assert steady_until_ms(settings(), job, 700) is None
