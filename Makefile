@@ -43,6 +43,8 @@ $(STAMP): pyproject.toml requirements-dev.lock
 demo: $(STAMP) ## show the scheduler at work on this machine (SCHEDULER=... picks another one)
 	@$(BIN)/fairshare demo $(if $(SCHEDULER),--scheduler $(SCHEDULER))
 
+# What pytest makes of a test file is kept, whatever the shell says: else it is made at every run.
+test quick: export PYTHONDONTWRITEBYTECODE :=
 # Tests of one xdist_group stay in one process, one after another; all others are dealt out.
 test: $(STAMP) ## run the whole suite (less than ten minutes)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -rs

@@ -38,6 +38,6 @@ def act_on_each(
 
 def _named(name: str, message: str) -> str:
     """A refusal that says of what, once."""
-    if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", message):
+    if re.search(rf"(?<![\w/]){re.escape(name)}(?!\w)", message):
         return message
     return f"{name}: {message}"

@@ -4,21 +4,25 @@ What an answer means is said in `answers`; what a failure is called, in `connect
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
-import msgspec
 
+from fairshare.client.calls import Call, Conversation
 from fairshare.client.connection import (
-    BASE,
     CONNECT_TIMEOUT_S,
     READ_TIMEOUT_S,
     decoded,
-    refusal,
-    trust,
+    given,
+    manners,
+    successful,
     unreachable,
+    written,
 )
-from fairshare.client.discovery import is_loopback
+from fairshare.errors import FairshareError
+
+Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
 class AsyncConnection:
@@ -41,18 +45,33 @@ class AsyncConnection:
 
     def _turn_to(self, url: str) -> None:
         self.url = url
-        self._http = httpx.AsyncClient(
-            verify=trust(),
-            base_url=url + BASE,
-            headers={"Authorization": f"Bearer {self._token}"} if self._token else {},
-            timeout=httpx.Timeout(READ_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
-            transport=self._transport,
-            trust_env=not is_loopback(url),
-        )
+        self._http = httpx.AsyncClient(transport=self._transport, **manners(url, self._token))
 
     async def close(self) -> None:
         """Let the sockets go."""
         await self._http.aclose()
+
+    async def ask(self, call: Call[Answer]) -> Answer:
+        """What one call of `calls` comes to."""
+        if call.body is not None:
+            return call.understand(await self.post(call.path, call.body))
+        send = self.get_response if call.whole else self.get
+        return call.understand(await send(call.path, wait_s=call.wait_s, **call.parameters))
+
+    async def converse(self, conversation: Conversation[Result]) -> Result:
+        """What a conversation of several calls comes to."""
+        try:
+            call = next(conversation)
+            while True:
+                try:
+                    answer = await self.ask(call)
+                except FairshareError as error:
+                    call = conversation.throw(error)
+                else:
+                    call = conversation.send(answer)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
 
     async def get(
         self, path: str, *, wait_s: float = 0.0, **parameters: str | int | float | None
@@ -64,17 +83,11 @@ class AsyncConnection:
         self, path: str, *, wait_s: float = 0.0, **parameters: str | int | float | None
     ) -> httpx.Response:
         """The answer to a GET whose body is not JSON; parameters that are None are left out."""
-        given = {name: value for name, value in parameters.items() if value is not None}
-        return await self._call("GET", path, wait_s=wait_s, params=given)
+        return await self._call("GET", path, wait_s=wait_s, params=given(parameters))
 
     async def post(self, path: str, body: object) -> Any:
         """The decoded JSON of a POST; None when the answer is empty. `body` becomes JSON."""
-        response = await self._call(
-            "POST",
-            path,
-            content=msgspec.json.encode(body),
-            headers={"Content-Type": "application/json"},
-        )
+        response = await self._call("POST", path, **written(body))
         return self._decoded(response) if response.content else None
 
     async def _call(
@@ -93,9 +106,7 @@ class AsyncConnection:
             raise unreachable(error, self.url, read_s) from error
         except httpx.HTTPError as error:
             raise unreachable(error, self.url, read_s) from error
-        if response.is_success:
-            return response
-        raise refusal(response, self.url)
+        return successful(response, self.url)
 
     def _decoded(self, response: httpx.Response) -> Any:
         return decoded(response, self.url)

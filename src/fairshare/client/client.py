@@ -5,46 +5,32 @@ which are made of others. All raise ServerUnreachable, Refused or AnswerNotUnder
 """
 
 import contextlib
-import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import httpx
-import msgspec
 
-from fairshare.client import callables, logs, waiting
+from fairshare.client import logs, waiting
 from fairshare.client.answers import (
     Application,
     Cluster,
     Configuration,
     Container,
     Label,
-    Labels,
     Node,
     Properties,
     Queue,
     Reason,
     Refreshed,
-    SafeMode,
     Task,
-    listed,
-    understood,
 )
-from fairshare.client.connection import Connection, segment
-from fairshare.client.discovery import (
-    APPLICATION_VARIABLE,
-    URL_VARIABLE,
-    USER_VARIABLE,
-    checked_token,
-    checked_url,
-    find_token,
-    find_url,
-    own_user,
-    published_url,
-)
-from fairshare.client.errors import ApplicationFailed, Refused
-from fairshare.client.submissions import DEFAULT_RESOURCES, Submission, TaskGroup
+from fairshare.client.calls import Calls, map_submission
+from fairshare.client.connection import Connection
+from fairshare.client.discovery import Server
+from fairshare.client.errors import ApplicationFailed
+from fairshare.client.submissions import Submission
 from fairshare.errors import FairshareError
 
 Item = TypeVar("Item")
@@ -71,26 +57,12 @@ class Client:
         token: str | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        found = checked_url(url, "the given URL") if url else find_url()
-        token = checked_token(token, "the given token") if token else find_token()
-        self._proven = token is not None
-        # Where a standby has taken over is looked up for an address that the state directory gave,
-        # and in containers, whose server has told them its own; never for one that somebody chose.
-        chosen = url or (os.environ.get(URL_VARIABLE) and not os.environ.get(APPLICATION_VARIABLE))
-        elsewhere = (lambda: None) if chosen else published_url
-        self.connection = Connection(found, token, transport, elsewhere)
+        server = Server(url, token)
+        self._calls = Calls(server)
+        self.connection = Connection(server.url, server.token, transport, server.elsewhere)
         # While waiting: the least time between two questions, and how long a server may be away.
         self.pace_s = waiting.PACE_S
         self.patience_s = waiting.PATIENCE_S
-
-    def _user(self) -> str | None:
-        """Whose name is sent. Who has a token says with it who he is, and names only another."""
-        return os.environ.get(USER_VARIABLE) if self._proven else own_user()
-
-    def _actor(self) -> dict[str, str]:
-        """Who wants it, for a server that asks whether he may."""
-        user = self._user()
-        return {} if user is None else {"user": user}
 
     @property
     def url(self) -> str:
@@ -99,74 +71,67 @@ class Client:
 
     def cluster(self) -> Cluster:
         """The cluster as a whole."""
-        return understood(self.connection.get("/cluster"), Cluster)
+        return self.connection.ask(self._calls.cluster())
 
     def configuration(self) -> Configuration:
         """The configuration in force, and whether the files say something else."""
-        return understood(self.connection.get("/configuration"), Configuration)
+        return self.connection.ask(self._calls.configuration())
 
     def refresh_queues(self) -> Refreshed:
         """Let the server read its configuration again. Raises Refused with all problems."""
-        return understood(self.connection.post("/admin/refresh-queues", self._actor()), Refreshed)
+        return self.connection.ask(self._calls.refresh_queues())
 
     def labels(self) -> list[Label]:
         """The cluster's partitions (node labels), and the nodes of each."""
-        return understood(self.connection.get("/labels"), Labels).labels
+        return self.connection.ask(self._calls.labels())
 
     def add_labels(self, labels: Mapping[str, bool]) -> list[Label]:
         """Make partitions, by name: whether each is exclusive."""
-        return self._change_labels("add", {"labels": dict(labels)})
+        return self.connection.ask(self._calls.change_labels("add", labels=dict(labels)))
 
     def remove_labels(self, labels: Sequence[str]) -> list[Label]:
         """Remove partitions that no queue names."""
-        return self._change_labels("remove", {"labels": list(labels)})
+        return self.connection.ask(self._calls.change_labels("remove", labels=list(labels)))
 
     def label_nodes(self, nodes: Mapping[str, str], *, known: bool = False) -> list[Label]:
         """Put nodes into partitions; "" is the default one."""
-        return self._change_labels("assign", {"nodes": dict(nodes), "known": known})
-
-    def _change_labels(self, verb: str, body: dict[str, Any]) -> list[Label]:
-        found = self.connection.post(f"/admin/labels/{verb}", {**body, **self._actor()})
-        return understood(found, Labels).labels
+        return self.connection.ask(
+            self._calls.change_labels("assign", nodes=dict(nodes), known=known)
+        )
 
     def order_nodes(self, verb: str, nodes: Sequence[str], **more: int) -> tuple[Node, ...]:
         """`drain`, `undrain` or `decommission` (with `timeout_ms`) nodes; all nodes as they are."""
-        body = {"nodes": list(nodes), **more, **self._actor()}
-        found = self.connection.post(f"/admin/nodes/{verb}", body)
-        return listed(found, "nodes", Node)
+        return self.connection.ask(self._calls.order_nodes(verb, nodes, more))
 
     def safe_mode(self) -> bool:
         """Whether nothing is admitted and granted."""
-        return understood(self.connection.get("/admin/safe-mode"), SafeMode).safe_mode
+        return self.connection.ask(self._calls.safe_mode())
 
     def set_safe_mode(self, on: bool) -> bool:
         """Admit and grant nothing any more, or again."""
-        found = self.connection.post("/admin/safe-mode", {"on": on, **self._actor()})
-        return understood(found, SafeMode).safe_mode
+        return self.connection.ask(self._calls.set_safe_mode(on))
 
     def properties(self) -> Properties:
         """The scheduler's properties. Raises Refused where only a file can change them."""
-        return understood(self.connection.get("/configuration/properties"), Properties)
+        return self.connection.ask(self._calls.properties())
 
     def change_configuration(self, update: Mapping[str, Any], *, check: bool = False) -> Properties:
         """Change properties by a document as Hadoop's `scheduler-conf` takes it; with `check` only
         see what would come of it. Raises Refused with all that is wrong: nothing has changed then.
         """
-        body = {"update": update, "check": check, **self._actor()}
-        return understood(self.connection.post("/admin/configuration", body), Properties)
+        return self.connection.ask(self._calls.change_configuration(update, check))
 
     def format_configuration(self) -> Properties:
         """Forget all changes: the file holds again."""
-        answer = self.connection.post("/admin/configuration/format", self._actor())
-        return understood(answer, Properties)
+        return self.connection.ask(self._calls.format_configuration())
 
     def queues(self) -> tuple[Queue, ...]:
         """All queues, the root first."""
-        return listed(self.connection.get("/queues"), "queues", Queue)
+        return self.connection.ask(self._calls.queues())
 
     def nodes(self) -> tuple[Node, ...]:
         """All nodes."""
-        return listed(self.connection.get("/nodes"), "nodes", Node)
+        return self.connection.ask(self._calls.nodes())
 
     def applications(
         self,
@@ -177,32 +142,29 @@ class Client:
         limit: int | None = None,
     ) -> tuple[Application, ...]:
         """The applications of that state, user and queue, the newest first."""
-        answer = self.connection.get(
-            "/applications", state=state, user=user, queue=queue, limit=limit
+        return self.connection.ask(
+            self._calls.applications(state=state, user=user, queue=queue, limit=limit)
         )
-        return listed(answer, "applications", Application)
 
     def application(self, application: str | int) -> Application:
         """One application with its groups, its live containers and its diagnostics."""
-        return understood(self.connection.get(_path(application)), Application)
+        return self.connection.ask(self._calls.application(application))
 
     def reasons(self, application: str | int) -> tuple[Reason, ...]:
         """Why an application waits, the weightiest reason first; none if it waits for nothing."""
-        return listed(self.connection.get(_path(application, "reasons")), "reasons", Reason)
+        return self.connection.ask(self._calls.reasons(application))
 
     def tasks(self, application: str | int) -> tuple[Task, ...]:
         """Every task of an application."""
-        return listed(self.connection.get(_path(application, "tasks")), "tasks", Task)
+        return self.connection.ask(self._calls.tasks(application))
 
     def containers(self, application: str | int) -> tuple[Container, ...]:
         """Every container of an application, alive or over."""
-        answer = self.connection.get(_path(application, "containers"))
-        return listed(answer, "containers", Container)
+        return self.connection.ask(self._calls.containers(application))
 
     def changes(self, since: int = 0, timeout_s: int = 0) -> int:
         """The version of the cluster's state: when it is not `since`, or after the timeout."""
-        answer = self.connection.get("/changes", wait_s=timeout_s, since=since, timeout=timeout_s)
-        return understood(understood(answer, dict[str, Any]).get("version"), int)
+        return self.connection.ask(self._calls.changes(since, timeout_s))
 
     def submit(self, submission: Submission) -> str:
         """Hand an application in; its id. Raises Refused when the cluster does not take it.
@@ -210,36 +172,30 @@ class Client:
         It belongs to `submission.user`, else to FAIRSHARE_USER, else to who has the token, else to
         who runs this program.
         """
-        if submission.user is None:
-            submission = msgspec.structs.replace(submission, user=self._user())
-        answer = understood(self.connection.post("/applications", submission), dict[str, Any])
-        return understood(answer.get("id"), str)
+        return self.connection.ask(self._calls.submit(submission))
 
     def kill(self, application: str | int, diagnostics: str | None = None) -> None:
         """End an application; `diagnostics` tells its user why."""
-        body = {} if diagnostics is None else {"diagnostics": diagnostics}
-        self.connection.post(_path(application, "kill"), {**body, **self._actor()})
+        self.connection.ask(self._calls.kill(application, diagnostics))
 
     def move(self, application: str | int, queue: str) -> None:
         """Put an application into another queue; its containers go on."""
-        self.connection.post(_path(application, "move"), {"queue": queue, **self._actor()})
+        self.connection.ask(self._calls.move(application, queue))
 
     def set_priority(self, application: str | int, priority: int) -> None:
         """Change an application's priority."""
-        body = {"priority": priority, **self._actor()}
-        self.connection.post(_path(application, "priority"), body)
+        self.connection.ask(self._calls.set_priority(application, priority))
 
     def stop_container(self, container: str) -> None:
         """End one container as if it had failed: its task runs again."""
-        self.connection.post(f"/containers/{segment(container)}/stop", self._actor())
+        self.connection.ask(self._calls.stop_container(container))
 
     def shutdown(self, *, stop_containers: bool | None = None) -> None:
         """End the server. Containers that live on are found again by the next server of its state.
 
         With None they live or end as the server was told when it was started.
         """
-        body = {} if stop_containers is None else {"stop_containers": stop_containers}
-        self.connection.post("/shutdown", {**body, **self._actor()})
+        self.connection.ask(self._calls.shutdown(stop_containers))
 
     def log(self, container: str, stream: str = "stdout") -> bytes:
         """All that a container has printed so far."""
@@ -251,20 +207,23 @@ class Client:
 
     def result(self, container: str) -> Any:
         """What the Python callable returned that a container ran; raises NotPicklable."""
-        response = self.connection.get_response(f"/containers/{segment(container)}/result")
-        return callables.unpickled(response.content, container)
+        return self.connection.ask(self._calls.result(container))
 
     def watch(
         self, application: str | int, timeout_s: float | None = None
     ) -> Iterator[Application]:
         """The application as it stands, after each change, and at last when it is over."""
-        return waiting.watch(
-            self,
-            application,
-            timeout_s=timeout_s,
-            pace_s=self.pace_s,
-            patience_s=self.patience_s,
-        )
+        watch = waiting.Watch(application, timeout_s, self.pace_s, self.patience_s)
+        while True:
+            current: Application | None = None
+            with watch.question():
+                watch.version = self.changes(watch.version, watch.poll_s)
+                current = self.application(application)
+            if current is not None and not watch.absent:
+                yield current
+                if current.over:
+                    return
+            time.sleep(watch.pause_s())
 
     def wait(self, application: str | int, timeout_s: float | None = None) -> Application:
         """The application when it is over, however it ended; raises WaitTimedOut."""
@@ -297,17 +256,17 @@ class Client:
         given = list(items)
         if not given:
             return []
-        named = name or getattr(function, "__name__", "map")
-        group = TaskGroup(
-            name="map",
-            count=len(given),
-            resources=dict(resources or DEFAULT_RESOURCES),
-            callable=callables.pickled(callables.call_by_index(function, given)),
-            environment=dict(environment or {}),
+        submission = map_submission(
+            function,
+            given,
+            name=name,
+            user=user,
+            queue=queue,
+            resources=resources,
+            environment=environment,
             max_attempts=max_attempts,
             time_limit_ms=time_limit_ms,
         )
-        submission = Submission(user=user, queue=queue, name=named, tasks=(group,))
         application = self.submit(submission)
         try:
             ended = self.wait(application, timeout_s)
@@ -318,20 +277,12 @@ class Client:
         if ended.state != "FINISHED":
             log = self.failure_log(application)
             raise ApplicationFailed(application, ended.state, ended.diagnostics, log)
-        return self._results(application, len(given))
+        return self.connection.converse(self._calls.results(application, len(given)))
 
     def failure_log(self, application: str | int, lines: int = LOG_LINES) -> str:
         """The end of what the last failed container wrote to stderr, else to stdout; may be ""."""
-        failed = [one for one in self.containers(application) if one.failed]
-        for container in sorted(failed, key=lambda one: one.finished_ms or 0, reverse=True)[:1]:
-            for stream in ("stderr", "stdout"):
-                try:
-                    text = logs.last_lines(self.connection, container.id, stream, lines)
-                except Refused:  # its files are already cleaned away
-                    continue
-                if text.strip():
-                    return text
-        return ""
+        failure = logs.failure(self._calls, application, lines)
+        return self.connection.converse(failure)
 
     def close(self) -> None:
         """Let the connection go; applications go on."""
@@ -347,13 +298,3 @@ class Client:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-    def _results(self, application: str, count: int) -> list[Any]:
-        containers = {task.index: task.container for task in self.tasks(application)}
-        return [self.result(containers[index] or "") for index in range(count)]
-
-
-def _path(application: str | int, call: str = "") -> str:
-    """`/applications/<id>` or `/applications/<id>/<call>`."""
-    path = f"/applications/{segment(str(application))}"
-    return f"{path}/{call}" if call else path

@@ -6,8 +6,8 @@ Paths are relative to `/api/v1`. Knows no application and no queue: what an answ
 
 import os
 import ssl
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -15,6 +15,13 @@ import msgspec
 
 from fairshare.client.discovery import is_loopback
 from fairshare.client.errors import START_ONE, AnswerNotUnderstood, Refused, ServerUnreachable
+from fairshare.errors import FairshareError
+
+if TYPE_CHECKING:
+    from fairshare.client.calls import Call, Conversation
+
+Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 BASE = "/api/v1"
 CONNECT_TIMEOUT_S = 5.0
@@ -51,18 +58,33 @@ class Connection:
 
     def _turn_to(self, url: str) -> None:
         self.url = url
-        self._http = httpx.Client(
-            verify=trust(),
-            base_url=url + BASE,
-            headers={"Authorization": f"Bearer {self._token}"} if self._token else {},
-            timeout=httpx.Timeout(READ_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
-            transport=self._transport,
-            trust_env=not is_loopback(url),
-        )
+        self._http = httpx.Client(transport=self._transport, **manners(url, self._token))
 
     def close(self) -> None:
         """Let the sockets go."""
         self._http.close()
+
+    def ask(self, call: "Call[Answer]") -> Answer:
+        """What one call of `calls` comes to."""
+        if call.body is not None:
+            return call.understand(self.post(call.path, call.body))
+        send = self.get_response if call.whole else self.get
+        return call.understand(send(call.path, wait_s=call.wait_s, **call.parameters))
+
+    def converse(self, conversation: "Conversation[Result]") -> Result:
+        """What a conversation of several calls comes to."""
+        try:
+            call = next(conversation)
+            while True:
+                try:
+                    answer = self.ask(call)
+                except FairshareError as error:
+                    call = conversation.throw(error)
+                else:
+                    call = conversation.send(answer)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
 
     def get(self, path: str, *, wait_s: float = 0.0, **parameters: str | int | float | None) -> Any:
         """The decoded JSON of a GET. `wait_s` is how long the server may take on purpose."""
@@ -72,17 +94,11 @@ class Connection:
         self, path: str, *, wait_s: float = 0.0, **parameters: str | int | float | None
     ) -> httpx.Response:
         """The answer to a GET whose body is not JSON; parameters that are None are left out."""
-        given = {name: value for name, value in parameters.items() if value is not None}
-        return self._call("GET", path, wait_s=wait_s, params=given)
+        return self._call("GET", path, wait_s=wait_s, params=given(parameters))
 
     def post(self, path: str, body: object) -> Any:
         """The decoded JSON of a POST; None when the answer is empty. `body` becomes JSON."""
-        response = self._call(
-            "POST",
-            path,
-            content=msgspec.json.encode(body),
-            headers={"Content-Type": "application/json"},
-        )
+        response = self._call("POST", path, **written(body))
         return self._decoded(response) if response.content else None
 
     def _call(self, method: str, path: str, *, wait_s: float = 0.0, **more: Any) -> httpx.Response:
@@ -99,12 +115,39 @@ class Connection:
             raise unreachable(error, self.url, read_s) from error
         except httpx.HTTPError as error:
             raise unreachable(error, self.url, read_s) from error
-        if response.is_success:
-            return response
-        raise refusal(response, self.url)
+        return successful(response, self.url)
 
     def _decoded(self, response: httpx.Response) -> Any:
         return decoded(response, self.url)
+
+
+def manners(url: str, token: str | None) -> dict[str, Any]:
+    """How a server is talked to, whoever waits for its answers."""
+    return {
+        "verify": trust(),
+        "base_url": url + BASE,
+        "headers": {"Authorization": f"Bearer {token}"} if token else {},
+        "timeout": httpx.Timeout(READ_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
+        "trust_env": not is_loopback(url),
+    }
+
+
+def given(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters without those that are None."""
+    return {name: value for name, value in parameters.items() if value is not None}
+
+
+def written(body: object) -> dict[str, Any]:
+    """A body as JSON."""
+    content = msgspec.json.encode(body)
+    return {"content": content, "headers": {"Content-Type": "application/json"}}
+
+
+def successful(response: httpx.Response, url: str) -> httpx.Response:
+    """The response; raises what it becomes when it is no success."""
+    if response.is_success:
+        return response
+    raise refusal(response, url)
 
 
 def unreachable(error: httpx.HTTPError, url: str, read_s: float) -> ServerUnreachable:

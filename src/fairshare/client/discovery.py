@@ -8,7 +8,7 @@ FAIRSHARE_TOKEN, else the content of `~/.config/fairshare/token`. Nothing here t
 import getpass
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -142,3 +142,23 @@ def own_user(environment: Mapping[str, str] = os.environ) -> str | None:
         return environment.get(USER_VARIABLE) or getpass.getuser()
     except (KeyError, OSError):
         return None
+
+
+class Server:
+    """The server that a client talks to, and in whose name.
+
+    Without `url` it is found by FAIRSHARE_URL or in the state directory. Raises ServerUnreachable
+    and TokenUnusable. `elsewhere` tells where another one has taken over: it is looked up for an
+    address that the state directory gave, and in containers, whose server has told them its own;
+    never for one that somebody chose.
+    """
+
+    def __init__(self, url: str | None, token: str | None) -> None:
+        self.url = checked_url(url, "the given URL") if url else find_url()
+        self.token = checked_token(token, "the given token") if token else find_token()
+        chosen = url or (os.environ.get(URL_VARIABLE) and not os.environ.get(APPLICATION_VARIABLE))
+        self.elsewhere: Callable[[], str | None] = (lambda: None) if chosen else published_url
+
+    def user(self) -> str | None:
+        """Whose name is sent. Who has a token says with it who he is, and names only another."""
+        return own_user() if self.token is None else os.environ.get(USER_VARIABLE)

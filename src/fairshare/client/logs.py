@@ -10,7 +10,9 @@ from collections.abc import Iterator
 import httpx
 import msgspec
 
+from fairshare.client.calls import Call, Calls, Conversation, last_failed
 from fairshare.client.connection import Connection, segment
+from fairshare.client.errors import Refused
 from fairshare.client.waiting import PATIENCE_S, Patience
 
 CHUNK_BYTES = 1 << 20
@@ -47,12 +49,16 @@ def read(
     connection: Connection, container: str, stream: str, offset: int, limit: int = CHUNK_BYTES
 ) -> Chunk:
     """At most `limit` bytes from `offset`; empty when there are none yet."""
+    return connection.ask(part(container, stream, offset, limit))
+
+
+def part(container: str, stream: str, offset: int, limit: int = CHUNK_BYTES) -> Call[Chunk]:
+    """The call for so much of a log."""
     path = f"/containers/{segment(container)}/logs/{segment(stream)}"
-    return chunk_of(connection.get_response(path, offset=offset, limit=limit))
+    return Call(path, _chunk_of, parameters={"offset": offset, "limit": limit}, whole=True)
 
 
-def chunk_of(response: httpx.Response) -> Chunk:
-    """The part of a log that an answer holds."""
+def _chunk_of(response: httpx.Response) -> Chunk:
     complete = response.headers.get("X-Fairshare-Complete", "").lower() == "true"
     return Chunk(response.content, complete, int(response.headers.get("X-Fairshare-Skipped", "0")))
 
@@ -97,29 +103,38 @@ def follow(
             time.sleep(pace_s)
 
 
-def last_lines(connection: Connection, container: str, stream: str, count: int) -> str:
+def last_lines(container: str, stream: str, count: int) -> Conversation[str]:
     """The last `count` lines, of which at most 64 KiB; the rest of a long log is not read."""
-    size = _size(connection, container, stream)
+    size = yield from _size(container, stream)
     offset = max(0, size - TAIL_BYTES)
-    text = read(connection, container, stream, offset, TAIL_BYTES).data.decode(errors="replace")
-    lines = text.splitlines()
+    chunk = yield part(container, stream, offset, TAIL_BYTES)
+    lines = chunk.data.decode(errors="replace").splitlines()
     if offset and len(lines) > 1:
         del lines[0]  # it began before
     return "\n".join(lines[-count:])
 
 
-def _size(connection: Connection, container: str, stream: str) -> int:
+def failure(calls: Calls, application: str | int, lines: int) -> Conversation[str]:
+    """The end of what the last failed container wrote to stderr, else to stdout; may be ""."""
+    container = last_failed((yield calls.containers(application)))
+    for stream in ("stderr", "stdout") if container is not None else ():
+        try:
+            text = yield from last_lines(container.id, stream, lines)
+        except Refused:  # its files are already cleaned away
+            continue
+        if text.strip():
+            return text
+    return ""
+
+
+def _size(container: str, stream: str) -> Conversation[int]:
     """How long a log is now: a few questions of one byte each, doubling and then halving."""
-
-    def holds(offset: int) -> bool:
-        return bool(read(connection, container, stream, offset, 1).data)
-
     low, high = 0, TAIL_BYTES
-    while holds(high):
+    while (yield part(container, stream, high, 1)).data:
         low, high = high, high * 2
     while low and high - low > TAIL_BYTES // 4:
         middle = (low + high) // 2
-        if holds(middle):
+        if (yield part(container, stream, middle, 1)).data:
             low = middle
         else:
             high = middle

@@ -8,9 +8,7 @@ import contextlib
 import time
 from collections.abc import Iterator
 from math import ceil
-from typing import Protocol
 
-from fairshare.client.answers import Application
 from fairshare.client.errors import Refused, ServerUnreachable, WaitTimedOut
 
 SERVICE_UNAVAILABLE = 503
@@ -24,16 +22,6 @@ PACE_S = 0.2
 
 PATIENCE_S = 60.0
 """How long a server that has answered before may be away."""
-
-
-class Watched(Protocol):
-    """What is needed of a client."""
-
-    def application(self, application: str | int) -> Application:
-        """One application as it stands."""
-
-    def changes(self, since: int = 0, timeout_s: int = 0) -> int:
-        """The version of the cluster's state: when it is not `since`, or after the timeout."""
 
 
 class Patience:
@@ -61,41 +49,50 @@ class Patience:
             self.absent = False
 
 
-def watch(
-    client: Watched,
-    application: str | int,
-    *,
-    timeout_s: float | None = None,
-    pace_s: float = PACE_S,
-    patience_s: float = PATIENCE_S,
-) -> Iterator[Application]:
-    """The application as it stands, again after each change, and at last when it is over.
+class Watch:
+    """The questions of who follows an application, however they are sent.
 
-    Raises WaitTimedOut after `timeout_s`, ServerUnreachable when the server has been away for
-    `patience_s`.
+    Within `question`, ask for the changes since `version`, open for `poll_s`, and then for the
+    application: a change in between is seen too often, never missed. `absent` says that nobody has
+    answered.
     """
-    began_s = time.monotonic()
-    seen_s: float | None = None
-    version = 0
-    while True:
-        asked_s = time.monotonic()
-        try:
-            # The version is read first: a change in between is then seen too often, never missed.
-            version = client.changes(version, poll_s(began_s, timeout_s) if seen_s else 0)
-            current = client.application(application)
-            seen_s = time.monotonic()
-        except (ServerUnreachable, Refused) as error:
-            away = isinstance(error, ServerUnreachable) or error.status == SERVICE_UNAVAILABLE
-            if not away or seen_s is None or time.monotonic() - seen_s > patience_s:
-                raise
-            version = 0  # a server that was started again counts anew
-        else:
-            yield current
-            if current.over:
-                return
-        if timeout_s is not None and time.monotonic() - began_s >= timeout_s:
-            raise WaitTimedOut(str(application), timeout_s)
-        time.sleep(max(0.0, asked_s + pace_s - time.monotonic()))
+
+    def __init__(
+        self, application: str | int, timeout_s: float | None, pace_s: float, patience_s: float
+    ) -> None:
+        self._application = str(application)
+        self._timeout_s = timeout_s
+        self._pace_s = pace_s
+        self._began_s = self._asked_s = time.monotonic()
+        self._patience = Patience(patience_s)
+        self.version = 0
+
+    @property
+    def absent(self) -> bool:
+        """Whether the last question found nobody."""
+        return self._patience.absent
+
+    @property
+    def poll_s(self) -> int:
+        """How long the next question may stay open; the first one not at all."""
+        return poll_s(self._began_s, self._timeout_s) if self.version else 0
+
+    @contextlib.contextmanager
+    def question(self) -> Iterator[None]:
+        """One question, which outlasts an absence of the server; raises ServerUnreachable when it
+        has been away for too long."""
+        self._asked_s = time.monotonic()
+        with self._patience.outlast_absence():
+            yield
+        if self.absent:
+            self.version = 0  # a server that was started again counts anew
+
+    def pause_s(self) -> float:
+        """How long to wait until the next question; raises WaitTimedOut when time is up."""
+        now_s = time.monotonic()
+        if self._timeout_s is not None and now_s - self._began_s >= self._timeout_s:
+            raise WaitTimedOut(self._application, self._timeout_s)
+        return max(0.0, self._asked_s + self._pace_s - now_s)
 
 
 def poll_s(began_s: float, timeout_s: float | None) -> int:

@@ -123,7 +123,10 @@ class Biography:
 
 
 class Biographies:
-    """All applications that the records have told of."""
+    """All applications that the records have told of. `reports` counts what masters have said of
+    their progress, which no record tells."""
+
+    reports = 0
 
     def __init__(self, types: ResourceTypes) -> None:
         self._none = types.none
@@ -140,6 +143,7 @@ class Biographies:
         found = self._applications.get(application)
         if found is not None and found.end is None:
             found.progress = min(max(fraction, 0.0), 1.0)
+            self.reports += 1
 
     def observe(self, record: Record) -> None:
         """Take notice of one record, in the order of the journal."""

@@ -5,6 +5,7 @@ What may change of an application though no record speaks of it (its fair share,
 get) is not covered: `schedulers.views.Standing` has it.
 """
 
+from itertools import takewhile
 from typing import Final
 
 from fairshare.model.events import (
@@ -48,29 +49,34 @@ class Changes:
     """
 
     def __init__(self) -> None:
-        self._last: dict[ApplicationId, int] = {}
+        self._last: dict[ApplicationId, int] = {}  # who changed last stands last
         self._of_all = 0
         self._reserved: dict[str, ApplicationId] = {}  # by node, as far as the records have told
 
-    def of(self, application: ApplicationId) -> int:
-        """The number of the last record that may have changed one application; 0: none since the
-        start."""
-        last = self._last.get(application, 0)
-        return last if last > self._of_all else self._of_all
+    def since(self, sequence: int) -> list[ApplicationId] | None:
+        """Whom records behind this one may have changed, whoever changed last first; None: all."""
+        if self._of_all > sequence:
+            return None
+        behind = takewhile(lambda number: self._last[number] > sequence, reversed(self._last))
+        return list(behind)
+
+    def _note(self, application: ApplicationId, sequence: int) -> None:
+        self._last.pop(application, None)
+        self._last[application] = sequence
 
     def observe(self, record: Record) -> None:
         """Take notice of one record, in the order of the journal, when it has been applied."""
         sequence = record.sequence
         asked = getattr(record.input, "application", None)
         if asked is not None:
-            self._last[asked] = sequence
+            self._note(asked, sequence)
         for event in record.events:
             number = getattr(event, "application", None)
             if number is None:
                 container = getattr(event, "container", None)
                 number = None if container is None else application_of(container)
             if number is not None:
-                self._last[number] = sequence
+                self._note(number, sequence)
             if number is None or type(event) is ContainerReserved:
                 self._without_name(event, sequence)
 
@@ -96,4 +102,4 @@ class Changes:
         if application is None:
             self._of_all = sequence
         else:
-            self._last[application] = sequence
+            self._note(application, sequence)

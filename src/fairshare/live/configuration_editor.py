@@ -32,6 +32,7 @@ from fairshare.config.site_files import read_site
 from fairshare.errors import ConfigurationError, FairshareError, InputError
 from fairshare.live.configuration_texts import ConfigurationText, ConfigurationTexts, digest_of
 from fairshare.live.file_swap import swap_file
+from fairshare.live.loaded_versions import LoadedVersion
 from fairshare.schedulers.capacity.checks import refusals
 from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.wording import cause
@@ -63,7 +64,11 @@ class Judgement(msgspec.Struct, frozen=True):
 
 class Document(msgspec.Struct, frozen=True):
     """The scheduler's file. `text` is what is in force, `version` since which version, and `digest`
-    that of what lies on the disk now: `differs` says that this is something else."""
+    that of what lies on the disk now: `differs` says that this is something else.
+
+    `restored` is the earlier version that is in force again, in memory alone; None: it is the
+    file's. `known` is False if the text of what is in force is not kept: then it is the file's.
+    """
 
     kind: Kind
     file: str
@@ -72,6 +77,8 @@ class Document(msgspec.Struct, frozen=True):
     digest: str
     differs: bool
     judgement: Judgement
+    restored: int | None = None
+    known: bool = True
 
 
 class ConfigurationEditor:
@@ -81,6 +88,9 @@ class ConfigurationEditor:
         self._server = server
         self.texts = ConfigurationTexts(server.directory.path)
         self._author = ("", "")
+        self._restoring: LoadedVersion | None = None
+        self._restored: int | None = None  # the version that is in force again, beside the file
+        self._known = True
         server.configuration.on_loaded = self.remember
 
     @property
@@ -121,11 +131,18 @@ class ConfigurationEditor:
 
     def remember(self) -> None:
         """What was loaded just now becomes a version."""
+        back = self._restoring
+        self._restored, self._known = (None, True) if back is None else (back.version, False)
         try:
-            text = self._written()
+            if back is None:
+                text = self._written()
+            else:
+                found = self.texts.of_version(back.version)
+                text = None if found is None else found.text
             if text is not None:
                 view = self._server.configuration.view()
                 self.texts.add(view.version, view.loaded_ms, text, *self._author)
+                self._known = True
         except InputError:
             return
         except FairshareError as error:
@@ -152,11 +169,14 @@ class ConfigurationEditor:
         written = await asyncio.to_thread(self._written)
         view = self._server.configuration.view()
         newest = self.texts.newest
-        if newest is None or (not view.changed and newest.digest != digest_of(written)):
+        another = newest is None or newest.digest != digest_of(written)
+        if self._restored is None and another and (newest is None or not view.changed):
             self.remember()
             newest = self.texts.newest
         text = newest.text if newest is not None else EMPTY[kind]
         version = newest.number if newest is not None else view.version
+        if not self._known:
+            text, version = EMPTY[kind] if written is None else written, view.version
         return Document(
             kind=kind,
             file=self.file,
@@ -165,6 +185,8 @@ class ConfigurationEditor:
             digest=digest_of(written),
             differs=written is not None and digest_of(written) != digest_of(text),
             judgement=await self.judge(text),
+            restored=self._restored,
+            known=self._known,
         )
 
     async def judge(self, text: str, edits: Sequence[Edit] = ()) -> Judgement:
@@ -224,6 +246,18 @@ class ConfigurationEditor:
         assert newest is not None, "what was loaded was remembered"
         _log.info("%s put version %d of %s in force", user, newest.number, self.file)
         return newest
+
+    async def roll_back(self, found: LoadedVersion, user: str) -> None:
+        """Let an earlier version be in force again, in memory: the file stays as it is.
+
+        Raises InputError as `LiveConfiguration.roll_back` does. Then nothing has changed.
+        """
+        self._restoring = found
+        self._author = (user, f"back to version {found.version}, in memory only")
+        try:
+            await self._server.configuration.roll_back(found.settings)
+        finally:
+            self._restoring, self._author = None, ("", "")
 
     async def _replace(self, path: Path, text: str, digest: str) -> None:
         """Write the file and load it, or leave it as it is."""

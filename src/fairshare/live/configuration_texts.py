@@ -65,6 +65,11 @@ class ConfigurationTexts:
         """One text by the number of its version."""
         return next((one for one in self.all if one.number == number), None)
 
+    def of_version(self, version: int) -> ConfigurationText | None:
+        """The text that was in force with a version: not each version has a text of its own, since
+        other files count, too. None if it is not kept any more."""
+        return next((one for one in reversed(self.all) if one.number <= version), None)
+
     def add(
         self, number: int, at_ms: int, text: str, user: str = "", note: str = ""
     ) -> ConfigurationText:

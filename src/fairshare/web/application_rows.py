@@ -40,9 +40,8 @@ def application_row(server: LiveServer, application: Application) -> dict[str, A
 
 
 class KeptRow(msgspec.Struct, frozen=True):
-    """A row in three parts, around what `Standing` has; `record` is the last one it knows of."""
+    """A row in three parts, around what `Standing` has."""
 
-    record: int
     before: bytes
     between: bytes
     after: bytes
@@ -54,27 +53,37 @@ class ApplicationRows:
     def __init__(self, server: LiveServer) -> None:
         self._server = server
         self._kept: dict[ApplicationId, KeptRow] = {}
+        self._seen = 0  # the last record that what is kept knows of
         self._vectors: dict[Resource, bytes] = {}
 
     async def listed(self, chosen: Chosen) -> bytes:
         """The answer with the chosen applications, all of one instant."""
-        self._forget()
         if standings(self._server.scheduler) is None:
             whole = [(application_row(self._server, one), full) for one, full in chosen()]
             return _list([_open_row(row, full) async for row, full in sliced(whole)])
+        self._let_go()
         await brought_up_to_date(
-            lambda: [one for one, _ in chosen() if self._fresh(one) is None], self._write
+            lambda: (one for one, _ in chosen()),
+            lambda one: one.id not in self._kept,
+            self._write,
+            len(self._server.service.state.applications) - len(self._kept),
         )
+        self._let_go()
         look = standings(self._server.scheduler)
         assert look is not None
-        found = [(self._fresh(one) or self._write(one), look(one), full) for one, full in chosen()]
+        kept = self._kept
+        found = [(kept.get(one.id) or self._write(one), look(one), full) for one, full in chosen()]
         return _list([self._row(kept, rest, full) async for kept, rest, full in sliced(found)])
 
-    def _fresh(self, application: Application) -> KeptRow | None:
-        """What is kept of an application, if no record has told of it since."""
-        kept = self._kept.get(application.id)
-        changes = self._server.chronicle.changes
-        return kept if kept is not None and kept.record == changes.of(application.id) else None
+    def _let_go(self) -> None:
+        """Let go of what records have told of since the last time."""
+        changed = self._server.chronicle.changes.since(self._seen)
+        self._seen = self._server.service.version
+        if changed is None:
+            self._kept.clear()
+            return
+        for number in changed:
+            self._kept.pop(number, None)
 
     def _write(self, application: Application) -> KeptRow:
         number = application.id
@@ -86,7 +95,6 @@ class ApplicationRows:
         third = content.index(b',"diagnostics":"')
         fourth = content.index(b'","missed":', third) + 1
         kept = self._kept[number] = KeptRow(
-            self._server.chronicle.changes.of(number),
             content[:first],
             content[second:third],
             content[fourth:],
@@ -119,12 +127,6 @@ class ApplicationRows:
             found = encoded(self._server.service.state.types.mapping(resource))
             self._vectors[resource] = found
         return found
-
-    def _forget(self) -> None:
-        """Let go of what is not known any more, as soon as that is as much again as what is."""
-        known = self._server.service.state.applications
-        if len(self._kept) > 2 * len(known):
-            self._kept = {number: row for number, row in self._kept.items() if number in known}
 
 
 def _list(rows: list[bytes]) -> bytes:

@@ -10,7 +10,7 @@ from starlette.routing import Route
 from fairshare.config.capacity_mutation import read_json
 from fairshare.errors import ConfigurationError
 from fairshare.live import mutation
-from fairshare.web.actors import believed_administrator, check_administrator
+from fairshare.web.actors import believed_administrator, caller_of, check_administrator
 from fairshare.web.answers import answer
 from fairshare.web.bodies import ActorBody, ChangeBody, RollBackBody
 from fairshare.web.requests import read_body, read_parameters, server_of
@@ -119,7 +119,7 @@ async def roll_back(request: Request) -> Response:
     await check_administrator(request, body)
     server = server_of(request)
     found = server.versions.get(body.version)
-    await server.configuration.roll_back(found.settings)
+    await server.editor.roll_back(found, caller_of(request, body.user))
     return answer({"version": server.configuration.view().version, "restored": body.version})
 
 

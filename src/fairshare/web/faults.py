@@ -23,6 +23,7 @@ STATUSES = {
     "no-result": 404,
     "unknown-moment": 404,
     "unknown-node": 404,
+    "no-such-queue": 404,
     "unknown-version": 404,
     "too-large": 413,
     "too-many-tasks": 413,

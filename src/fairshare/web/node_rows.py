@@ -31,7 +31,7 @@ class NodeRows:
         if len(self._kept) > 2 * len(nodes):
             self._kept = {name: kept for name, kept in self._kept.items() if name in nodes}
         await brought_up_to_date(
-            lambda: [node for node in nodes.values() if self._fresh(node) is None], self._write
+            nodes.values, lambda node: not self._fresh(node), self._write, len(nodes)
         )
         rows = [(self._fresh(node) or self._write(node)).content for node in nodes.values()]
         gone = encoded(taken_out(self._server))

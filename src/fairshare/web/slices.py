@@ -34,13 +34,23 @@ async def sliced(items: Iterable[Item]) -> AsyncIterator[Item]:
 
 
 async def brought_up_to_date(
-    outdated: Callable[[], list[Item]], renew: Callable[[Item], object]
+    items: Callable[[], Iterable[Item]],
+    outdated: Callable[[Item], bool],
+    renew: Callable[[Item], object],
+    most: int,
 ) -> None:
     """Renew what is outdated, in slices, until hardly anything is: whoever then looks at one
-    instant has that little to do. What changes faster than it is renewed is left to him."""
+    instant has that little to do. What changes faster than it is renewed is left to him.
+
+    `most` is how many can be outdated at most: if that is little, there is nothing to look for.
+    """
+    if most <= FEW:
+        return
     for _ in range(ROUNDS):
-        found = outdated()
-        if len(found) <= FEW:
+        count = 0
+        async for item in sliced(list(items())):
+            if outdated(item):
+                renew(item)
+                count += 1
+        if count <= FEW:
             return
-        async for item in sliced(found):
-            renew(item)

@@ -78,7 +78,7 @@ def test_a_dry_run_tells_the_splits_and_asks_nobody(run, places, cluster, tmp_pa
     result = run("mapreduce", *places, "--dry-run", "--maps", "2")
     assert result.exit_code == 0
     file = tmp_path / "in"
-    assert result.stdout == f"{file} 0+2\n{file} 2+2\n2 maps of 4 bytes, 1 reduces\n"
+    assert result.stdout == f"{file} 0+2\n{file} 2+2\n2 maps of 4 bytes, 1 reduce\n"
     assert list(cluster.posted()) == []
     assert not (tmp_path / "out").exists()
 

@@ -77,7 +77,7 @@ def test_a_journal_decides_the_same_again(state):
     assert result.exit_code == 0, result.output
     assert "from the first record" in result.output
     assert "decided again, all identical" in result.output
-    assert "2 applications, 1 nodes" in result.output
+    assert "2 applications, 1 node" in result.output
 
 
 def test_without_verify_the_records_are_only_applied(state):

@@ -85,17 +85,17 @@ def test_following_gives_up_a_server_that_never_answered_or_stays_away(client, s
 def test_the_last_lines_are_found_at_the_end_of_a_log_of_any_size(connection, script, size):
     lines = [f"line {number:06}" for number in range(size // 12)]
     log = "\n".join(lines).encode()
-    found = logs.last_lines(connection(log), "c1", "stdout", 10)
+    found = connection(log).converse(logs.last_lines("c1", "stdout", 10))
     assert found.splitlines() == lines[-10:]
     assert len(script.calls) < 25
     assert sum(int(given["limit"]) for _, _, given in script.calls) < 70_000
 
 
 def test_the_end_of_one_very_long_line_is_its_end(connection):
-    found = logs.last_lines(connection(b"x" * 300_000 + b"end"), "c1", "stdout", 10)
+    found = connection(b"x" * 300_000 + b"end").converse(logs.last_lines("c1", "stdout", 10))
     assert found.endswith("xend")
     assert len(found) <= logs.TAIL_BYTES
 
 
 def test_bytes_that_are_no_text_are_replaced(connection):
-    assert logs.last_lines(connection(b"\xff\xfe\n"), "c1", "stdout", 1) == "\ufffd\ufffd"
+    assert connection(b"\xff\xfe\n").converse(logs.last_lines("c1", "stdout", 1)) == "\ufffd\ufffd"

@@ -6,7 +6,12 @@ from typing import Any
 import pytest
 
 from fairshare.model.events import ApplicationSubmitted
-from fairshare.model.inputs import ContainerExited, RequestContainers, SubmitApplication
+from fairshare.model.inputs import (
+    ContainerExited,
+    RequestContainers,
+    SetPriority,
+    SubmitApplication,
+)
 from fairshare.model.work import ContainerRequest
 from fairshare.schedulers.pools import lines
 from fairshare.schedulers.pools.jobs import Job
@@ -90,6 +95,41 @@ def standing(line: lines.Line) -> list[int]:
         for entrant in line.members
         if entrant is not None and entrant.entry is not None and isinstance(entrant.member, Job)
     ]
+
+
+def first_in_line(cluster: Cluster, pool: str = "root.a") -> int:
+    kept = cluster.scheduler.state.lines
+    assert kept is not None
+    queue = cluster.scheduler.state.queues[pool]
+    line = kept.line(queue, 0) if isinstance(kept, lines.ShareLines) else kept.of_kind[0]
+    first = line.first()
+    assert first is not None
+    assert isinstance(first.member, Job)
+    return first.member.id
+
+
+def test_a_job_whose_task_has_ended_moves_forward_before_any_update() -> None:
+    cluster = Cluster(settings("1.2"), (4, 0))
+    for _ in range(2):
+        cluster.submit("a", maps(9))
+    assert cluster.beat() == [1, 2, 1, 2]
+    assert first_in_line(cluster) == 1
+    kept = cluster.scheduler.state.lines
+
+    (container, *_) = cluster.manager.state.applications[2].containers
+    cluster.tell(ContainerExited(container, 0))
+    assert first_in_line(cluster) == 2
+    assert cluster.scheduler.state.lines is kept
+
+
+def test_an_urgent_job_moves_forward_before_any_update() -> None:
+    cluster = Cluster(settings("0.20", fifo=True), (1, 0))
+    for _ in range(2):
+        cluster.submit("a", maps(9))
+    assert cluster.beat() == [1]
+    assert first_in_line(cluster) == 1
+    cluster.tell(SetPriority(2, 5))
+    assert first_in_line(cluster) == 2
 
 
 def test_lines_hold_until_the_first_weight_may_be_another_one() -> None:

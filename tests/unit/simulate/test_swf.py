@@ -95,7 +95,7 @@ def test_what_cannot_be_simulated_is_left_out_and_counted(tmp_path):
 def test_nodes_are_those_of_the_header(tmp_path):
     workload = read(tmp_path, HEADER + job(), memory_per_processor_mb=100)
     assert workload.nodes == tuple(NodeJoined(f"node-{n}", (400, 4)) for n in (1, 2, 3))
-    assert "there are 3 nodes; each has 100 MB for each processor" in workload.notes[0]
+    assert "speaks of 3 nodes; each has 100 MB for each processor" in workload.notes[0]
 
 
 def test_a_table_of_machines_beside_the_log_is_better_than_its_header(tmp_path):

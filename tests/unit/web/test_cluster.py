@@ -112,7 +112,7 @@ async def test_a_defect_of_ours_is_told_without_a_traceback(page, monkeypatch):
     def fail(self: object) -> None:
         raise ZeroDivisionError("secret detail")
 
-    monkeypatch.setattr(type(page.server.service.views), "nodes", property(fail))
-    answer = await page.get("/nodes")
+    monkeypatch.setattr(type(page.server.service.views), "cluster", property(fail))
+    answer = await page.get("/cluster")
     assert (answer.status_code, answer.json()["code"]) == (500, "server-failure")
     assert "secret detail" not in answer.text

@@ -215,3 +215,30 @@ async def test_the_capacity_schedulers_properties_are_drafted_and_applied(
             "/configuration/draft", json={"text": judged["text"], "edits": [edit]}
         )
         assert not answer.json()["usable"]
+
+
+async def test_a_version_that_is_taken_back_in_memory_is_what_is_shown_as_in_force(
+    conf, tmp_path, engine
+):
+    async with Serving(conf, tmp_path / "state", engine) as serving:
+        begun = await serving.document()
+        first = (await serving.http.get("/configuration")).json()["version"]
+        heavier = begun["text"].replace("<weight>2<", "<weight>5<")
+        body = {"text": heavier, "digest": begun["digest"]}
+        await serving.http.post("/admin/configuration/document", json=body)
+        await serving.http.post("/admin/configuration/roll-back", json={"version": first})
+        for _ in range(2):
+            found = await serving.document()
+            assert (found["text"], found["restored"]) == (begun["text"], first)
+            assert (found["differs"], found["known"]) == (True, True)
+        assert (conf / "fair-scheduler.xml").read_text() == heavier
+        texts = (await serving.http.get("/configuration/texts")).json()["texts"]
+        assert texts[0]["in_force"]
+        assert "in memory only" in texts[0]["note"]
+        await serving.http.post("/admin/refresh-queues", json={})
+        found = await serving.document()
+        assert (found["text"], found["restored"], found["differs"]) == (heavier, None, False)
+        await serving.http.post("/admin/configuration/roll-back", json={"version": first})
+    async with Serving(conf, tmp_path / "state", engine) as serving:
+        found = await serving.document()
+        assert (found["text"], found["restored"]) == (heavier, None)

@@ -106,17 +106,23 @@ async def test_the_reader_is_told_who_he_is(page):
     assert session["administers"] == []
 
 
-def test_what_the_first_page_needs_is_asked_for_at_once():
+@pytest.mark.parametrize("path", VIEWS)
+async def test_what_a_view_needs_is_asked_for_at_once_and_nothing_else(page, path):
     """A browser that finds imports one file at a time waits for a round trip on each level."""
-    wanted, found = [STATIC / "main.js", STATIC / "views" / "scheduler.js"], set()
+    wanted, found = [STATIC / "main.js", STATIC / VIEWS[path]], set()
     while wanted:
         file = wanted.pop()
         found.add(f"/static/{file.relative_to(STATIC).as_posix()}")
-        for path in re.findall(
+        for other in re.findall(
             r'^(?:import|export)\b[^;]*?from "(\.[^"]+)"', file.read_text(), re.M
         ):
-            target = (file.parent / path).resolve()
+            target = (file.parent / other).resolve()
             if f"/static/{target.relative_to(STATIC).as_posix()}" not in found:
                 wanted.append(target)
-    shell = (STATIC / "index.html").read_text()
+    shell = (await page.http.get(HOME + path.replace("{application}", "x"))).text
     assert set(re.findall(r'rel="modulepreload" href="([^"]+)"', shell)) == found
+
+
+def test_each_view_of_the_pages_has_its_addresses():
+    main = (STATIC / "main.js").read_text()
+    assert set(re.findall(r'import\("\./([^"]+)"\)', main)) == set(VIEWS.values())

@@ -1,7 +1,9 @@
 """Owns what the Capacity Scheduler shows of its queues and applications. Changes nothing."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from fairshare.model.applications import Application
 from fairshare.model.resources import Resource, add, largest, smallest, subtract, total
 from fairshare.schedulers.capacity import limits, orders
 from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
@@ -209,14 +211,19 @@ def application_view(state: "CapacityState", application: CapacityApplication) -
     )
 
 
-def standing(state: "CapacityState", application: CapacityApplication) -> Standing:
-    """What of its view others may change."""
-    return Standing(
-        demand=add(application.used, application.asks.pending),
-        fair_share=state.none,
-        headroom=limits.headroom(state, application),
-        diagnostics=application.diagnostics or _waits_for(state, application),
-    )
+def standings(state: "CapacityState") -> Callable[[Application], Standing]:
+    """How to ask what of applications' views others may change."""
+
+    def look(application: Application) -> Standing:
+        assert isinstance(application, CapacityApplication)
+        return Standing(
+            demand=add(application.used, application.asks.pending),
+            fair_share=state.none,
+            headroom=limits.headroom(state, application),
+            diagnostics=application.diagnostics or _waits_for(state, application),
+        )
+
+    return look
 
 
 def _waits_for(state: "CapacityState", application: CapacityApplication) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from fairshare.model.applications import Application
 from fairshare.model.nodes import Reservation
 from fairshare.model.resources import Resource, positive, subtract, total
 from fairshare.schedulers.fair.applications import FairApplication
@@ -109,21 +110,35 @@ def application_view(state: "FairState", application: FairApplication) -> Applic
     )
 
 
-def standing(
-    state: "FairState", application: FairApplication, rooms: dict[str, Resource]
-) -> Standing:
-    """What of its view others may change. `rooms` keeps what is left in a leaf, by its name, for
-    as long as nothing changes."""
-    leaf = application.leaf
-    if leaf is None or application.refused_nodes:
-        room = _headroom(state, application)
-    else:
-        kept = rooms.get(leaf.name)
-        if kept is None:
-            kept = rooms[leaf.name] = _headroom(state, application)
-        room = kept
-    words = application.diagnostics or waits_for(state, application)
-    return Standing(application.demand, application.fair_share, room, words)
+def standings(state: "FairState") -> Callable[[Application], Standing]:
+    """How to ask what of applications' views others may change, for as long as nothing changes:
+    what several of a leaf share is computed once."""
+    rooms: dict[str, Resource] = {}
+    held: dict[tuple[str, str], str] = {}
+
+    def look(application: Application) -> Standing:
+        assert isinstance(application, FairApplication)
+        leaf = application.leaf
+        if leaf is None:
+            room = state.none
+            words = application.diagnostics or waits_for(state, application)
+            return Standing(application.demand, application.fair_share, room, words)
+        name = leaf.name
+        if application.refused_nodes:
+            room = _headroom(state, application)
+        elif name in rooms:
+            room = rooms[name]
+        else:
+            room = rooms[name] = _headroom(state, application)
+        words = application.diagnostics
+        if not words and application.runnable:
+            words = waits_for(state, application)
+        elif not words:
+            key = (name, application.user)
+            words = held.get(key, "") or held.setdefault(key, waits_for(state, application))
+        return Standing(application.demand, application.fair_share, room, words)
+
+    return look
 
 
 def _headroom(state: "FairState", application: FairApplication) -> Resource:

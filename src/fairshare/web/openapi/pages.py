@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from fairshare.insight.owed import OwedPart
 from fairshare.live.lines import ApplicationLine
 from fairshare.live.views import NodeView
 from fairshare.web.openapi.forms import Amounts, extended, form, shown
@@ -17,6 +18,18 @@ PART: Final = (
     Parameter("offset", "How many rows to pass over.", NUMBER),
     Parameter("limit", "How many rows at most.", {"type": "integer", "minimum": 1}),
     AT,
+)
+
+OWED: Final = form(
+    "Owed",
+    "What a queue is owed, in parts by cause.",
+    queue=str,
+    type=str,
+    owed=int,
+    unasked=int,
+    waiting=int,
+    looked=int,
+    parts=list[extended(OwedPart, "OwedPart", first=str | None)],  # type: ignore[misc]
 )
 
 PAGE_OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
@@ -88,6 +101,7 @@ PAGE_OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
         ),
     ),
     ("GET", "/pages/nodes/{node}"): Operation("pages", dict[str, Any], parameters=(AT,)),
+    ("GET", "/pages/queues/{queue}/owed"): Operation("pages", OWED),
     ("GET", "/pages/queues"): Operation(
         "pages",
         form(

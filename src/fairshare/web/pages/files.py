@@ -7,7 +7,9 @@ the server starts, so that an update never mixes two versions. Must not know wha
 
 import hashlib
 import mimetypes
-from pathlib import Path
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path, PurePosixPath
 
 import msgspec
 from starlette.requests import Request
@@ -19,16 +21,22 @@ from fairshare.web.answers import refusal
 STATIC = Path(__file__).parent / "static"
 SHELL = "index.html"
 
-VIEWS = (
-    "/",
-    "/cluster/scheduler",
-    "/cluster/apps",
-    "/cluster/app/{application}",
-    "/cluster/nodes",
-    "/cluster/node/{node}",
-    "/cluster/configuration",
-)
-"""Every view is an address; all of them get the same shell, which draws the one it stands at."""
+VIEWS = {
+    "/": "views/scheduler.js",
+    "/cluster/scheduler": "views/scheduler.js",
+    "/cluster/apps": "views/applications.js",
+    "/cluster/app/{application}": "views/application.js",
+    "/cluster/nodes": "views/nodes.js",
+    "/cluster/node/{node}": "views/node.js",
+    "/cluster/configuration": "views/configuration.js",
+}
+"""Every view is an address; all of them get the same shell, which draws the one it stands at, and
+fetches its module with all that this needs at once, not one after another."""
+
+MAIN = "main.js"
+PLACE = "<!-- modules -->"
+
+_IMPORT = re.compile(r'^import [^"]*"(\.{1,2}/[^"]+)";', re.MULTILINE)
 
 POLICY = "; ".join(
     (
@@ -73,18 +81,53 @@ def read_files() -> dict[str, PageFile]:
         if path.is_file():
             content = path.read_bytes()
             guessed = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-            tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
             kind = _TYPES.get(path.suffix, guessed)
-            found[path.relative_to(STATIC).as_posix()] = PageFile(content, kind, tag)
+            file = PageFile(content, kind, _tag_of(content))
+            found[path.relative_to(STATIC).as_posix()] = file
     return found
+
+
+def _tag_of(content: bytes) -> str:
+    return f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+
+
+def modules_of(entry: str, files: Mapping[str, PageFile]) -> list[str]:
+    """A module and all that it imports, by their paths below `static/`, the entry first."""
+    found = {entry: None}
+    waiting = [entry]
+    while waiting:
+        path = waiting.pop()
+        for named in _IMPORT.findall(files[path].content.decode()):
+            parts: list[str] = []
+            for part in (PurePosixPath(path).parent / named).parts:
+                if part == "..":
+                    parts.pop()
+                elif part != ".":
+                    parts.append(part)
+            other = "/".join(parts)
+            if other not in found:
+                found[other] = None
+                waiting.append(other)
+    return list(found)
+
+
+def shell_of(view: str, files: Mapping[str, PageFile]) -> PageFile:
+    """The shell of one view: it names the modules that the view needs."""
+    modules = dict.fromkeys([*modules_of(MAIN, files), *modules_of(view, files)])
+    links = "\n".join(f'<link rel="modulepreload" href="/static/{path}">' for path in modules)
+    content = files[SHELL].content.replace(PLACE.encode(), links.encode())
+    return PageFile(content, files[SHELL].media_type, _tag_of(content))
 
 
 def page_routes() -> list[BaseRoute]:
     """The addresses of the views, with and without a slash behind, and `/static`."""
     files = read_files()
 
-    async def show_shell(request: Request) -> Response:
-        return files[SHELL].answer(request)
+    def showing(shell: PageFile) -> Callable[[Request], Awaitable[Response]]:
+        async def show_shell(request: Request) -> Response:
+            return shell.answer(request)
+
+        return show_shell
 
     async def show_file(request: Request) -> Response:
         file = files.get(request.path_params["file"])
@@ -94,7 +137,8 @@ def page_routes() -> list[BaseRoute]:
         return file.answer(request)
 
     found: list[BaseRoute] = []
-    for path in VIEWS:
+    for path, view in VIEWS.items():
+        show_shell = showing(shell_of(view, files))
         found.append(Route(path, show_shell))
         if path != "/":
             found.append(Route(f"{path}/", show_shell))

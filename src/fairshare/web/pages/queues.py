@@ -1,12 +1,27 @@
 """Owns the paths of queues that only the pages use: their names, and what a gap consists of."""
 
+import time
+from collections.abc import Iterator
+
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from fairshare.errors import InputError
+from fairshare.insight.owed import OwedPart, Waiting, owed_parts
+from fairshare.insight.shares import Shares
+from fairshare.insight.why import Words
+from fairshare.live.server import LiveServer
+from fairshare.model.applications import Application
+from fairshare.model.identifiers import application_name
 from fairshare.model.queues import parent_name
+from fairshare.model.resources import subtract
 from fairshare.web.answers import answer
 from fairshare.web.requests import read_parameters, server_of
+
+LOOKED_MS = 40.0
+"""How long applications are asked why they wait: each costs a look at all nodes."""
 
 
 async def list_names(request: Request) -> Response:
@@ -21,4 +36,87 @@ async def list_names(request: Request) -> Response:
     return answer({"queues": rows})
 
 
-ROUTES = [Route("/pages/queues", list_names)]
+async def explain_owed(request: Request) -> Response:
+    """GET /pages/queues/QUEUE/owed: what the queue is owed of the type that is scarcest for it, and
+    why: parts by cause, which add up to it.
+
+    `unasked` is the part of its share that nobody asks for. Of the applications that wait, `looked`
+    were asked for their reasons, the oldest first, until the gap was filled or time was up.
+    """
+    read_parameters(request)
+    server = server_of(request)
+    service = server.service
+    state, views = service.state, service.views
+    name = request.path_params["queue"]
+    view = next((one for one in views.queues if one.name == name), None)
+    if view is None:
+        raise InputError("no-such-queue", f"there is no queue '{name}' here (any more)")
+    share = Shares(views.queues, views.cluster.total, state.types).of(view)
+    place = state.types.names.index(share.dominant)
+    owed = share.owed[place]
+    waits = [one for one in _below(server, name) if any(one.asks.pending)] if owed else []
+    looked: list[Waiting] = []
+    parts = owed_parts(
+        owed,
+        place,
+        _asked(server, waits, looked),
+        subtract(state.total, state.used),
+        _promised(server, waits, place),
+        Words(state.types, state.epoch_ms),
+    )
+    return answer(
+        {
+            "queue": name,
+            "type": share.dominant,
+            "owed": owed,
+            "unasked": max(0, view.fair_share[place] - view.demand[place]),
+            "waiting": len(waits),
+            "looked": len(looked),
+            "parts": [_row(server, part) for part in parts],
+        }
+    )
+
+
+def _below(server: LiveServer, queue: str) -> list[Application]:
+    """The applications of a queue and of all below it that are not over, the oldest first."""
+    return [
+        one
+        for one in server.service.state.applications.values()
+        if not one.over and (one.queue == queue or one.queue.startswith(f"{queue}."))
+    ]
+
+
+def _asked(
+    server: LiveServer, waits: list[Application], looked: list[Waiting]
+) -> Iterator[Waiting]:
+    """Those that wait with their reasons, one after another while there is time."""
+    began = time.perf_counter()
+    for one in waits:
+        if looked and (time.perf_counter() - began) * 1_000 > LOOKED_MS:
+            return
+        reasons = server.service.reasons(one.id)
+        looked.append(Waiting(one.id, one.asks.pending, reasons))
+        yield looked[-1]
+
+
+def _promised(server: LiveServer, waits: list[Application], place: int) -> int:
+    """What nodes keep free for these applications, from containers that are preempted for them."""
+    numbers = {one.id for one in waits}
+    return sum(
+        room[place]
+        for node in server.service.state.nodes.values()
+        for number, room in node.promised.items()
+        if number in numbers
+    )
+
+
+def _row(server: LiveServer, part: OwedPart) -> dict[str, object]:
+    epoch_ms = server.service.state.epoch_ms
+    first = None if part.first is None else application_name(epoch_ms, part.first)
+    return {**msgspec.structs.asdict(part), "first": first}
+
+
+ROUTES = [
+    Route("/pages/queues", list_names),
+    Route("/pages/queues/{queue}/owed", explain_owed),
+]

@@ -6,7 +6,7 @@ cluster, and what remains of its lifetime. What goes into a gap is computed by t
 make the whole document. A `Moment` of an application is frozen: its bytes can be made later.
 """
 
-from collections.abc import Collection, Hashable
+from collections.abc import Hashable
 
 import msgspec
 
@@ -49,31 +49,29 @@ class Use(msgspec.Struct, frozen=True):
 class KeptDocument(msgspec.Struct, frozen=True):
     """The pieces around the gaps. Where nothing can go into a gap, its piece has what is there.
 
-    It holds for as long as `record` is the last one about the application, and `progress` what its
-    master says. `since_ms` is None where how long it has lasted does not change any more.
+    `since_ms` is None where how long it has lasted does not change any more; `simple`: there are no
+    other gaps.
     """
 
-    record: int
-    progress: float
     pieces: tuple[bytes, bytes, bytes, bytes, bytes]
     waits: bool
     since_ms: int | None
     use: Use | None
     expires: bool
+    simple: bool
 
 
 class Moment(msgspec.Struct, frozen=True):
     """What one application shows at one instant: the pieces, and what goes between them."""
 
     kept: KeptDocument
-    now_ms: int
-    words: bytes
-    parts: tuple[bytes, bytes]
-    timeouts: bytes
+    words: bytes = b""
+    parts: tuple[bytes, bytes] = _NOBODYS_PARTS
+    timeouts: bytes = b""
 
-    def written(self) -> bytes:
-        """Its JSON."""
-        kept, now_ms = self.kept, self.now_ms
+    def written(self, now_ms: int) -> bytes:
+        """Its JSON, with the instant of the glance."""
+        kept = self.kept
         first, second, third, fourth, last = kept.pieces
         lasted = b"" if kept.since_ms is None else b"%d" % max(0, now_ms - kept.since_ms)
         used = b"" if kept.use is None else kept.use.written(now_ms, self.parts)
@@ -90,19 +88,28 @@ class Shelf:
         self._full = full
         self._without = without
         self._kept: dict[ApplicationId, KeptDocument] = {}
+        self._seen = 0  # the last record that what is kept knows of
+        self._reports = 0
 
-    def forget(self, known: Collection[ApplicationId]) -> None:
-        """Let go of what is not known any more, as soon as that is as much again as what is."""
-        if len(self._kept) > 2 * len(known):
-            self._kept = {n: kept for n, kept in self._kept.items() if n in known}
+    def let_go(self) -> None:
+        """Let go of what records or masters have told of since the last time."""
+        biographies = self._gateway.biographies
+        changed = self._gateway.changes.since(self._seen)
+        if changed is None or biographies.reports != self._reports:
+            self._kept.clear()
+        else:
+            for number in changed:
+                self._kept.pop(number, None)
+        self._seen, self._reports = self._gateway.version, biographies.reports
 
-    def fresh(self, application: Application) -> KeptDocument | None:
-        """What is kept of an application, if it still holds."""
-        number = application.id
-        kept = self._kept.get(number)
-        if kept is None or kept.record != self._gateway.changes.of(number):
-            return None
-        return kept if kept.progress == self._gateway.biographies.of(number).progress else None
+    @property
+    def count(self) -> int:
+        """How many documents are kept."""
+        return len(self._kept)
+
+    def outdated(self, application: Application) -> bool:
+        """Whether nothing is kept of an application; as of the last `let_go`."""
+        return application.id not in self._kept
 
     def write(self, application: Application) -> KeptDocument:
         """Write the document of one application anew, and keep it."""
@@ -118,18 +125,22 @@ class Shelf:
             and not application.over
         )
         kept = self._kept[number] = KeptDocument(
-            record=gateway.changes.of(number),
-            progress=biography.progress,
             pieces=_pieces(encoder.encode(info), (waits, lasts, use is not None, expires)),
             waits=waits,
             since_ms=application.submitted_ms if lasts else None,
             use=use,
             expires=expires,
+            simple=not waits and use is None and not expires,
         )
         return kept
 
+    def kept(self, application: Application) -> KeptDocument:
+        """The document of one application, as of the last `let_go`."""
+        return self._kept.get(application.id) or self.write(application)
+
     def glance(self) -> "Glance":
         """A look at several applications in this instant."""
+        self.let_go()
         return Glance(self._gateway, self, self._full)
 
 
@@ -140,28 +151,30 @@ class Glance:
         self._gateway = gateway
         self._shelf = shelf
         self._full = full
-        self._now_ms = gateway.now_ms()
+        self.now_ms = gateway.now_ms()
         self._words: dict[Hashable, bytes] = {}
         self._parts: dict[tuple[str, Resource], tuple[bytes, bytes]] = {}
 
     def moment(self, application: Application) -> Moment:
         """What an application shows now."""
-        kept = self._shelf.fresh(application) or self._shelf.write(application)
+        kept = self._shelf.kept(application)
+        if kept.simple:
+            return Moment(kept)
         words, parts, timeouts = b"", _NOBODYS_PARTS, b""
         if kept.waits:
             words = self._waiting(application)
         if kept.use is not None and self._full:
             parts = self._parts_of(application)
         if kept.expires:
-            timeouts = encoder.encode(timeouts_of(application, self._now_ms))
-        return Moment(kept, self._now_ms, words, parts, timeouts)
+            timeouts = encoder.encode(timeouts_of(application, self.now_ms))
+        return Moment(kept, words, parts, timeouts)
 
     def _waiting(self, application: Application) -> bytes:
         biography = self._gateway.biographies.of(application.id)
         key = waiting_for(self._gateway, application, biography)
         found = self._words.get(key)
         if found is None:
-            words = application_diagnostics(self._gateway, application, biography, self._now_ms)
+            words = application_diagnostics(self._gateway, application, biography, self.now_ms)
             found = self._words[key] = encoder.encode(words)
         return found
 
@@ -188,7 +201,7 @@ class Shelves:
         self._shelves[key] = shelf  # at the end: the last to go
         while len(self._shelves) > MAX_SHELVES:
             del self._shelves[next(iter(self._shelves))]
-        shelf.forget(self._gateway.scheduler.state.applications.keys())
+        shelf.let_go()
         return shelf
 
 

@@ -57,10 +57,12 @@ class KeptNodes:
         def wanted(node: Node) -> bool:
             return states is None or state_of(self._gateway, node) in states
 
-        def outdated() -> list[Node]:
-            return [node for node in nodes.values() if wanted(node) and not self._fresh(node)]
-
-        await brought_up_to_date(outdated, self._write)
+        await brought_up_to_date(
+            lambda: filter(wanted, nodes.values()),
+            lambda node: not self._fresh(node),
+            self._write,
+            len(nodes),
+        )
         found = [
             (self._fresh(node) or self._write(node), self._gateway.last_beat_ms(node.name))
             for node in nodes.values()

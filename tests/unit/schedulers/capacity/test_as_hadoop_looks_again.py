@@ -141,6 +141,7 @@ ALONE = {
     CAPACITY + "root.queues": "a",
     CAPACITY + "root.a.capacity": "100",
     CAPACITY + "root.a.user-limit-factor": "0.5",
+    CAPACITY + "root.a.minimum-user-limit-percent": "1",
 }
 
 
@@ -235,13 +236,31 @@ def test_a_percentage_before_an_amount_is_seen_by_a_reload_alone():
 # Knowingly not as in Hadoop (docs/hadoop-differences.md).
 
 
-def test_who_waits_for_room_after_a_move_does_not_start_because_a_container_of_it_has_ended():
+@pytest.mark.parametrize("end", ["finish", "release"])
+def test_who_waits_for_room_after_a_move_does_not_start_because_a_container_of_it_has_ended(
+    end: str,
+) -> None:
     """In Hadoop's fair order it does: what has changed is entered among the active ones, whoever it
     is. So it has started without room for its master, and still waits."""
     fair = {"root.b.ordering-policy": "fair", "root.b.maximum-am-resource-percent": "0.05"}
     found = game(submit("one", "root.b"), submit("two", "root.a", asks(9)), beat("n1"), **fair)
     found.do({"move": {"app": "two", "queue": "root.b"}})
-    found.do({"finish": {"app": "two", "containers": 1}}, beat("n1"))
+    found.do({end: {"app": "two", "containers": 1}}, beat("n1"))
     queue = found.seen["queues"]["root.b"]
     assert (queue["running_apps"], queue["pending_apps"]) == (1, 1)
     assert found.on("two") == {}
+
+
+def test_a_new_master_that_asks_lets_the_limits_of_others_be_computed_at_once() -> None:
+    """Of the 2048 in turn `ann` may have 1024 when `new` asks as well. Then her record goes, since
+    `held`, which max-parallel-apps holds back, counts for less than nothing when it leaves, and so
+    one user is left to share with; but that alone is no reason to compute limits. In Hadoop they
+    are computed when a master beats: here as if `one` had done so between the two inputs."""
+    few = {"user.max-parallel-apps": "1", "root.a.minimum-user-limit-percent": "1"}
+    found = game(submit("one", "root.a", asks(8), user="ann"), **few)
+    found.do(submit("held", "root.a", user="ann"), beat("n1"))
+    assert found.seen["apps"]["one"]["headroom"]["memory-mb"] == 1_024
+    found.do(submit("new", "root.a", asks(1), user="bob"))
+    assert found.seen["apps"]["one"]["headroom"]["memory-mb"] == 0
+    found.do({"move": {"app": "held", "queue": "root.a"}})
+    assert found.seen["apps"]["one"]["headroom"]["memory-mb"] == 0

@@ -106,10 +106,10 @@ class Monitor:
             for leaf in root.leaves():
                 by_leaf.setdefault(leaf.queue.name, []).append(leaf)
         for claims in by_leaf.values():
-            leaf = claims[0].queue
-            if leaf.preemptable:
-                if leaf.unsorted:  # asked for its victims, a fair order is brought up to date
-                    self.step.emit(ApplicationsOrdered(leaf.name))
+            queue = claims[0].queue
+            if queue.preemptable:
+                if queue.unsorted:  # asked for its victims, a fair order is brought up to date
+                    self.step.emit(ApplicationsOrdered(queue.name))
                 take_from_leaf(self.state, self.selection, claims, wait_ms)
 
     def _act(self) -> None:

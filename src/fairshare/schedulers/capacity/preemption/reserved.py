@@ -30,27 +30,25 @@ def take_for_reservations(
     for place, node in enumerate(state.nodes.values()):
         if node.reservation is None:
             continue
-        found = _on_node(state, selection, dict(targets), node, selection.budget)
+        found = _on_node(state, selection, targets, node, trial=True)
         if found is not None:
             size = state.none
             for record in found:
                 size = add(size, record.resource)
             costs.append((c.ratio(size, node.reservation.resource), place, node))
     for _, _, node in sorted(costs, key=lambda cost: cost[:2]):
-        left = dict(targets)
-        found = _on_node(state, selection, left, node, selection.budget)
-        if found is None:
-            continue
-        targets = left
-        for record in found:
+        for record in _on_node(state, selection, targets, node, trial=False) or ():
             selection.containers[record.container] = wait_ms
-            selection.budget = subtract(selection.budget, record.resource)
 
 
 def _on_node(
-    state: "CapacityState", selection: Selection, targets: Targets, node: Node, budget: Resource
+    state: "CapacityState", selection: Selection, targets: Targets, node: Node, *, trial: bool
 ) -> list[ContainerAllocated] | None:
-    """The containers that would have to go, the newest first; None: it cannot be done."""
+    """The containers that would have to go, the newest first; None: it cannot be done.
+
+    A trial takes nothing off targets and budget: it asks of each container by itself whether it
+    fits. Where there are too few, the targets are given back, but not the budget, as in Hadoop.
+    """
     c = state.calculator
     reservation = node.reservation
     assert reservation is not None
@@ -69,13 +67,18 @@ def _on_node(
         target = targets.get(key)
         if target is None or not c.fits(record.resource, target):
             continue
-        if not c.fits(record.resource, budget):
+        if not c.fits(record.resource, selection.budget):
             continue
-        targets[key] = subtract(target, record.resource)
-        budget = subtract(budget, record.resource)
+        if not trial:
+            targets[key] = subtract(target, record.resource)
+            selection.budget = subtract(selection.budget, record.resource)
         if record.container not in selection.containers:
             chosen.append(record)
         room = add(room, record.resource)
         if c.fits(reservation.resource, room):
             return chosen
+    if not trial:
+        for record in chosen:
+            key = (state.applications[record.application].queue, label)
+            targets[key] = add(targets[key], record.resource)
     return None

@@ -14,6 +14,7 @@ import { store } from "../store.js";
 import { VirtualTable } from "../virtual-table.js";
 import { drawDifference } from "./configuration-difference.js";
 import { Draft } from "./configuration-draft.js";
+import { drawPast, versionAt } from "./configuration-past.js";
 import { drawFiles } from "./configuration-files.js";
 import { drawForm } from "./configuration-form.js";
 import { drawProblems, problemCounts } from "./configuration-problems.js";
@@ -68,6 +69,7 @@ class ConfigurationPage {
       : entryState(this.entry, "the configuration", 8);
     if (missing) { fill(this.place, h("section", { class: "card grow", key: "missing" }, missing)); return; }
     const found = this.entry.data;
+    if (store.moment !== null) { this.drawMoment(found); return; }
     const draft = this.draft;
     const lines = draft.staged ? this.compared(draft.base, draft.text) : [];
     const problems = draft.judged?.problems ?? [];
@@ -94,6 +96,14 @@ class ConfigurationPage {
     if (tab === "text") this.pane.show(this.place.querySelector(".tab-panel"), draft.text, problems);
   }
 
+  // The version that was in force at the moment of the address.
+  drawMoment(found) {
+    const then = this.texts && versionAt(this.texts, store.moment);
+    const text = then ? this.versions.read.get(then.version) : undefined;
+    if (then && text === undefined) this.versions.textOf(then.version).then(() => this.draw(), () => {});
+    fill(this.place, this.texts ? drawPast(found, then, text, store.moment) : h("section", { class: "card grow", key: "missing" }, h("p", { class: "pad faint" }, "…")));
+  }
+
   get rows() { return this.known ?? rowsOf(this.draft, this.draft.judged?.problems ?? [], [], this.before); }
   set rows(rows) { this.known = rows; }
 
@@ -118,7 +128,7 @@ class ConfigurationPage {
           draft.staged && h("button", { class: "btn small", type: "button", on: { click: () => draft.discard() } }, "Discard"),
           draft.staged && h("button", { class: "btn small", type: "button", on: { click: () => address.set({ tab: "difference" }) } }, "See the difference"),
           draft.staged && administrator && store.moment === null && h("button", { class: "btn small main", type: "button", disabled: !draft.judged?.usable || draft.behind(found), on: { click: () => this.apply(changes, problems) } }, "Apply…"))),
-      h("p", { class: "verdict" }, h("b", {}, `Version ${found.version} is in force`), newest && ` since ${instant(newest.at_ms)}`, newest && (newest.user ? `, applied by ${newest.user}` : ", read from the file"), newest?.note && ` (“${newest.note}”)`, ". ",
+      h("p", { class: "verdict" }, h("b", {}, `Version ${found.version} is in force`), newest && ` since ${instant(newest.at_ms)}`, found.restored !== null ? [`: version ${found.restored} again, `, h("b", {}, "in memory only"), newest?.user && `, by ${newest.user}`] : newest && (newest.user ? `, applied by ${newest.user}` : ", read from the file"), found.restored === null && newest?.note && ` (“${newest.note}”)`, ". ",
         draft.staged ? [h("b", {}, `${count(changes)} ${changes === 1 ? "line is" : "lines are"} staged`), errors ? `, and ${errors === 1 ? "an error keeps" : `${count(errors)} errors keep`} it from being applied.` : draft.judged ? `, and it could be applied${administrator ? "." : " by an administrator."}` : "."] : "Nothing is staged: change a value below, and see what it would mean before it is applied."));
   }
 
@@ -127,8 +137,20 @@ class ConfigurationPage {
     const button = (word, action) => h("button", { class: "btn small", type: "button", on: { click: action } }, word);
     return h("div", { class: "notices card", key: "notices" },
       this.said && notice("bad", this.said.message, button("Close", () => { this.said = null; this.draw(); })),
-      found.differs && notice("warn", [h("b", {}, "The file holds something else than what is in force. "), "What is applied here replaces it; a refresh of the queues loads it."]),
+      found.restored !== null && notice("warn", [h("b", {}, `What is shown is version ${found.restored}, not what the file says. `),
+        found.known ? `${found.file} is as it was: a refresh of the queues, or a restart, puts it in force. Apply what is shown to write it there.` : "The text of what is in force is not kept any more: below stands the file."],
+      session.current?.administrator && store.moment === null && found.known && found.differs && !draft.staged && button("Write it to the file…", () => this.write(found))),
+      found.restored === null && found.differs && notice("warn", [h("b", {}, "The file holds something else than what is in force. "), "What is applied here replaces it; a refresh of the queues loads it."]),
       draft.behind(found) && notice("warn", [h("b", {}, `Version ${found.version} came into force since you began. `), "Your text is kept; compare it with what holds now before it can be applied."], button("Compare with it", () => draft.catchUp())));
+  }
+
+  // What is in force in memory only becomes what the file says.
+  write(found) {
+    return ask({
+      title: "Write what is in force to the file?", action: "Write it",
+      body: [h("p", {}, `${found.file} is replaced by the text of version ${found.restored}, so that it holds after a restart, too. Nothing in force changes by this.`)],
+      check: () => store.send("/admin/configuration/document", { text: found.text, digest: found.digest, note: `version ${found.restored}, written to the file` }),
+    });
   }
 
   apply(changes, problems) {

@@ -11,6 +11,7 @@ import { drawApplications } from "./queue-applications.js";
 import { drawCapacity, drawUsers } from "./queue-capacity.js";
 import { drawFacts, drawLimits, drawResources } from "./queue-fields.js";
 import { drawJobs } from "./queue-jobs.js";
+import { drawOwed } from "./queue-owed.js";
 import { SharesChart } from "./shares-chart.js";
 
 const TABS = {
@@ -30,10 +31,11 @@ export class QueuePanel {
     this.applications = { data: null, error: null };
     this.watching = null;
     this.stop = null;
+    this.owed = { queue: null, data: null, stop: null };
     this.queue = null;
   }
 
-  close() { this.stop?.(); this.chart.close(); }
+  close() { this.stop?.(); this.owed.stop?.(); this.chart.close(); }
 
   wait() { if (!this.queue) fill(this.element, loadingRows(10)); }
 
@@ -44,6 +46,7 @@ export class QueuePanel {
     if (!begun) { fill(this.element); this.element.append(this.head, this.chart.element, this.tabs, this.body); }
     const tabs = TABS[context.words.kind];
     const tab = tabs.some(([key]) => key === address.get("tab")) ? address.get("tab") : tabs[0][0];
+    this.watchOwed();
     fill(this.head, context.first, this.drawHead());
     this.chart.show(queue, context);
     fill(this.tabs, tabs.map(([key, words]) => h("button", { type: "button", role: "tab", "aria-selected": String(key === tab), id: `tab-${key}`,
@@ -61,7 +64,22 @@ export class QueuePanel {
       h("div", { class: "path" }, up.length ? up.map((name) => [h("a", { href: this.to(name) }, lastName(name)), " › "]) : "The whole cluster"),
       h("h1", {}, h("i", { class: "swatch", style: { "--hue": hueOf(queue.name) } }), lastName(queue.name),
         h("a", { class: "btn small", href: link("/cluster/configuration", { queue: queue.name }) }, "Settings")),
-      h("p", { class: "verdict" }, queue.share.sentence, borrower && [" ", h("a", { href: this.to(borrower) }, `Show ${borrower}`)]));
+      h("p", { class: "verdict" }, queue.share.sentence, borrower && [" ", h("a", { href: this.to(borrower) }, `Show ${borrower}`)]),
+      drawOwed(this.owed.queue === queue.name ? this.owed.data : null, queue));
+  }
+
+  // What the gap consists of is worked out by the server when somebody looks at it, of the present.
+  watchOwed() {
+    const wanted = store.moment === null ? this.queue.name : null;
+    if (wanted === this.owed.queue) return;
+    this.owed.stop?.();
+    this.owed = { queue: wanted, data: null, stop: null };
+    if (wanted === null) return;
+    const mine = this.owed;
+    mine.stop = store.watch(`/pages/queues/${encodeURIComponent(wanted)}/owed`, ({ data }) => {
+      mine.data = data;
+      if (this.owed === mine && data) fill(this.head, this.context.first, this.drawHead());
+    }, { every_ms: 3000 });
   }
 
   to(name) {

@@ -7,7 +7,7 @@ wait a tenth of that at most, and the large one ends at most a few percent later
 from statistics import fmean
 
 import pytest
-from tests.unit.pools.conftest import arrival, pools, settings, simulated
+from tests.unit.pools.conftest import GENERATIONS, arrival, pools, settings, simulated
 
 from fairshare.schedulers.pools.settings import PoolAllocation, PoolsSettings
 from fairshare.simulate.report import Report
@@ -16,6 +16,11 @@ from fairshare.simulate.workload import Arrival
 NODES, SLOTS = 5, 4
 LARGE_TASKS, LARGE_TASK_S = 1200, 20
 SMALL_JOBS, SMALL_TASKS, SMALL_TASK_S = 12, 4, 10
+
+
+@pytest.fixture(params=GENERATIONS)
+def generation(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 def story() -> list[Arrival]:

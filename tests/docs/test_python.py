@@ -9,7 +9,7 @@ from pathlib import Path
 from fairshare.client import Client
 from fairshare.testing.cluster import FairshareCluster
 
-PAGE = (Path(__file__).parents[3] / "docs" / "python.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "python.md").read_text()
 SITE = """<configuration>
 <property><name>yarn.resourcemanager.scheduler.class</name>
 <value>org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler</value></property>

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from fairshare.cli.verbs import fairshare
 
-PAGE = (Path(__file__).parents[3] / "docs" / "how-to" / "leave-the-fair-scheduler.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "leave-the-fair-scheduler.md").read_text()
 
 
 @pytest.fixture

@@ -1,0 +1,149 @@
+"""Owns what the gap between what a queue is entitled to and what it has consists of: each part with
+its kind of cause, from the core's reasons (`schedulers/reasons.py`).
+
+An application that waits claims what it lacks, in the order in which it is given, until the gap is
+filled: so the parts add up to the gap and never to more. What no reason accounts for is left as
+`other`. Looks at reasons and amounts of one moment; decides nothing.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from fairshare.insight.why import Words
+from fairshare.model.identifiers import ApplicationId
+from fairshare.model.resources import Resource, fits
+from fairshare.schedulers.reasons import Cause, Reason
+
+KINDS: Final[dict[str, tuple[str, frozenset[Cause]]]] = {
+    "preempted": ("being preempted for it", frozenset()),
+    "limit": (
+        "a limit",
+        frozenset(
+            {
+                Cause.QUEUE_APPLICATIONS,
+                Cause.USER_APPLICATIONS,
+                Cause.QUEUE_MASTERS,
+                Cause.USER_MASTERS,
+                Cause.QUEUE_MAXIMUM,
+                Cause.USER_LIMIT,
+                Cause.JOB_TASKS,
+                Cause.POOL_TASKS,
+            }
+        ),
+    ),
+    "held": ("held by others", frozenset()),
+    "scattered": ("free, but on no node together", frozenset()),
+    "reserved": (
+        "kept free on a node", frozenset({Cause.RESERVED_HERE, Cause.RESERVED_FOR_OTHERS})
+    ),
+    "nearer": ("waits for a nearer node", frozenset({Cause.NEARER_NODE})),
+    "turn": ("its turn comes", frozenset({Cause.OTHERS_FIRST, Cause.NEXT_OFFER})),
+    "impossible": (
+        "no node can serve it",
+        frozenset(
+            {
+                Cause.TOO_LARGE,
+                Cause.PLACE_UNKNOWN,
+                Cause.BLACKLISTED,
+                Cause.NO_NODES,
+                Cause.NO_CAPACITY,
+                Cause.NOT_STARTED,
+            }
+        ),
+    ),
+    "stopped": ("nothing is granted now", frozenset({Cause.SAFE_MODE, Cause.NODES_DRAINED})),
+    "itself": (
+        "waits for itself", frozenset({Cause.MASTER_SILENT, Cause.GROUPS_AHEAD, Cause.SLOW_START})
+    ),
+    "other": ("not looked at", frozenset()),
+}  # fmt: skip
+"""Kinds of causes, and the words for each. `NO_ROOM` is one of two: what is free in the whole
+cluster would hold the container (`scattered`), or would not (`held`)."""
+
+_KIND_OF: Final = {cause: kind for kind, (_, causes) in KINDS.items() for cause in causes}
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """An application of the queue: what it asks for and does not have, and why."""
+
+    application: ApplicationId
+    pending: Resource
+    reasons: Sequence[Reason]
+
+
+class OwedPart(msgspec.Struct, frozen=True):
+    """One part of the gap. `sentence` is what the core says of the first application of it."""
+
+    kind: str
+    words: str
+    amount: int
+    applications: int
+    first: ApplicationId | None
+    sentence: str
+
+
+def kind_of(reason: Reason, free: Resource) -> str:
+    """The kind of a reason; `free` is what all nodes together have free.
+
+    >>> kind_of(Reason(cause=Cause.NO_ROOM, wanted=(4, 1)), (9, 9))
+    'scattered'
+    """
+    if reason.cause == Cause.NO_ROOM:
+        scattered = reason.wanted is not None and fits(reason.wanted, free)
+        return "scattered" if scattered else "held"
+    return _KIND_OF[reason.cause]
+
+
+def owed_parts(
+    owed: int, place: int, waiting: Iterable[Waiting], free: Resource, promised: int, words: Words
+) -> list[OwedPart]:
+    """What `owed` (of the type at `place`) consists of, the largest part first.
+
+    `promised` is what nodes already keep for the queue from containers that are preempted.
+    """
+    amounts: dict[str, int] = {}
+    applications: dict[str, dict[ApplicationId, str]] = {}
+    rest = owed
+
+    def claim(kind: str, amount: int) -> int:
+        taken = min(rest, amount)
+        if taken > 0:
+            amounts[kind] = amounts.get(kind, 0) + taken
+        return max(0, taken)
+
+    rest -= claim("preempted", promised)
+    for one in waiting:
+        if rest <= 0:
+            break
+        for number, reason in enumerate(one.reasons):
+            if number and not reason.containers:
+                continue  # another limit on the same: the first has spoken for the application
+            kind = kind_of(reason, free)
+            taken = claim(kind, _lacking(one, reason, place))
+            rest -= taken
+            if taken:
+                said = applications.setdefault(kind, {})
+                if one.application not in said:
+                    said[one.application] = words.explain(reason).sentence
+    rest -= claim("other", rest)
+    order = list(KINDS)
+    return [
+        OwedPart(
+            kind=kind,
+            words=KINDS[kind][0],
+            amount=amounts[kind],
+            applications=len(applications.get(kind, {})),
+            first=next(iter(applications.get(kind, {})), None),
+            sentence=next(iter(applications.get(kind, {}).values()), ""),
+        )
+        for kind in sorted(amounts, key=lambda kind: (-amounts[kind], order.index(kind)))
+    ]
+
+
+def _lacking(one: Waiting, reason: Reason, place: int) -> int:
+    """What an ask lacks; a reason of the whole application speaks for all that it asks for."""
+    if reason.containers and reason.wanted is not None:
+        return reason.containers * reason.wanted[place]
+    return one.pending[place]
