@@ -71,8 +71,10 @@ format: $(STAMP) ## bring the code into shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(STAMP) ## measure the scheduler
+bench: $(STAMP) ## measure the scheduler, the server and a restart
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.service
+	$(BIN)/python -m benchmarks.recovery --containers 100000
 
 screenshots: $(STAMP) ## make the pictures of the pages in docs/screenshots (needs Chromium)
 	$(BIN)/python -m tests.browser.screenshots docs/screenshots

@@ -29,6 +29,7 @@ ALLOCATIONS = (
     '<allocations><queue name="wait"><maxRunningApps>0</maxRunningApps></queue></allocations>'
 )
 LISTS = ("/ws/v1/cluster/apps", "/api/v1/applications", "/api/v1/cluster", "/metrics")
+LONGEST = LISTS[:2]
 
 
 class Caller:
@@ -110,6 +111,25 @@ async def ask(host: str, port: int, path: str, times: int) -> tuple[list[float],
     return fresh, again, size
 
 
+async def submit_beside(host: str, port: int, path: str, times: int) -> list[float]:
+    """How long submissions wait, one after another, while a list is asked for without a pause."""
+    done = asyncio.Event()
+
+    async def read() -> None:
+        caller = Caller(host, port)
+        await caller.open()
+        while not done.is_set():
+            await caller.call("GET", path)
+        caller.close()
+
+    reading = asyncio.create_task(read())
+    await asyncio.sleep(0.2)
+    waits = await submit_all(host, port, times, 1)
+    done.set()
+    await reading
+    return waits
+
+
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -160,6 +180,13 @@ def main() -> int:
                     f"p50 {quantile(again, 0.5):7.1f} p99 {quantile(again, 0.99):7.1f} ms "
                     f"({size / 1e6:.1f} MB; both and the change cost {cost_ms:.0f} ms of a "
                     "processor)",
+                    flush=True,
+                )
+            for path in LONGEST:
+                waits = asyncio.run(submit_beside(host, port, path, 5 * options.times))
+                print(
+                    f"a submission while {path} is read without a pause: "
+                    f"p50 {quantile(waits, 0.5):.1f} p99 {quantile(waits, 0.99):.1f} ms",
                     flush=True,
                 )
         finally:

@@ -166,3 +166,26 @@ def test_a_property_of_the_capacity_scheduler_is_staged_and_applied(visit, tmp_p
         stage(page, "capacity", "50")
         page.locator(".mark.error").first.wait_for()
         assert page.get_by_role("button", name="Apply…").is_disabled()
+
+
+def test_what_is_in_force_in_memory_only_is_what_is_shown_and_can_be_written(visit, tmp_path):
+    visit.forgiven += ["ERR_"]
+    conf = fair_configuration(tmp_path / "conf")
+    file = conf / "fair-scheduler.xml"
+    before = file.read_text()
+    with running(conf, tmp_path / "state") as cluster:
+        found = cluster.http.get("/configuration/document").json()
+        first = cluster.http.get("/configuration").json()["version"]
+        heavier = before.replace("<weight>3<", "<weight>7<")
+        body = {"text": heavier, "digest": found["digest"]}
+        assert cluster.http.post("/admin/configuration/document", json=body).status_code == 200
+        cluster.http.post("/admin/configuration/roll-back", json={"version": first})
+        page = ready(visit(f"{cluster.url}{PAGE}?queue=root.prod"))
+        page.locator(".verdict", has_text="in memory only").wait_for()
+        page.locator(".notice", has_text="not what the file says").wait_for()
+        assert page.locator("input[name=weight]").input_value() == "3"
+        assert file.read_text() == heavier
+        page.get_by_role("button", name="Write it to the file…").click()
+        page.get_by_role("button", name="Write it", exact=True).click()
+        page.locator(".notice", has_text="not what the file says").wait_for(state="detached")
+        assert file.read_text() == before

@@ -403,3 +403,24 @@ def test_what_is_anothers_is_shown_without_a_way_to_change_it(visit, tmp_path):
             sign_in(page, tokens.create(user, 0))
             page.locator("table.jobs tbody tr", has_text="mine").first.wait_for()
             assert page.get_by_label("Priority of mine").count() == may
+
+
+def test_what_is_owed_is_told_with_its_causes_and_who_waits(visit, tmp_path):
+    visit.forgiven += ["ERR_"]
+    conf = fair_configuration(tmp_path / "conf")
+    with running(conf, tmp_path / "state") as cluster:
+        cluster.submit("root.ml.training", 40, name="greedy")
+        cluster.until(lambda: len(cluster.engine.alive) == 32)
+        cluster.submit("root.prod.serving", 9, name="late")
+        page = ready(visit(f"{cluster.url}{PAGE}?queue=root.prod.serving"))
+        part = page.locator(".owed-parts li", has_text="held by others")
+        part.wait_for()
+        told = cluster.http.get("/pages/queues/root.prod.serving/owed").json()["parts"]
+        assert told[0]["sentence"] in part.inner_text()
+        assert page.locator(".owed-bar .cause.held").count() == 1
+        part.get_by_role("button").click()
+        page.get_by_role("dialog", name="Owed: held by others").wait_for()
+        page.keyboard.press("Escape")
+        assert serious_problems(page) == []
+        part.get_by_role("link").click()
+        page.get_by_role("heading", name="late").wait_for()

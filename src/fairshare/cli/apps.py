@@ -25,6 +25,9 @@ from fairshare.client.answers import listed
 STATES = ("PENDING", "RUNNING", "FINISHED", "FAILED", "KILLED", "REJECTED")
 ACTIVE = ("PENDING", "RUNNING")
 
+LEAST_FOR_IDS = 80
+"""So wide is a terminal that has room for whole ids."""
+
 COLUMNS = (
     Column("Application", whole=True),
     Column("User"),
@@ -33,8 +36,8 @@ COLUMNS = (
     Column("State", whole=True),
     Column("Done", right=True, whole=True),
     Column("Progress", extra=True, whole=True),
-    Column("Used", extra=True),
-    Column("Fair", extra=True),
+    Column("Used", whole=True, extra=True),
+    Column("Fair", whole=True, extra=True),
     Column("Time", right=True, whole=True),
 )
 
@@ -86,7 +89,9 @@ def command(
 def application_table(
     console: Console, applications: Sequence[Application], now_ms: int, *, short: bool = False
 ) -> Table:
-    """One row for each application; `short` writes only the number of its id."""
+    """One row for each application; `short`, and a narrow terminal, write only the number of its
+    id, which names it as well."""
+    short = short or console.width < LEAST_FOR_IDS
     rows = [_row(console, application, now_ms, short) for application in applications]
     return table(console, COLUMNS, rows)
 

@@ -7,18 +7,19 @@ import json
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
+from textwrap import TextWrapper
 from typing import cast, get_args
 
 import click
 import msgspec
-from rich.console import RenderableType
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from fairshare.cli.cells import NOTHING, duration_text, plain, short_queue
 from fairshare.cli.lint import read_cluster
 from fairshare.cli.options import DURATION
-from fairshare.cli.tables import Column, facts, open_console, print_all, table
+from fairshare.cli.tables import PIPE_WIDTH, Column, facts, open_console, print_all, table
 from fairshare.config.lint.checking import UnknownResourceType
 from fairshare.conversion.comparison import Comparison, Figures, compare
 from fairshare.conversion.converting import Conversion, convert
@@ -41,6 +42,7 @@ CAPACITY_FILE = "capacity-scheduler.xml"
 MADE_UP = ""
 """The value of --compare without a workload."""
 
+LEAST_LIST = 40
 LEAST_TABLE = 160
 """Where there is less room than this, findings stand in a list."""
 
@@ -50,7 +52,7 @@ COMPARISON_COLUMNS = (
     Column("Queue"),
     Column("Scheduler", whole=True),
     Column("Apps", right=True, whole=True),
-    Column("Containers", right=True, whole=True),
+    Column("Containers", right=True, extra=True),
     Column("GB-seconds", right=True, whole=True),
     Column("Vcore-seconds", right=True, extra=True),
     Column("Wait mean", right=True),
@@ -211,7 +213,7 @@ def _tell(
     count = Text(f"{found.kept} kept, {found.changed} changed, {found.lost} lost", style="bold")
     wide = console.width >= LEAST_TABLE
     shown = _finding_table if wide else _finding_list
-    parts: list[RenderableType] = [shown(conversion.findings)]
+    parts: list[RenderableType] = [shown(console, conversion.findings)]
     if comparison is not None:
         parts.append(facts(_summary(comparison, made_up=not conversion.guarantees)))
         parts.append(table(console, COMPARISON_COLUMNS, _comparison_rows(comparison)))
@@ -222,12 +224,13 @@ def _tell(
         console.print()
         for queue in comparison.queues:
             told = sentence(queue, conversion.findings)
-            console.print(Text(plain(told)), soft_wrap=True)
+            # Into a pipe it is one line; a terminal would break it within words.
+            console.print(Text(plain(told)), soft_wrap=console.width >= PIPE_WIDTH)
     if prints:
         click.echo(as_text(conversion.files, (CAPACITY_FILE, YARN_SITE)), nl=False)
 
 
-def _finding_table(findings: Sequence[Finding]) -> Table:
+def _finding_table(_: Console, findings: Sequence[Finding]) -> Table:
     """All findings; what is too long for the terminal is wrapped, since each word may matter."""
     made = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     made.add_column("Queue", overflow="fold")
@@ -249,19 +252,26 @@ def _finding_table(findings: Sequence[Finding]) -> Table:
     return made
 
 
-def _finding_list(findings: Sequence[Finding]) -> Text:
+def _finding_list(console: Console, findings: Sequence[Finding]) -> Text:
     """The same for narrow terminals, queue by queue; what is kept needs no explanation there."""
+    indent = " " * 10
+    wrapper = TextWrapper(
+        max(console.width, LEAST_LIST),
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+    )
     lines: list[Text] = []
     for queue, group in groupby(findings, key=lambda one: one.queue):
         lines.append(Text(plain(queue) or "all queues", style="bold"))
         for one in group:
             told = f"{one.element} {one.value}".strip()
-            line = Text("  ")
-            line.append(f"{one.outcome:8}", style=OUTCOME_STYLES[one.outcome])
-            line.append(plain(told + (f" -> {one.became}" if one.became else "")))
+            told = wrapper.fill(plain(told + (f" -> {one.became}" if one.became else "")))
+            line = Text(f"  {one.outcome:8}{told.removeprefix(indent)}")
+            line.stylize(OUTCOME_STYLES[one.outcome], 2, len(indent))
             lines.append(line)
             if one.outcome != "kept":
-                lines.append(Text(f"          {plain(one.why)}", style="dim"))
+                lines.append(Text(wrapper.fill(plain(one.why)), style="dim"))
     return Text("\n").join(lines)
 
 

@@ -28,10 +28,10 @@ MOST_QUEUES = 6
 QUEUE_COLUMNS = (
     Column("Queue"),
     Column("Share", whole=True),
-    Column("Used"),
-    Column("Fair"),
+    Column("Used", whole=True),
+    Column("Fair", whole=True),
     Column("Apps", right=True, whole=True),
-    Column("Containers", right=True, whole=True),
+    Column("Containers", right=True, extra=True),
     Column("Preempted", right=True, extra=True),
     Column("Wait p50", right=True),
     Column("p95", right=True),

@@ -61,7 +61,7 @@ CONTAINER_COLUMNS = (
     Column("Task"),
     Column("State", whole=True),
     Column("Node"),
-    Column("Resources"),
+    Column("Resources", whole=True),
     Column("Time", right=True, extra=True),
     Column("Peak", right=True, extra=True),
 )

@@ -1,16 +1,23 @@
 """Owns how tables reach the terminal: its width, its colours, what is left out where it is narrow.
 
 Width and colours follow COLUMNS and NO_COLOR. A pipe has no width: there every value is printed
-whole, so that scripts never see half of one.
+whole, so that scripts never see half of one. Where a table is wider than its terminal
+
+1. titles are broken at their blanks,
+2. columns that are only `extra` go,
+3. names are cut, the widest first, but no figure ever is: `1.2…` would be another number,
+4. the last columns go, and a line below the table says which.
 """
 
 import json
 import os
+import textwrap
 from collections.abc import Sequence
 from typing import Any, Literal
 
 import click
 import msgspec
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -21,8 +28,8 @@ PIPE_WIDTH = 400
 WIDE = 120
 """From this width on, bars are long and ids are written in full everywhere."""
 
-LEAST_WIDTH = 5
-"""A column that may be cut keeps so much."""
+LEAST_WIDTH = 8
+"""A name that is cut keeps so many characters."""
 
 BAR_FULL, BAR_NARROW = 20, 10
 
@@ -40,12 +47,18 @@ STATE_STYLES = {
 
 
 class Column(msgspec.Struct, frozen=True):
-    """One column. It may be cut, unless it is `whole`; an `extra` one goes before any is cut."""
+    """One column. It may be cut, unless it is `whole` or on the `right`, where figures stand; an
+    `extra` one goes before any is cut."""
 
     title: str
     right: bool = False
     whole: bool = False
     extra: bool = False
+
+    @property
+    def figures(self) -> bool:
+        """Whether its values are never cut."""
+        return self.whole or self.right
 
 
 def open_console(*, stderr: bool = False) -> Console:
@@ -76,42 +89,70 @@ def table(
 ) -> Table:
     """A table that fits; a row has a cell for every column, for those that are left out too."""
     cells = [[_cell(cell) for cell in row] for row in rows]
-    natural = [
-        max([len(column.title), *(row[number].cell_len for row in cells)])
-        for number, column in enumerate(columns)
-    ]
+    titles = [column.title for column in columns]
+    values = [max((row[n].cell_len for row in cells), default=0) for n in range(len(columns))]
+    natural = [max(cell_len(title), value) for title, value in zip(titles, values, strict=True)]
     shown = list(range(len(columns)))
+    if _width(natural, shown) > console.width:
+        titles = [_broken(title, value) for title, value in zip(titles, values, strict=True)]
+        natural = [max(_lines_width(title), n) for title, n in zip(titles, values, strict=True)]
     for number in reversed(range(len(columns))):
-        if columns[number].extra and sum(natural[n] + 1 for n in shown) > console.width:
+        if columns[number].extra and _width(natural, shown) > console.width:
             shown.remove(number)
+    least = [
+        width if column.figures else min(width, max(LEAST_WIDTH, _lines_width(title)))
+        for column, title, width in zip(columns, titles, natural, strict=True)
+    ]
+    left_out: list[str] = []
+    while len(shown) > 1 and _width(least, shown) > console.width:
+        left_out.insert(0, columns[shown.pop()].title)
     widths = fitting(
-        [columns[number].whole for number in shown],
+        [least[number] for number in shown],
         [natural[number] for number in shown],
         console.width - len(shown),
     )
     made = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for number, width in zip(shown, widths, strict=True):
-        column = columns[number]
-        justify: Literal["left", "right"] = "right" if column.right else "left"
+        justify: Literal["left", "right"] = "right" if columns[number].right else "left"
         made.add_column(
-            column.title, justify=justify, width=width, no_wrap=True, overflow="ellipsis"
+            titles[number], justify=justify, width=width, no_wrap=True, overflow="ellipsis"
         )
     for row in cells:
         made.add_row(*(row[number] for number in shown))
+    if left_out:
+        made.caption = f"No room for: {', '.join(left_out)}"
+        made.caption_justify = "left"
     return made
 
 
-def fitting(whole: Sequence[bool], natural: Sequence[int], room: int) -> list[int]:
+def _width(widths: Sequence[int], shown: Sequence[int]) -> int:
+    return sum(widths[number] + 1 for number in shown)
+
+
+def _broken(title: str, width: int) -> str:
+    """A title in lines of at most the width of the values, as far as its blanks allow.
+
+    >>> _broken("Turnaround p50", 7), _broken("Wait p50", 9)
+    ('Turnaround\np50', 'Wait p50')
+    """
+    return "\n".join(textwrap.wrap(title, max(width, 1), break_long_words=False))
+
+
+def _lines_width(title: str) -> int:
+    return max(cell_len(line) for line in title.split("\n"))
+
+
+def fitting(least: Sequence[int], natural: Sequence[int], room: int) -> list[int]:
     """The widths of columns: where there is too little room, the widest that may be cut give way.
 
-    >>> fitting([True, False, False], [10, 12, 4], 26), fitting([True, False], [10, 9], 5)
+    >>> fitting([10, 5, 4], [10, 12, 4], 26), fitting([10, 5], [10, 9], 5)
     ([10, 12, 4], [10, 5])
-    >>> fitting([True, False, False], [10, 12, 7], 22)
+    >>> fitting([10, 5, 5], [10, 12, 7], 22)
     [10, 6, 6]
     """
     widths = list(natural)
     while sum(widths) > room:
-        cut = [n for n, kept in enumerate(whole) if not kept and widths[n] > LEAST_WIDTH]
+        cut = [n for n, width in enumerate(widths) if width > least[n]]
         if not cut:
             break
         widths[max(cut, key=lambda number: (widths[number], number))] -= 1

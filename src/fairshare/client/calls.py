@@ -1,7 +1,7 @@
 """Owns every call of the REST interface as data: its path, what is sent, what its answer becomes.
 
-`Client` and `AsyncClient` send these, one waiting and one in a loop; what they have in common stands
-here once. Knows no socket.
+`Client` and `AsyncClient` send these, one waiting and one in a loop: what they have in common
+stands here once. Knows no socket.
 """
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence

@@ -117,7 +117,9 @@ def last_lines(container: str, stream: str, count: int) -> Conversation[str]:
 def failure(calls: Calls, application: str | int, lines: int) -> Conversation[str]:
     """The end of what the last failed container wrote to stderr, else to stdout; may be ""."""
     container = last_failed((yield calls.containers(application)))
-    for stream in ("stderr", "stdout") if container is not None else ():
+    if container is None:
+        return ""
+    for stream in ("stderr", "stdout"):
         try:
             text = yield from last_lines(container.id, stream, lines)
         except Refused:  # its files are already cleaned away

@@ -111,11 +111,24 @@ def test_a_map_that_fails_says_what_was_written(script, ask):
     script.answers[PATH] = {**APP, "state": "FAILED", "diagnostics": "too often"}
     container = {"id": "c1", "exit_code": 1, "state": "COMPLETE"}
     script.answers[f"{PATH}/containers"] = {"containers": [container]}
-    script.answers["/containers/c1/logs/stderr"] = httpx.Response(
-        200, text="boom\n", headers={"X-Fairshare-Complete": "true"}
+    script.answers["/containers/c1/logs/stderr"] = lambda request: httpx.Response(
+        200, content=b"boom\n"[int(request.url.params["offset"]) :]
     )
     with pytest.raises(ApplicationFailed, match="boom"):
         ask(lambda client: client.map(abs, [1]))
+
+
+def test_it_is_who_the_other_is_by_the_file_with_the_token(script, ask, tmp_path, monkeypatch):
+    file = tmp_path / "fairshare" / "token"
+    file.parent.mkdir()
+    file.write_text("fst_1_2\n")
+    file.chmod(0o600)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.delenv("FAIRSHARE_USER", raising=False)
+    script.answers[f"{PATH}/kill"] = {}
+    ask(lambda client: client.kill("application_1_0001"))
+    assert script.headers[-1]["authorization"] == "Bearer fst_1_2"
+    assert script.calls[-1] == ("POST", f"{PATH}/kill", {})
 
 
 def test_a_map_that_is_cancelled_kills_its_application(script, ask):

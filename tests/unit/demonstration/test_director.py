@@ -9,7 +9,7 @@ from rich.console import Console
 
 from fairshare.client.answers import Application, Cluster, Container, Progress, Queue, Task
 from fairshare.client.submissions import Submission
-from fairshare.demonstration import director, teams
+from fairshare.demonstration import teams, timeline
 from fairshare.demonstration.director import Director
 from fairshare.demonstration.errors import DemonstrationFailed
 from fairshare.demonstration.observation import Snapshot
@@ -88,7 +88,7 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     time = SimpleNamespace(
         monotonic=lambda: clock["s"], sleep=lambda s: clock.update(s=clock["s"] + s + 0.001)
     )
-    monkeypatch.setattr(director, "time", time)
+    monkeypatch.setattr(timeline, "time", time)
 
 
 def test_everything_is_handed_in_when_it_is_due_and_seen_to_its_end() -> None:

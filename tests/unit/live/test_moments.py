@@ -6,7 +6,7 @@ import random
 import pytest
 
 from fairshare.live.moments import Moment, Moments
-from fairshare.live.views import ClusterView
+from fairshare.live.views import ClusterView, NodeView
 from fairshare.schedulers.views import QueueView
 
 CLUSTER = ClusterView(
@@ -104,3 +104,26 @@ def test_all_together_stay_within_the_budget_and_the_newest_stays(seed):
         assert moments.size <= 40_000
     assert moments.at(10**9).at_ms == 599_000
     assert moments.at(300_000) is not None, "the past gets coarser, not shorter"
+
+
+def node(name: str, used: int) -> NodeView:
+    return NodeView(
+        name=name, rack="/r", total=(100, 10), used=(used, 0), available=(100 - used, 10),
+        containers=1, reserved_for=None, attributes={},
+    )  # fmt: skip
+
+
+def test_nodes_stand_in_each_moment_that_is_kept_as_its_queues_do():
+    moments = Moments(0, budget_bytes=20_000)
+    truth = {}
+    for at_ms in range(1_000, 400_000, 1_000):
+        nodes = {f"n{n}": node(f"n{n}", at_ms // 1_000 % (n + 2)) for n in range(3)}
+        moments.add(moment(at_ms), nodes=nodes)
+        truth[at_ms] = nodes
+    assert 1 < len(moments) < 300
+    assert moments.size <= 20_000
+    for at_ms in range(1_000, 400_000, 7_000):
+        instant = moments.instant(at_ms)
+        if instant is not None:
+            assert moments.at(at_ms).at_ms == instant
+            assert {one.name: one for one in moments.nodes.at(instant)} == truth[instant]

@@ -157,3 +157,41 @@ async def test_a_wish_that_makes_no_sense_is_refused_by_name(page, path, wrong):
     answer = await page.get(path, params=wrong)
     assert answer.status_code == 400
     assert next(iter(wrong), "at") in answer.json()["message"]
+
+
+async def test_a_line_is_the_same_object_as_long_as_nothing_changed(page):
+    await submit(page, "one", "a")
+    await submit(page, "two", "b")
+    await page.launched(2)
+    lines = page.server.lines
+    one, two = lines.applications().values()
+    (node,) = lines.nodes().values()
+    await page.post("/applications/1/kill", json={})
+    after = list(lines.applications().values())
+    assert after[0] is not one
+    assert after[0].state == "KILLED"
+    assert after[1] is two
+    await page.until(lambda: next(iter(lines.nodes().values())).containers == 1)
+    assert next(iter(lines.nodes().values())) is not node
+
+
+async def test_a_queue_is_told_what_it_is_owed_and_why(page):
+    await submit(page, "greedy", "a", count=4)
+    await page.launched(4)
+    waiting = await submit(page, "late", "b", count=9)
+    answer = (await page.get("/pages/queues/root.b/owed")).json()
+    assert (answer["type"], answer["owed"]) == ("memory-mb", 2048)
+    (part,) = answer["parts"]
+    assert (part["kind"], part["amount"], part["first"]) == ("held", 2048, waiting)
+    assert part["sentence"].startswith("No node has 1,024 MB, 1 vcore free")
+    whole = (await page.get("/pages/queues/root/owed")).json()
+    assert (whole["owed"], whole["parts"]) == (0, [])
+    assert (await page.get("/pages/queues/root.c/owed")).status_code == 404
+
+
+async def test_the_names_of_the_queues_are_told_without_their_shares(page):
+    assert (await page.get("/pages/queues")).json()["queues"] == [
+        {"name": "root", "parent": "", "leaf": False},
+        {"name": "root.a", "parent": "root", "leaf": True},
+        {"name": "root.b", "parent": "root", "leaf": True},
+    ]

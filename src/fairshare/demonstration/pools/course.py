@@ -3,25 +3,19 @@
 Must not know how anything is shown.
 """
 
-import time
 from collections.abc import Callable, Sequence
-from math import inf
 
 from fairshare.client.answers import Application, PoolFigures, SlotFigures
 from fairshare.client.client import Client
-from fairshare.demonstration.errors import DemonstrationFailed
-from fairshare.demonstration.observation import Happening, Snapshot, TeamStatus, query_status
+from fairshare.demonstration.observation import Snapshot, TeamStatus, query_status
 from fairshare.demonstration.pools.jobs import MAP_SLOTS, REDUCE_SLOTS, Arrival
 from fairshare.demonstration.teams import ADHOC, PRODUCTION, RESEARCH, TEAMS
+from fairshare.demonstration.timeline import Timeline
 
-PACE_S = 0.25
-"""How often the cluster is looked at. What is measured does not depend on it."""
-
-LONGEST_S = 240.0
 SCHEDULER = "pools"
 
 
-class Course:
+class Course(Timeline[Arrival]):
     """One course. `applications` has each pool's jobs in order of arrival, with their ids.
 
     `owed` collects what the server says to be each pool's fair share of map and reduce slots, as
@@ -31,43 +25,19 @@ class Course:
     def __init__(
         self, client: Client, arrivals: Sequence[Arrival], show: Callable[[Snapshot], None]
     ) -> None:
-        self._client = client
-        self._waiting = list(arrivals)
+        super().__init__(client, arrivals)
         self._questions = sum(arrival.pool == ADHOC for arrival in arrivals)
         self._show = show
-        self._happenings: list[Happening] = []
-        self._told: set[str] = set()
-        self._began_s = 0.0
         self.applications: dict[str, list[tuple[str, Arrival]]] = {pool: [] for pool in TEAMS}
         self.owed: dict[str, list[tuple[float, float]]] = {pool: [] for pool in TEAMS}
 
-    def run(self) -> None:
-        """From the first job to the end of the last; raises DemonstrationFailed."""
-        self._began_s = time.monotonic()
-        while True:
-            self._hand_in()
-            if self._look():
-                return
-            if self._at_s > LONGEST_S:
-                raise DemonstrationFailed(
-                    f"not over after {LONGEST_S:g} s, and so given up: this machine has become much"
-                    " slower than it was at the beginning; try again when it has less to do"
-                )
-            next_s = min((arrival.at_s for arrival in self._waiting[:1]), default=inf)
-            time.sleep(max(0.0, min(PACE_S, next_s - self._at_s)))
-
-    @property
-    def _at_s(self) -> float:
-        return time.monotonic() - self._began_s
-
-    def _hand_in(self) -> None:
-        while self._waiting and self._waiting[0].at_s <= self._at_s:
-            arrival = self._waiting.pop(0)
-            first = not self.applications[arrival.pool]
-            application = arrival.job.submit(self._client)
-            self.applications[arrival.pool].append((application, arrival))
-            if first:
-                self._tell(self._arrival_text(arrival))
+    def hand_in(self, arrival: Arrival) -> None:
+        """Submit what is due; the first of each is told."""
+        first = not self.applications[arrival.pool]
+        application = arrival.job.submit(self.client)
+        self.applications[arrival.pool].append((application, arrival))
+        if first:
+            self.tell(self._arrival_text(arrival))
 
     def _arrival_text(self, arrival: Arrival) -> str:
         if arrival.pool == ADHOC:
@@ -75,37 +45,32 @@ class Course:
         verb = "takes the idle slots" if arrival.pool == RESEARCH else "arrives"
         return f"{arrival.pool} {verb}: {arrival.job.name}, {arrival.maps} maps"
 
-    def _look(self) -> bool:
+    def look(self) -> bool:
         """Show how everything stands; whether all is over."""
-        client, cluster = self._client, self._client.cluster()
+        client, cluster = self.client, self.client.cluster()
         found = {pool: self._found(pool) for pool in TEAMS}
-        for each in (application for pool in TEAMS for application in found[pool]):
-            if each.over and each.state != "FINISHED":
-                raise DemonstrationFailed(
-                    f"{each.name} of {each.user} ended as {each.state}: {each.diagnostics}\n"
-                    + client.failure_log(each.id)
-                )
+        self.check(application for pool in TEAMS for application in found[pool])
         pools = {queue.name: queue.pool or PoolFigures() for queue in client.queues()}
         figures = {pool: pools.get(f"root.{pool}", PoolFigures()) for pool in TEAMS}
         slots = cluster.total.get(MAP_SLOTS, 0), cluster.total.get(REDUCE_SLOTS, 0)
         statuses = tuple(self._status(pool, found[pool], figures[pool], slots) for pool in TEAMS)
         self._note(statuses, figures, slots)
         snapshot = Snapshot(
-            at_s=self._at_s,
+            at_s=self.at_s,
             scheduler=SCHEDULER,
             places=slots[0],
             teams=statuses,
             queries=query_status(found[ADHOC], cluster.now_ms),
             queries_total=self._questions,
-            happenings=tuple(self._happenings),
+            happenings=tuple(self.happenings),
             unit=f"{slots[0]} map slots",
         )
         self._show(snapshot)
-        return not self._waiting and all(status.over for status in statuses)
+        return not self.waiting and all(status.over for status in statuses)
 
     def _found(self, pool: str) -> list[Application]:
         known = {name for name, _ in self.applications[pool]}
-        return [one for one in self._client.applications(user=pool) if one.id in known]
+        return [one for one in self.client.applications(user=pool) if one.id in known]
 
     def _status(
         self,
@@ -115,7 +80,7 @@ class Course:
         slots: tuple[int, int],
     ) -> TeamStatus:
         maps = figures.maps
-        coming = any(arrival.pool == pool for arrival in self._waiting)
+        coming = any(arrival.pool == pool for arrival in self.waiting)
         over = all(job.over for job in jobs)
         progress = [job.progress for job in jobs if job.progress is not None]
         return TeamStatus(
@@ -145,18 +110,10 @@ class Course:
                 self.owed[pool].append(parts)
         minimum = figures[PRODUCTION].maps.min_share
         if minimum and figures[PRODUCTION].maps.running >= minimum:
-            self._tell_once(f"{PRODUCTION} has its minimum of {minimum} map slots")
+            self.tell_once(f"{PRODUCTION} has its minimum of {minimum} map slots")
         for status in statuses:
             if status.over:
-                self._tell_once(f"{status.name} has everything done")
-
-    def _tell_once(self, text: str) -> None:
-        if text not in self._told:
-            self._told.add(text)
-            self._tell(text)
-
-    def _tell(self, text: str) -> None:
-        self._happenings.append(Happening(self._at_s, text))
+                self.tell_once(f"{status.name} has everything done")
 
 
 def _part(slots: SlotFigures, total: int) -> float:

@@ -9,13 +9,11 @@ from collections.abc import Sequence
 import msgspec
 
 from fairshare.model.applications import Application
-from fairshare.model.asks import AskKey
 from fairshare.model.events import (
     AttemptEnded,
     AttemptStarted,
     ConfigurationLoaded,
     ContainerAllocated,
-    Locality,
 )
 from fairshare.model.identifiers import ApplicationId, container_id
 from fairshare.model.inputs import SubmitApplication
@@ -35,6 +33,7 @@ from fairshare.model.work import ResourceRequest
 from fairshare.schedulers.fifo.reasons import FifoLimits
 from fairshare.schedulers.fifo.settings import FifoSettings
 from fairshare.schedulers.fifo.state import DEFAULT, FifoApplication, FifoState
+from fairshare.schedulers.nearness import level_of
 from fairshare.schedulers.normalisation import normalise
 from fairshare.schedulers.ordering import Entry
 from fairshare.schedulers.protocol import Refusal, Step
@@ -147,7 +146,7 @@ class FifoScheduler:
         if node.name in application.blacklist or node.rack in application.blacklist:
             return False
         for key in application.asks.wanting:
-            level = _level(key, node)
+            level = level_of(key, node)
             ask = key.anywhere
             if level is None or ask is None or not fits(ask.resource, node.available):
                 continue
@@ -276,15 +275,3 @@ class FifoScheduler:
             preempted=found.preempted,
             diagnostics=found.diagnostics,
         )
-
-
-def _level(key: AskKey, node: Node) -> Locality | None:
-    """How near the node is to what the ask wants; None when it must not be served there."""
-    here, rack, ask = key.places.get(node.name), key.places.get(node.rack), key.anywhere
-    if ask is None:
-        return None
-    if here is not None and rack is not None:
-        return Locality.NODE_LOCAL
-    if rack is not None:
-        return Locality.RACK_LOCAL if rack.relax else None
-    return Locality.OFF_SWITCH if ask.relax else None

@@ -7,6 +7,7 @@ from fairshare.model.asks import AskKey
 from fairshare.model.events import Locality
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, fits
+from fairshare.schedulers.nearness import level_of
 from fairshare.schedulers.pools.jobs import Job
 from fairshare.schedulers.pools.settings import PoolsSettings
 
@@ -55,18 +56,6 @@ def delays_ms(settings: PoolsSettings, nodes: int) -> tuple[int, int]:
         automatic = int(heartbeat_interval_ms(settings, nodes) * _DELAY_PART)
         return (min(LONGEST_DELAY_MS, automatic),) * 2
     return node_ms, rack_ms
-
-
-def level_of(key: AskKey, node: Node) -> Locality | None:
-    """How near a node is to what an ask wants; None when it must not be served there."""
-    here, rack, ask = key.places.get(node.name), key.places.get(node.rack), key.anywhere
-    if ask is None:
-        return None
-    if here is not None and rack is not None:
-        return Locality.NODE_LOCAL
-    if rack is not None:
-        return Locality.RACK_LOCAL if rack.relax else None
-    return Locality.OFF_SWITCH if ask.relax else None
 
 
 def nearest(

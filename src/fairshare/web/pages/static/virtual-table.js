@@ -4,7 +4,8 @@
 //     label: "Applications",               what a screen reader calls it
 //     columns: [{key: "name", title: "Name", width: "minmax(120px, 1fr)", align: "right",
 //                hint: "tooltip of the head", sort: (row) => row.name, narrow: false}],
-//                                          narrow: false hides it below 800 pixels
+//                                          narrow: false hides it below 800 pixels, phone: false below
+//                                          480; phone: "1fr" is its width there
 //     rowKey: (row) => row.id,
 //     cell: (row, column) => node or text,
 //     rowClass: (row) => "idle",           optional
@@ -36,8 +37,12 @@ let tables = 0;
 
 function templates(columns) {
   const widths = (those) => those.map((column) => column.width).join(" ");
-  return { "--columns": widths(columns), "--narrow-columns": widths(columns.filter((c) => c.narrow !== false)) };
+  return { "--columns": widths(columns), "--narrow-columns": widths(columns.filter((c) => c.narrow !== false)),
+    "--phone-columns": columns.filter((c) => c.narrow !== false && c.phone !== false).map((c) => c.phone ?? c.width).join(" ") };
 }
+
+// The class of a cell that narrow windows leave out.
+const hidden = (column) => (column.narrow === false ? " wide-only" : column.phone === false ? " phone-off" : "");
 
 export class VirtualTable {
   constructor(options) {
@@ -135,7 +140,7 @@ export class VirtualTable {
       const click = () => this.sortBy(by && !down ? `-${column.key}` : column.key);
       const mark = by ? h("span", { "aria-hidden": "true" }, down ? " ▾" : " ▴") : null;
       return h("div", {
-        class: `vt-cell ${column.align === "right" ? "num" : ""}${column.narrow === false ? " wide-only" : ""}`,
+        class: `vt-cell ${column.align === "right" ? "num" : ""}${hidden(column)}`,
         role: "columnheader", title: column.hint, "aria-sort": direction, key: column.key,
       }, column.sort ? h("button", { type: "button", class: "vt-sort", tabindex: "-1", on: { click } }, column.title, mark)
         : typeof column.title === "function" ? column.title() : column.title);
@@ -163,7 +168,7 @@ export class VirtualTable {
   drawMissing(index) {
     const bone = () => h("i", { class: "bone", style: { width: `${35 + (index * 29) % 45}%` } });
     return h("div", { class: "vt-row missing", role: "row", key: `missing-${index}`, "aria-rowindex": String(index + 2), "aria-busy": "true" },
-      this.options.columns.map((column, n) => h("div", { class: `vt-cell${column.narrow === false ? " wide-only" : ""}`, role: "gridcell", key: column.key }, n < 2 ? bone() : null)));
+      this.options.columns.map((column, n) => h("div", { class: `vt-cell${hidden(column)}`, role: "gridcell", key: column.key }, n < 2 ? bone() : null)));
   }
 
   drawRow(row, index) {
@@ -177,7 +182,7 @@ export class VirtualTable {
       "aria-rowindex": String(index + 2), "aria-selected": String(on), "aria-label": rowLabel?.(row),
       dataset: { key }, style: rowStyle(row),
     }, columns.map((column) => h("div", {
-      class: `vt-cell ${column.align === "right" ? "num" : ""}${column.narrow === false ? " wide-only" : ""}${column.class ? ` ${column.class}` : ""}`,
+      class: `vt-cell ${column.align === "right" ? "num" : ""}${hidden(column)}${column.class ? ` ${column.class}` : ""}`,
       role: "gridcell", key: column.key,
     }, cell(row, column))));
   }

@@ -22,16 +22,16 @@ export class ContainerList {
 
   columns() {
     return [
-      { key: "task", title: "Task", width: "minmax(110px, 1fr)", draw: (one) => (one.group ? `${one.group}[${one.task}]` : one.master ? "driver" : "–"), sort: (one) => `${one.group} ${String(one.task).padStart(8, "0")}` },
-      { key: "outcome", title: "State", width: "128px", draw: (one) => { const { outcome, attempt } = this.told(one);
+      { key: "task", title: "Task", width: "minmax(110px, 1fr)", phone: "minmax(76px, 1fr)", draw: (one) => (one.group ? `${one.group}[${one.task}]` : one.master ? "driver" : "–"), sort: (one) => `${one.group} ${String(one.task).padStart(8, "0")}` },
+      { key: "outcome", title: "State", width: "128px", phone: "100px", draw: (one) => { const { outcome, attempt } = this.told(one);
         return [h("span", { class: `state ${MARKS[outcome] ?? "done"}`, title: one.diagnostics || null }, outcome), attempt > 1 && h("span", { class: "faint" }, ` try ${attempt}`)]; }, sort: (one) => this.told(one).outcome },
-      { key: "exit", title: "Exit", width: "52px", align: "right", draw: (one) => (one.exit_code ?? "–"), sort: (one) => one.exit_code ?? 1e9 },
+      { key: "exit", title: "Exit", width: "52px", phone: false, align: "right", draw: (one) => (one.exit_code ?? "–"), sort: (one) => one.exit_code ?? 1e9 },
       { key: "node", title: "Node", width: "minmax(80px, .8fr)", draw: (one) => h("a", { href: link(`/cluster/node/${encodeURIComponent(one.node)}`), tabindex: "-1" }, one.node), sort: (one) => one.node },
-      { key: "resources", title: "Granted", width: "minmax(120px, .8fr)", align: "right", draw: (one) => amounts(one.resources), sort: (one) => one.resources["memory-mb"] },
+      { key: "resources", title: "Granted", width: "minmax(120px, .8fr)", phone: false, align: "right", draw: (one) => amounts(one.resources), sort: (one) => one.resources["memory-mb"] },
       { key: "peak", title: "Peak memory", width: "88px", align: "right", narrow: false, draw: (one) => (one.peak_memory_mb ? memory(one.peak_memory_mb) : "–"), sort: (one) => one.peak_memory_mb },
       { key: "cpu", title: "CPU time", width: "80px", align: "right", narrow: false, draw: (one) => (one.cpu_ms ? duration(one.cpu_ms) : "–"), sort: (one) => one.cpu_ms },
       { key: "began", title: "Allocated", width: "112px", align: "right", narrow: false, draw: (one) => instant(one.allocated_ms), sort: (one) => one.allocated_ms },
-      { key: "took", title: "Ran", width: "84px", align: "right", draw: (one) => duration(this.until(one) - one.allocated_ms), sort: (one) => this.until(one) - one.allocated_ms },
+      { key: "took", title: "Ran", width: "84px", phone: false, align: "right", draw: (one) => duration(this.until(one) - one.allocated_ms), sort: (one) => this.until(one) - one.allocated_ms },
       { key: "log", title: "Log", width: "40px", draw: (one) => h("button", { class: "link", type: "button", "aria-label": `Log of ${one.id}`, on: { click: () => this.openLog(one.id) } }, "log") },
     ];
   }

@@ -58,18 +58,18 @@ class ApplicationsPage {
   columns() {
     const text = (value) => h("span", { title: value }, value);
     return [
-      { key: "id", title: "Application", width: "118px", draw: (one) => h("a", { class: "mono", href: link(`/cluster/app/${one.id}`), title: one.id, tabindex: "-1" }, `…${one.id.slice(-11)}`), sort: true },
+      { key: "id", title: "Application", width: "118px", phone: false, draw: (one) => h("a", { class: "mono", href: link(`/cluster/app/${one.id}`), title: one.id, tabindex: "-1" }, `…${one.id.slice(-11)}`), sort: true },
       { key: "name", title: "Name", width: "minmax(110px, 1.4fr)", draw: (one) => text(one.name), sort: true },
-      { key: "user", title: "User", width: "minmax(60px, .6fr)", draw: (one) => text(one.user), sort: true },
+      { key: "user", title: "User", width: "minmax(60px, .6fr)", phone: false, draw: (one) => text(one.user), sort: true },
       { key: "queue", title: "Queue", width: "minmax(90px, 1fr)", draw: (one) => [h("i", { class: "swatch" }), " ", text(one.queue)], sort: true },
       { key: "state", title: "State", width: "92px", draw: stateMark, sort: true },
       { key: "progress", title: "Tasks done", width: "126px", narrow: false, draw: drawProgress, sort: true },
       { key: "containers", title: "Containers", width: "76px", align: "right", narrow: false, draw: (one) => count(one.containers), sort: true },
-      { key: "used", title: "Used", width: "minmax(112px, .7fr)", align: "right", draw: (one) => (one.containers ? amounts(one.used) : "–"), sort: true },
+      { key: "used", title: "Used", width: "minmax(112px, .7fr)", phone: false, align: "right", draw: (one) => (one.containers ? amounts(one.used) : "–"), sort: true },
       { key: "pending", title: "Waits for", width: "minmax(112px, .7fr)", align: "right", narrow: false, hint: "What it has asked for and does not have", draw: (one) => (one.pending["memory-mb"] ? amounts(one.pending) : "–"), sort: true },
       { key: "priority", title: "Priority", width: "56px", align: "right", narrow: false, draw: (one) => String(one.priority), sort: true },
       { key: "submitted", title: "Submitted", width: "116px", align: "right", narrow: false, draw: (one) => instant(one.submitted_ms), sort: true },
-      { key: "elapsed", title: "Elapsed", width: "84px", align: "right", draw: (one) => duration(elapsedOf(one, store.moment ?? Date.now())), sort: true },
+      { key: "elapsed", title: "Elapsed", width: "84px", phone: false, align: "right", draw: (one) => duration(elapsedOf(one, store.moment ?? Date.now())), sort: true },
     ];
   }
 

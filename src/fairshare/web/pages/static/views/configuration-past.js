@@ -22,6 +22,6 @@ export function drawPast(found, then, text, at_ms) {
     h("section", { class: "card grow", key: "then", "aria-label": "Configuration of that moment" },
       text === undefined ? h("p", { class: "pad faint" }, "…")
         : changes ? [h("div", { class: "difference-head" }, h("span", {}, `Version ${then.version}, in force then`), h("span", {}, `Version ${found.version}, in force now`)), drawDifference(lines)]
-          : h("pre", { class: "said", tabindex: "0", "aria-label": "Text of that version" }, text)),
+          : h("pre", { class: "said then-text", tabindex: "0", "aria-label": "Text of that version" }, text)),
   ];
 }

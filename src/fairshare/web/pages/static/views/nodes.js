@@ -5,7 +5,7 @@ import { address, link } from "../address.js";
 import { meter } from "../bar.js";
 import { confirm } from "../dialog.js";
 import { fill, h } from "../document.js";
-import { amount, amounts, count, percent, typeWord } from "../format.js";
+import { amount, amounts, count, percent, typeTitle, typeWord } from "../format.js";
 import { PagedRows } from "../paged-rows.js";
 import { session } from "../session.js";
 import { blank, faultState, loadingRows } from "../states.js";
@@ -47,7 +47,7 @@ class NodesPage {
   get filters() { return { only: address.get("only") ?? "", search: address.get("search") ?? "" }; }
 
   makeTable(types) {
-    const use = (type) => ({ key: type, title: typeWord(type), width: "minmax(118px, 1fr)", sort: true, draw: (node) =>
+    const use = (type) => ({ key: type, title: typeTitle(type), width: "minmax(118px, 1fr)", phone: "minmax(84px, 1fr)", sort: true, draw: (node) =>
       h("span", { class: "use" }, meter(ratioOf(node, type), `${typeWord(type)}: ${percent(ratioOf(node, type))}`),
         h("span", { class: "num", title: `${amount(node.used[type], type)} of ${amount(node.total[type], type)}` }, percent(ratioOf(node, type)), h("span", { class: "wide-only" }, ` of ${amount(node.total[type], type, true)}`))) });
     this.table = new VirtualTable({
@@ -55,11 +55,11 @@ class NodesPage {
       onSort: (text) => address.set({ sort: text }), onWindow: (first, last) => this.pages.look(first, last), onOpen: (node) => address.go(pathOf(node)),
       rowLabel: (node) => `${node.name}, ${node.containers} containers, used ${amounts(node.used)} of ${amounts(node.total)}`,
       columns: [
-        { key: "name", title: "Node", width: "minmax(110px, .9fr)", draw: (node) => h("a", { href: link(pathOf(node)), title: node.name, tabindex: "-1" }, node.name), sort: true },
+        { key: "name", title: "Node", width: "minmax(110px, .9fr)", phone: "minmax(90px, 1fr)", draw: (node) => h("a", { href: link(pathOf(node)), title: node.name, tabindex: "-1" }, node.name), sort: true },
         { key: "rack", title: "Rack", width: "minmax(80px, .6fr)", narrow: false, draw: (node) => node.rack, sort: true },
-        { key: "state", title: "State", width: "minmax(96px, .9fr)", draw: nodeTags, sort: true },
+        { key: "state", title: "State", width: "minmax(96px, .9fr)", phone: false, draw: nodeTags, sort: true },
         ...types.map(use),
-        { key: "containers", title: "Containers", width: "80px", align: "right", draw: (node) => count(node.containers), sort: true },
+        { key: "containers", title: "Containers", width: "80px", phone: false, align: "right", draw: (node) => count(node.containers), sort: true },
       ],
     });
   }

@@ -11,7 +11,7 @@ export function drawOwed(found, queue) {
   const type = found?.type ?? queue.share.dominant;
   if (store.moment !== null) return queue.share.owed[type] ? h("p", { class: "faint small" }, "Why it was owed is not kept of past moments.") : null;
   if (!found) return null;
-  const unasked = found.unasked > 0 && found.unasked < 2 ** 31 && h("p", { class: "faint small" }, `${amount(found.unasked, type)} of its share is not asked for.`);
+  const unasked = queue.share.state !== "idle" && found.unasked > 0 && found.unasked < 2 ** 31 && h("p", { class: "faint small" }, `${amount(found.unasked, type)} of its share is not asked for.`);
   if (!found.owed) return unasked;
   return h("div", { class: "owed-parts" },
     h("div", { class: "owed-bar", role: "img", "aria-label": found.parts.map((part) => `${amount(part.amount, type)} ${part.words}`).join(", ") },

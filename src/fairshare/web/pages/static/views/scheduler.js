@@ -196,13 +196,13 @@ class SchedulerPage {
       ? [["0", 0], ["50%", 25], [this.words.fair, 50], ["150%", 75], ["200%", 100]] : [["0", 0], ["25%", 25], ["50%", 50], ["75%", 75], ["cluster", 100]])
       .map(([said, left]) => h("span", { class: left === 50 && this.scale === "fair" ? "strong" : "", style: { left: `${left}%` } }, said)));
     return [
-      { key: "name", title: "Queue", width: "minmax(130px, 1.1fr)" },
-      { key: "bar", title: axis, width: "minmax(170px, 1.7fr)", class: "bar-cell" },
+      { key: "name", title: "Queue", width: "minmax(130px, 1.1fr)", phone: "minmax(118px, 1fr)" },
+      { key: "bar", title: axis, width: "minmax(170px, 1.7fr)", phone: "minmax(120px, 1fr)", class: "bar-cell" },
       { key: "ratio", title: this.words.ofFair, hint: `used, as a part of the ${this.words.fairLong}`, width: "48px", align: "right" },
-      { key: "used", title: "Used", width: "76px", align: "right" },
+      { key: "used", title: "Used", width: "86px", phone: false, align: "right" },
       { key: "cluster", title: "Cluster", hint: "used, as a part of the cluster: the larger of memory and CPU", width: "52px", align: "right", narrow: false },
       { key: "applications", title: "Run · wait", hint: "applications that run · that are held back", width: "68px", align: "right", narrow: false },
-      { key: "owed", title: "Owed", hint: "entitled to, and not received", width: "92px" },
+      { key: "owed", title: "Owed", hint: "entitled to, and not received", width: "92px", phone: false },
     ];
   }
 
@@ -215,10 +215,10 @@ class SchedulerPage {
       case "name": return this.nameCell(queue);
       case "bar": return bar(this.barOf(queue, type));
       case "ratio": return idle || !fair ? "–" : percent(this.resource === "dominant" ? share.used_of_fair : queue.used[type] / fair);
-      case "used": return idle ? "–" : amount(queue.used[type], type, type === "vcores");
+      case "used": return idle ? "–" : amount(queue.used[type], type, this.resource !== "dominant");
       case "cluster": return idle ? "–" : percent(share.used_share);
       case "applications": return h("span", {}, count(queue.running_applications), h("span", { class: "faint" }, " · "), count(queue.pending_applications));
-      case "owed": return share.owed[type] ? h("span", { class: "owed" }, h("i", { class: "owed-mark", "aria-hidden": "true" }), amount(share.owed[type], type, true))
+      case "owed": return share.owed[type] ? h("span", { class: "owed" }, h("i", { class: "owed-mark", "aria-hidden": "true" }), amount(share.owed[type], type, this.resource !== "dominant"))
         : idle ? h("span", { class: "faint" }, "idle") : "";
       default: return "";
     }

@@ -200,8 +200,9 @@ export class SharesChart {
     if (!bare && words.kind !== "capacity") found.push([words.guaranteed, point.guaranteed[type], false, null]);
     const placed = found.map(([words, value, strong, colour]) => [`${words} ${short(value)}`, y(value), strong, colour]).sort((a, b) => a[1] - b[1]);
     for (let n = 1; n < placed.length; n += 1) placed[n][1] = Math.max(placed[n][1], placed[n - 1][1] + 13);
-    const over = Math.max(0, placed.at(-1)[1] - bottom);
-    for (const one of placed) one[1] -= over;
+    // Who would stand below the axis pushes the others up, so far as they are in the way.
+    placed.at(-1)[1] = Math.min(placed.at(-1)[1], bottom);
+    for (let n = placed.length - 2; n >= 0; n -= 1) placed[n][1] = Math.min(placed[n][1], placed[n + 1][1] - 13);
     return placed;
   }
 

@@ -13,7 +13,7 @@ export function drawStrip(cluster, { total, queues }) {
   const shown = Object.keys(total).filter((type) => total[type] > 0);
   const boxes = shown.map((type) => resourceBox(type, total[type], root, families));
   if (cluster) boxes.push(nodesBox(cluster), applicationsBox(cluster));
-  boxes.push(waitingBox(root, shown));
+  boxes.push(waitingBox(root, shown, total));
   return boxes;
 }
 
@@ -41,17 +41,17 @@ function nodesBox(cluster) {
 
 function applicationsBox(cluster) {
   const states = cluster.applications;
-  const running = states.RUNNING ?? 0;
-  const waiting = states.PENDING ?? 0;
+  const active = (states.RUNNING ?? 0) + (states.PENDING ?? 0);
   const failed = (states.FAILED ?? 0) + (states.KILLED ?? 0);
-  return box("Applications", null, [count(running), " ", h("small", {}, "running")],
-    h("p", {}, h("a", { href: link("/cluster/apps", { state: "PENDING" }) }, `${count(waiting)} waiting`),
+  return box("Applications", null, [count(active), " ", h("small", {}, "active")],
+    h("p", {}, h("a", { href: link("/cluster/apps") }, "who runs, who waits"),
       ` · ${count(states.FINISHED ?? 0)} done`, failed > 0 && ` · ${count(failed)} failed or killed`));
 }
 
-function waitingBox(root, types) {
-  const first = types.filter((type) => root.pending[type] > 0);
+function waitingBox(root, types, total) {
+  // The two of which most is wanted, measured by what there is.
+  const first = types.filter((type) => root.pending[type] > 0).sort((a, b) => root.pending[b] / total[b] - root.pending[a] / total[a]);
   return box("Asked for and not running", null,
-    first.length ? first.slice(0, 2).map((type, n) => [n ? ", " : "", amount(root.pending[type], type)]) : "nothing",
+    first.length ? first.slice(0, types.length > 2 ? 1 : 2).map((type, n) => [n ? ", " : "", amount(root.pending[type], type)]) : "nothing",
     h("p", {}, `${count(root.pending_applications)} held back by limits · ${count(root.preempted)} preempted`));
 }

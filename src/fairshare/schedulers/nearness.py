@@ -1,0 +1,20 @@
+"""Owns how near a node is to what an ask wants, for schedulers that serve asks by that alone."""
+
+from fairshare.model.asks import AskKey
+from fairshare.model.events import Locality
+from fairshare.model.nodes import Node
+
+
+def level_of(key: AskKey, node: Node) -> Locality | None:
+    """How near a node is to what an ask wants; None when it must not be served there.
+
+    Example: an ask for n1 on /r1 that does not relax is node-local on n1 and None everywhere else.
+    """
+    here, rack, ask = key.places.get(node.name), key.places.get(node.rack), key.anywhere
+    if ask is None:
+        return None
+    if here is not None and rack is not None:
+        return Locality.NODE_LOCAL
+    if rack is not None:
+        return Locality.RACK_LOCAL if rack.relax else None
+    return Locality.OFF_SWITCH if ask.relax else None

@@ -1,0 +1,187 @@
+"""Local engines with real processes: orders for them, what they report, and the end of it all."""
+
+import os
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairshare.engines.local import processes
+from fairshare.engines.local.engine import LocalEngine
+from fairshare.engines.protocol import LaunchOrder
+from fairshare.model.identifiers import application_name, container_id, container_name
+from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
+from fairshare.model.work import Command
+
+EPOCH_MS = 1_700_000_000_000
+APPLICATION = application_name(EPOCH_MS, 1)
+PATIENCE_S = 60.0
+SOURCE = Path(__file__).parents[3] / "src"
+
+
+def groups_named(name: str) -> list[Path]:
+    """The control groups of this name; that others go away while it looks does not matter."""
+    walk = os.walk("/sys/fs/cgroup")
+    return [Path(parent, name) for parent, below, _ in walk if name in below]
+
+
+class Reports:
+    """What an engine reported, and waiting for more of it."""
+
+    def __init__(self) -> None:
+        self.all: list[Input] = []
+        self._changed = threading.Condition()
+
+    def __call__(self, report: Input) -> None:
+        with self._changed:
+            self.all.append(report)
+            self._changed.notify_all()
+
+    def of(self, kind: type[Input], container: int) -> list[Input]:
+        return [r for r in self.all if isinstance(r, kind) and r.container == container]
+
+    def started(self, container: int) -> None:
+        self.until(lambda: bool(self.of(ContainerStarted, container)))
+
+    def exited(self, container: int) -> ContainerExited:
+        self.until(lambda: bool(self.of(ContainerExited, container)))
+        report = self.of(ContainerExited, container)[0]
+        assert isinstance(report, ContainerExited)
+        return report
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        with self._changed:
+            assert self._changed.wait_for(condition, PATIENCE_S), self.all
+
+
+def until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
+
+
+def order(
+    number: int,
+    *arguments: str,
+    memory_mb: int = 512,
+    vcores: int = 1,
+    node: str = "local",
+    epoch_ms: int = EPOCH_MS,
+    time_limit_ms: int | None = None,
+    directory: str | None = None,
+    environment: dict[str, str] | None = None,
+    ours: dict[str, str] | None = None,
+    call: bytes = b"",
+) -> LaunchOrder:
+    container = container_id(1, 1, number)
+    return LaunchOrder(
+        container=container,
+        container_name=container_name(epoch_ms, container),
+        application_name=application_name(epoch_ms, 1),
+        node=node,
+        user="alice",
+        memory_mb=memory_mb,
+        vcores=vcores,
+        command=Command(
+            arguments=arguments, environment=environment or {}, directory=directory, callable=call
+        ),
+        environment=ours or {},
+        time_limit_ms=time_limit_ms,
+    )
+
+
+def shell(number: int, line: str, **more: Any) -> LaunchOrder:
+    return order(number, "/bin/sh", "-c", textwrap.dedent(line), **more)
+
+
+def python(number: int, program: str, **more: Any) -> LaunchOrder:
+    return order(number, sys.executable, "-c", textwrap.dedent(program), **more)
+
+
+TREE = """
+    (setsid sleep 1000 & echo $! > a)
+    (sleep 1000 & echo $! > b)
+    python3 -c '
+    import os, time
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            open("c.new", "w").write(str(os.getpid()))
+            os.rename("c.new", "c")
+            time.sleep(1000)
+    ' &
+    {rest}
+"""
+
+
+def tree(number: int, rest: str, **more: Any) -> LaunchOrder:
+    program = textwrap.dedent(TREE).format(rest=rest).replace("python3", sys.executable)
+    return order(number, "/bin/sh", "-c", program, **more)
+
+
+def members(work: Path) -> list[int]:
+    """The sleepers of a tree, once all of them are there."""
+    until(lambda: all((work / name).exists() and (work / name).read_text() for name in "abc"))
+    return [int((work / name).read_text()) for name in "abc"]
+
+
+HOG = """
+    import time
+    held = []
+    for _ in range(400):
+        held.append(bytearray(1 << 20))
+        time.sleep(0.002)
+    print("unharmed")
+"""
+
+
+def processes_of(state: Path) -> list[int]:
+    """Every process that was started below a state directory: zygote, supervisors, containers."""
+    ours = processes.marked("FAIRSHARE_STATE_DIRECTORY", str(state))
+    for directory in (state / "containers").glob("*/*"):
+        ours += processes.marked("FAIRSHARE_CONTAINER_DIRECTORY", str(directory))
+    return sorted(set(ours))
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+Start = Callable[..., tuple[LocalEngine, Reports]]
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def start(state: Path) -> Iterator[Start]:
+    """Start engines on one state directory; afterwards no process of it may be left."""
+    engines: list[LocalEngine] = []
+
+    def begin(**settings: Any) -> tuple[LocalEngine, Reports]:
+        engine = LocalEngine(state, **settings)
+        reports = Reports()
+        engine.start(reports)
+        engines.append(engine)
+        return engine, reports
+
+    yield begin
+    for engine in engines:
+        engine.close(stop_containers=True)
+    assert processes_of(state) == []
+
+
+@pytest.fixture(params=["auto", "watch"])
+def engine(request: pytest.FixtureRequest, start: Start) -> tuple[LocalEngine, Reports]:
+    return start(enforcement=request.param)
