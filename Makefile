@@ -49,7 +49,8 @@ test quick: export PYTHONDONTWRITEBYTECODE :=
 test: $(STAMP) ## run the whole suite (less than ten minutes)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -rs
 
-quick: $(STAMP) ## run the tests that start no server (less than a minute)
+quick: export FAIRSHARE_QUICK := 1
+quick: $(STAMP) ## run the tests that start no server, random ones briefly (less than a minute)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup \
 	  $(wildcard tests/tidy tests/unit tests/property tests/scenarios)
 

@@ -48,7 +48,7 @@ def _write_half(journal: SqliteJournal) -> None:
     assert isinstance(connection, sqlite3.Connection)
     connection.execute("PRAGMA cache_size = 1")  # pages go to the file before the commit
     connection.execute("BEGIN IMMEDIATE")
-    connection.executemany("INSERT INTO records VALUES (?, ?, ?)", journal._buffer)
+    connection.executemany("INSERT INTO records VALUES (?, ?, ?, ?)", journal._buffer)
 
 
 if __name__ == "__main__":

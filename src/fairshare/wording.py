@@ -23,6 +23,8 @@ def cause(error: BaseException) -> str:
     >>> cause(ValueError("two is no number"))
     'two is no number'
     """
+    if isinstance(error, UnicodeDecodeError):
+        return "this is no text in UTF-8"
     return (isinstance(error, OSError) and error.strerror) or str(error)
 
 

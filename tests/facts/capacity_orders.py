@@ -68,9 +68,12 @@ def queue_order(fact: Fact) -> None:
         child = CapacityQueue(name, True, False, None, (0, 0))
         child.rank = rank
         child.priority = given.get("priority", 0)
-        child.share.used_capacity = given["used_capacity"]
         child.share.absolute_capacity = given["absolute_capacity"]
-        child.share.absolute_used = given.get("absolute_used_capacity", 0.0)
+        use = given["used_capacity"]
+        if not given["absolute_capacity"]:
+            use = given.get("absolute_used_capacity", 0.0)
+        child.share.used = (round(use * 1e6), 0)
+        refresh_use(child, "", calculator(False, 2), (10**6, 1), (10**6, 1))
         keys[name] = child_key(child, fact["policy"], "")
     expect(sorted(keys, key=keys.__getitem__), fact["expect"])
 

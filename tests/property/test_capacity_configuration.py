@@ -3,6 +3,7 @@
 import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.property.effort import examples
 
 from fairshare.config.capacity import read_capacity
 from fairshare.config.capacity_names import LABEL_SUFFIXES, PREFIX, SUFFIXES, TEMPLATES
@@ -49,7 +50,7 @@ TREE = {
 }
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.dictionaries(names, values, max_size=12), st.booleans())
 def test_any_properties_are_read_or_refused(found: dict[str, str], tree: bool) -> None:
     site = Site.of(TREE | found if tree else found)

@@ -7,6 +7,7 @@ from xml.sax.saxutils import escape
 import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.property.effort import examples
 
 from fairshare.config.capacity import collect_capacity
 from fairshare.config.lint.checking import lint
@@ -57,7 +58,7 @@ names = st.one_of(
 written = st.dictionaries(names, st.sampled_from(VALUES), max_size=12)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(written, st.booleans())
 def test_any_file_is_judged(tmp_path_factory, properties: dict[str, str], sized: bool) -> None:
     rows = "".join(
@@ -70,7 +71,7 @@ def test_any_file_is_judged(tmp_path_factory, properties: dict[str, str], sized:
     assert all(problem.message and problem.line for problem in found)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(written)
 def test_what_is_read_without_an_error_can_be_loaded(properties: dict[str, str]) -> None:
     """The reader and the scheduler agree on what is refused."""

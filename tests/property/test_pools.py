@@ -4,6 +4,7 @@ import msgspec
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from tests.property.effort import examples
 
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ContainerAllocated, Event, Record
@@ -283,5 +284,5 @@ def in_line(line: Line) -> dict[str | int, tuple[float | str, ...]]:
 
 TestPools = Pools.TestCase
 TestPools.settings = settings(
-    max_examples=60, stateful_step_count=50, deadline=None, print_blob=True
+    max_examples=examples(60), stateful_step_count=50, deadline=None, print_blob=True
 )

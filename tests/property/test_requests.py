@@ -20,6 +20,7 @@ import pytest
 from hypothesis import HealthCheck, event, given, note, settings
 from hypothesis import strategies as st
 from starlette.routing import BaseRoute, Mount, Route
+from tests.property.effort import examples
 from tests.rest_samples.server import StillEngine
 
 from fairshare.config.shell import AuthenticationSettings
@@ -109,7 +110,7 @@ SKELETONS: dict[str, Any] = {
 }
 """A body that makes sense, by the end of its path: a part of it is made odd."""
 
-EXAMPLES = int(os.environ.get("FAIRSHARE_REQUESTS", "120"))
+EXAMPLES = int(os.environ.get("FAIRSHARE_REQUESTS", examples(120)))
 """Requests for each scheduler. To look for longer: `FAIRSHARE_REQUESTS=20000 pytest` this file."""
 
 METHODS = ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE", "FOO")

@@ -4,6 +4,7 @@ import msgspec
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from tests.property.effort import examples
 
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ApplicationState, ContainerAllocated, ContainerCompleted, Event
@@ -346,13 +347,13 @@ class CapacityCluster(Cluster):
 
 TestFair = Cluster.TestCase
 TestFair.settings = settings(
-    max_examples=60, stateful_step_count=60, deadline=None, print_blob=True
+    max_examples=examples(60), stateful_step_count=60, deadline=None, print_blob=True
 )
 TestCapacity = CapacityCluster.TestCase
 TestCapacity.settings = settings(
-    max_examples=40, stateful_step_count=60, deadline=None, print_blob=True
+    max_examples=examples(40), stateful_step_count=60, deadline=None, print_blob=True
 )
 TestFifo = FifoCluster.TestCase
 TestFifo.settings = settings(
-    max_examples=20, stateful_step_count=50, deadline=None, print_blob=True
+    max_examples=examples(20), stateful_step_count=50, deadline=None, print_blob=True
 )

@@ -19,6 +19,7 @@ from fairshare.model.events import (
     ApplicationState,
     ContainerCompleted,
     ContainerMarked,
+    ContainerSpared,
     ExitCode,
     QueueExpiring,
     QueueRemoved,
@@ -119,6 +120,22 @@ def test_in_a_simulation_a_starved_queue_gets_its_share_back_in_rounds():
     assert instants(records, ContainerMarked) == [HOUR_MS + 3_000] * 2
     assert preempted_ms(records) == [HOUR_MS + 18_000] * 2
     assert [a.used for a in simulator.manager.state.applications.values()] == [SHARE, SHARE]
+
+
+def test_who_was_chosen_for_a_queue_that_asks_no_more_is_forgotten_and_has_its_wait_anew():
+    """Forgotten in the first round later than twice the wait; until then rounds are held."""
+    simulator = simulator_of(
+        settings(3_000, 15_000),
+        arrival(0, "root.a", 4),
+        arrival(HOUR_MS, "root.b", 2, lifetime_s=5),
+        arrival(2 * HOUR_MS, "root.b", 2),
+    )
+    simulator.run(2 * HOUR_MS + 60_000)
+    records = records_of(simulator)
+    chosen = [HOUR_MS + 3_000] * 2 + [2 * HOUR_MS + 3_000] * 2
+    assert instants(records, ContainerMarked) == chosen
+    assert instants(records, ContainerSpared) == [HOUR_MS + 36_000] * 2
+    assert preempted_ms(records) == [2 * HOUR_MS + 18_000] * 2
 
 
 def test_nothing_is_taken_where_the_monitor_is_off():

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fairshare.cli.cells import NOTHING, amounts_text, bar, duration_text, short_queue
-from fairshare.cli.options import json_option, with_client
+from fairshare.cli.options import Whole, json_option, with_client
 from fairshare.cli.tables import (
     Column,
     ascii_only,
@@ -53,7 +53,7 @@ COLUMNS = (
 @click.option("--user", metavar="USER", help="Those of this user.")
 @click.option("--queue", metavar="QUEUE", help="Those in this leaf queue.")
 @click.option("--all", "every", is_flag=True, help="Those that are over, too.")
-@click.option("--limit", metavar="N", type=click.IntRange(min=1), help="The newest N.")
+@click.option("--limit", metavar="N", type=Whole(1), help="The newest N.")
 @with_client
 @json_option
 def command(

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from fairshare.cli.cells import NOTHING, duration_text, plain, short_queue
 from fairshare.cli.lint import read_cluster
-from fairshare.cli.options import DURATION
+from fairshare.cli.options import DURATION, Whole
 from fairshare.cli.tables import PIPE_WIDTH, Column, facts, open_console, print_all, table
 from fairshare.config.lint.checking import UnknownResourceType
 from fairshare.conversion.comparison import Comparison, Figures, compare
@@ -94,7 +94,7 @@ COMPARISON_COLUMNS = (
     metavar="AMOUNTS",
     help="What all nodes offer together, such as memory-mb=81920,vcores=80.",
 )
-@click.option("--nodes", type=click.IntRange(1), metavar="N", help="How many nodes there are.")
+@click.option("--nodes", type=Whole(1), metavar="N", help="How many nodes there are.")
 @click.option(
     "--rules",
     "rules_file",

@@ -43,7 +43,7 @@ def amounts(node: yaml.Node, document: Document, where: str) -> dict[str, int]:
     if not isinstance(node, yaml.MappingNode):
         document.report(node, f"{where}: a mapping is needed, such as `yarn.io/gpu: 1`")
         return {}
-    form = {str(key.value): whole(0, 2**63 - 1) for key, _ in node.value}
+    form = {str(key.value): whole(1, 2**63 - 1) for key, _ in node.value}
     for key, _ in node.value:
         if key.value in DEFAULT_RESOURCES:
             document.report(key, f"{where}: {key.value} has a key of its own: memory, or vcores")
@@ -56,7 +56,7 @@ WORK: dict[str, Reader] = {
     "environment": variables,
     "directory": text,
     "memory": parsed(parse_memory_mb),
-    "vcores": whole(0),
+    "vcores": whole(1),
     "resources": amounts,
 }
 """What a group of tasks and a driver have in common: what runs, where, and how large it is."""

@@ -11,10 +11,19 @@ import click
 
 from fairshare.cli.cells import plain, plain_lines
 from fairshare.cli.jobs import MOST_TASKS
-from fairshare.cli.options import DURATION, MEMORY, TAG, VARIABLE, checked, json_option, with_client
+from fairshare.cli.options import (
+    DURATION,
+    MEMORY,
+    TAG,
+    VARIABLE,
+    Whole,
+    checked,
+    json_option,
+    with_client,
+)
 from fairshare.cli.progress import Waiting
 from fairshare.cli.tables import open_console, print_json
-from fairshare.cli.units import MOST, parse_memory_mb
+from fairshare.cli.units import parse_memory_mb
 from fairshare.cli.verbs import INTERRUPTED
 from fairshare.client import ApplicationFailed, Client
 from fairshare.mapreduce.counters import Counters
@@ -46,22 +55,20 @@ def parse_bytes(text: str) -> int:
 @click.option(
     "--reduces",
     metavar="N",
-    type=click.IntRange(0, MOST_TASKS),
+    type=Whole(0, MOST_TASKS),
     default=1,
     help="0: no reduce. [1]",
 )
-@click.option(
-    "--maps", metavar="N", type=click.IntRange(1, MOST_TASKS), default=1, help="At least about N."
-)
+@click.option("--maps", metavar="N", type=Whole(1, MOST_TASKS), default=1, help="At least about N.")
 @click.option(
     "--split-size", "split_bytes", metavar="S", type=checked(parse_bytes, "SIZE"), help="[128m]"
 )
 @click.option("--recursive", is_flag=True, help="Read directories in directories too.")
-@click.option("--key-fields", metavar="N", type=click.IntRange(1), help="Of a mapper's line. [1]")
+@click.option("--key-fields", metavar="N", type=Whole(1), help="Of a mapper's line. [1]")
 @click.option(
     "--partition-fields",
     metavar="N",
-    type=click.IntRange(1),
+    type=Whole(1),
     help="How many fields of the key choose the reduce. [all]",
 )
 @click.option("--field-separator", metavar="C", help="Between fields. [a tab]")
@@ -82,11 +89,11 @@ def parse_bytes(text: str) -> int:
     type=MEMORY,
     help="Of a map's memory, for its output. [a quarter]",
 )
-@click.option("--vcores", metavar="V", type=click.IntRange(0, MOST), help="Of each task. [1]")
+@click.option("--vcores", metavar="V", type=Whole(1), help="Of each task. [1]")
 @click.option(
     "--max-attempts",
     metavar="N",
-    type=click.IntRange(1, 1000),
+    type=Whole(1, 1000),
     help="A task that fails so often fails the job. [4]",
 )
 @click.option(

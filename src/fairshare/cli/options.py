@@ -4,12 +4,14 @@ Opens the client for a verb and closes it. Knows no single verb.
 """
 
 import functools
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
 
 from fairshare.cli.units import (
+    MOST,
     parse_amount,
     parse_duration_ms,
     parse_lifetime_s,
@@ -43,6 +45,31 @@ def checked(parse: Callable[[str], Value], metavar: str = "TEXT") -> Callable[[s
     return parsed
 
 
+class Whole(click.ParamType[int]):
+    """A whole number between bounds that are told in words; `most` None: as much as is counted."""
+
+    name = "N"
+
+    def __init__(self, least: int, most: int | None = None) -> None:
+        self.least = least
+        self.most = most
+
+    def convert(
+        self, value: Any, parameter: click.Parameter | None, context: click.Context | None
+    ) -> int:
+        """The number; a usage error says what to write instead."""
+        text = str(value).strip()
+        if not re.fullmatch(r"[+-]?[0-9]{1,4000}", text):
+            self.fail(f"{text!r} is no whole number: write digits, such as {max(1, self.least)}")
+        number = int(text)
+        if number < self.least:
+            self.fail(f"{text} is too small: write {self.least} or more")
+        if number > (MOST if self.most is None else self.most):
+            least = "no machine has so much" if self.most is None else f"{self.most} is the most"
+            self.fail(f"{text} is too large: {least}")
+        return number
+
+
 MEMORY = checked(parse_memory_mb, "MEMORY")
 DURATION = checked(parse_duration_ms, "TIME")
 LIFETIME = checked(parse_lifetime_s, "TIME")
@@ -50,7 +77,7 @@ NAME = checked(parse_name, "NAME")
 TAG = checked(parse_tag, "TAG")
 VARIABLE = checked(parse_variable, "NAME=VALUE")
 AMOUNT = checked(parse_amount, "NAME=N")
-PRIORITY = click.IntRange(-(2**31), 2**31 - 1)
+PRIORITY = Whole(-(2**31), 2**31 - 1)
 """As Hadoop keeps priorities."""
 
 MOST_NODES = 10_000

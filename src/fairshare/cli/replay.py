@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from fairshare.cli.options import Whole
 from fairshare.cli.verbs import Failure
 from fairshare.errors import JournalError
 from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
@@ -24,7 +25,7 @@ from fairshare.wording import counted
 )
 @click.option(
     "--since",
-    type=click.IntRange(min=0),
+    type=Whole(0),
     metavar="RECORD",
     help="Begin at the snapshot behind this record, instead of at the oldest that there is.",
 )

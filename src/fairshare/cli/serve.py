@@ -9,14 +9,19 @@ from pathlib import Path
 import click
 
 from fairshare.cli.background import options_of, start_server
-from fairshare.cli.options import MEMORY, MOST_NODES, scheduler_option
+from fairshare.cli.options import MEMORY, MOST_NODES, Whole, scheduler_option
 from fairshare.cli.verbs import WrongFiles
 from fairshare.config.scheduler_choice import SchedulerName
 from fairshare.errors import ConfigurationError
 from fairshare.schedulers.registry import SCHEDULERS
 
-WRONG_CONFIGURATION = 2
 STANDBY_INTERVAL_S = 0.2
+
+
+class WrongConfiguration(WrongFiles):
+    """The server has not started, and would not start again either."""
+
+    exit_code = 2
 
 
 @click.command()
@@ -29,9 +34,7 @@ STANDBY_INTERVAL_S = 0.2
 )
 @click.option("--host", help="The address to listen on. [default: 127.0.0.1]")
 @click.option("--listen", metavar="HOST:PORT", help="Both at once: 0.0.0.0:8088.")
-@click.option(
-    "--port", type=click.IntRange(0, 65535), help="The port; 0 is any free one. [default: 8088]"
-)
+@click.option("--port", type=Whole(0, 65535), help="The port; 0 is any free one. [default: 8088]")
 @click.option(
     "--state",
     type=click.Path(file_okay=False, path_type=Path),
@@ -39,10 +42,10 @@ STANDBY_INTERVAL_S = 0.2
     help="Where the record, the logs and the results are kept. [default: ~/.local/state/fairshare]",
 )
 @click.option(
-    "--nodes", type=click.IntRange(1, MOST_NODES), help="As how many nodes this machine is offered."
+    "--nodes", type=Whole(1, MOST_NODES), help="As how many nodes this machine is offered."
 )
 @click.option("--memory-mb", type=MEMORY, help="The memory of each node: 2048, 2g.")
-@click.option("--vcores", type=click.IntRange(min=1), help="The vcores of each node.")
+@click.option("--vcores", type=Whole(1), help="The vcores of each node.")
 @scheduler_option(tuple(SCHEDULERS))
 @click.option(
     "--keep-containers",
@@ -121,7 +124,7 @@ def command(
 
         asyncio.run(run())
     except ConfigurationError as error:
-        raise WrongFiles(error, WRONG_CONFIGURATION) from error
+        raise WrongConfiguration(error) from error
 
 
 def _host_and_port(listen: str, host: str | None, port: int | None) -> tuple[str, int]:

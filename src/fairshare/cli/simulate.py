@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from fairshare.cli.cells import MEMORY, plain
-from fairshare.cli.options import DURATION, MOST_NODES, scheduler_option
+from fairshare.cli.options import DURATION, MOST_NODES, Whole, scheduler_option
 from fairshare.cli.options import MEMORY as MEMORY_OPTION
 from fairshare.cli.simulation_report import report_parts
 from fairshare.cli.tables import open_console, print_all
@@ -48,10 +48,10 @@ from fairshare.simulate.workload import Workload
     help=f"What arrives when: {', '.join(READERS)}, each also with .gz.",
 )
 @click.option(
-    "--nodes", type=click.IntRange(1, MOST_NODES), help="So many nodes, instead of the workload's."
+    "--nodes", type=Whole(1, MOST_NODES), help="So many nodes, instead of the workload's."
 )
 @click.option("--node-memory-mb", type=MEMORY_OPTION, help="Memory of each [8192].")
-@click.option("--node-vcores", type=click.IntRange(1), help="Vcores of each [8].")
+@click.option("--node-vcores", type=Whole(1), help="Vcores of each [8].")
 @click.option(
     "--until", type=DURATION, metavar="TIME", help="Stop then, such as 1h; else at the end."
 )
@@ -72,14 +72,14 @@ from fairshare.simulate.workload import Workload
 )
 @click.option(
     "--processors-per-task",
-    type=click.IntRange(1),
+    type=Whole(1),
     default=1,
     show_default=True,
     help="How a trace's jobs of many processors become tasks.",
 )
 @click.option(
     "--memory-per-processor-mb",
-    type=click.IntRange(1),
+    type=Whole(1),
     default=1024,
     show_default=True,
     help="Where a trace does not say how much memory a job needs.",

@@ -21,12 +21,12 @@ from fairshare.cli.options import (
     PRIORITY,
     TAG,
     VARIABLE,
+    Whole,
     json_option,
     with_client,
 )
 from fairshare.cli.progress import Waiting
 from fairshare.cli.tables import open_console, print_json
-from fairshare.cli.units import MOST
 from fairshare.cli.verbs import INTERRUPTED
 from fairshare.client import ApplicationFailed, Client, DriverCommand, Master, Submission, TaskGroup
 from fairshare.client.submissions import DEFAULT_RESOURCES
@@ -51,20 +51,20 @@ WORK_ONLY = ("memory", "vcores", "resources", "directory")
 @click.option("--label", metavar="L", help="The partition (node label) to run on.")
 @click.option("--tag", "tags", metavar="T", type=TAG, multiple=True, help="A word to find it by.")
 @click.option("--memory", metavar="M", type=MEMORY, help="512m, 1g, or MB. [default: 1g]")
-@click.option("--vcores", metavar="V", type=click.IntRange(0, MOST), help="[default: 1]")
+@click.option("--vcores", metavar="V", type=Whole(1), help="[default: 1]")
 @click.option(
     "--resource", "resources", metavar="R=N", type=AMOUNT, multiple=True, help="yarn.io/gpu=1"
 )
 @click.option(
     "--count",
     metavar="N",
-    type=click.IntRange(1, MOST_TASKS),
+    type=Whole(1, MOST_TASKS),
     help="How many tasks. Each has its number in FAIRSHARE_TASK_INDEX. [default: 1]",
 )
 @click.option(
     "--max-attempts",
     metavar="N",
-    type=click.IntRange(1, MOST_ATTEMPTS),
+    type=Whole(1, MOST_ATTEMPTS),
     help="A task that fails so often fails the application. [default: 4]",
 )
 @click.option("--time-limit", metavar="T", type=DURATION, help="Of one attempt: 90s, 10m, 2h.")

@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from fairshare.cli.options import DURATION
-from fairshare.cli.tables import Column, open_console, print_all, table
+from fairshare.cli.options import DURATION, json_option
+from fairshare.cli.tables import Column, open_console, print_all, print_json, table
 from fairshare.cli.verbs import Failure
 
 
@@ -93,10 +93,19 @@ def create(
 
 @token.command("list")
 @_state
-def list_tokens(conf: Path | None, state: Path | None) -> None:
+@json_option
+def list_tokens(conf: Path | None, state: Path | None, as_json: bool) -> None:
     """List all tokens: their names, not what opens the door."""
     from fairshare.live.access.tokens import UserTokens
 
+    tokens = UserTokens(_existing(conf, state)).listed()
+    if as_json:
+        known = ("name", "user", "administrator", "created_ms", "expires_ms", "note")
+        print_json({"tokens": [{key: getattr(one, key) for key in known} for one in tokens]})
+        return
+    if not tokens:
+        click.echo("There are no tokens.")
+        return
     console = open_console()
     columns = (
         Column("Name", whole=True),
@@ -115,7 +124,7 @@ def list_tokens(conf: Path | None, state: Path | None) -> None:
             "never" if one.expires_ms is None else _day(one.expires_ms),
             one.note,
         ]
-        for one in UserTokens(_existing(conf, state)).listed()
+        for one in tokens
     ]
     print_all(console, table(console, columns, rows))
 

@@ -11,6 +11,9 @@ from fractions import Fraction
 
 MOST = 2**63 - 1
 """Of anything that is counted: amounts are kept in 64 bits."""
+OF_THEIR_OWN = {"memory-mb": "--memory 512m", "vcores": "--vcores 2"}
+"""The resource types that every container has."""
+
 MOST_MS = 2**53
 MOST_S = 2**40
 LONGEST_TAG = 100
@@ -106,6 +109,10 @@ def parse_amount(text: str) -> tuple[str, int]:
     name, _, amount = text.partition("=")
     if not name or not (amount.isascii() and amount.isdigit()):
         raise ValueError(f"{text!r} is no amount: write NAME=N, such as yarn.io/gpu=1")
+    if name in OF_THEIR_OWN:
+        raise ValueError(f"{name} has an option of its own: write {OF_THEIR_OWN[name]}")
+    if int(amount) == 0:
+        raise ValueError(f"{text!r} is nothing: write 1 or more, or leave the option out")
     if int(amount) > MOST:
         raise ValueError(f"{text!r} is more than can be counted: no machine has that")
     return name, int(amount)

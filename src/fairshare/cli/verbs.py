@@ -106,11 +106,10 @@ class WrongFiles(Failure):
     """What is wrong with files, all of it. A problem of a configuration says by itself that it is
     an error, behind its place; any other one gets the word before it."""
 
-    def __init__(self, error: ConfigurationError, exit_code: int = 1) -> None:
+    def __init__(self, error: ConfigurationError) -> None:
         from fairshare.cli.cells import plain_lines
 
         super().__init__(plain_lines(str(error)))
-        self.exit_code = exit_code
         self.says_so = hasattr(next(iter(error.problems), None), "severity")
 
     def show(self, file: IO[Any] | None = None) -> None:

@@ -249,12 +249,15 @@ class Executor(futures.Executor):
 
     def _submitted(self, submission: Submission, patience: Patience) -> str:
         while True:
+            application = ""
             with patience.outlast_absence():
                 # The answer may have been lost, and not the submission.
                 known = self._client.applications() if patience.absent else ()
                 found = next((one.id for one in known if one.name == submission.name), None)
-                return found or self._client.submit(submission)
-            time.sleep(self._client.pace_s)  # type: ignore[unreachable]  # nobody answered
+                application = found or self._client.submit(submission)
+            if application:
+                return application
+            time.sleep(self._client.pace_s)
 
     def _drop(self, call: Call) -> None:
         """A call was cancelled: see to it that it does not run, or no longer."""

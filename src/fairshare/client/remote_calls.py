@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import cloudpickle  # type: ignore[import-untyped]
+import cloudpickle
 
 from fairshare.client.errors import CallFailed, RemoteTraceback
 
@@ -29,7 +29,7 @@ def group_callable(calls: Sequence[tuple[str, bytes]], marks: str) -> Callable[[
     annotations, so fairshare need not be importable over there.
     """
 
-    def run():  # type: ignore[no-untyped-def]
+    def run() -> tuple[str, bytes, str]:
         name, data = calls[int(os.environ["FAIRSHARE_TASK_INDEX"])]
         if Path(marks, name).exists():
             return ("skipped", b"", "")
@@ -56,7 +56,7 @@ def chunk_callable(
 ) -> Callable[[], list[Any]]:
     """One call instead of many: the results of all, in order. Travels by value as well."""
 
-    def run():  # type: ignore[no-untyped-def]
+    def run() -> list[object]:
         return [function(*arguments) for arguments in chunk]
 
     return run

@@ -1,31 +1,35 @@
 """Owns the journal in an SQLite file: what a server has decided, and what survives its end.
 
 One table has a row for each record (sequence, now_ms, and the record as MessagePack), another one
-the snapshots. The file is in WAL mode with synchronous=FULL: after `commit` a record survives a
-crash of the process and of the machine. `user_version` is the format: 1 had no snapshots. Knows
-nothing of what records and snapshots mean.
+the snapshots; each row has a checksum, looked at when it is read. The file is in WAL mode with
+synchronous=FULL: after `commit` a record survives a crash of the process and of the machine.
+`user_version` is the format: 1 had no snapshots, 2 no checksums; rows that were written then have
+none, and are believed. Knows nothing of what records and snapshots mean.
 """
 
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from fairshare.errors import JournalError
+from fairshare.journal.checksums import checksum
 from fairshare.journal.lock import StateLock
 from fairshare.journal.protocol import Snapshot
 from fairshare.model.events import Record
 
 JOURNAL_FILE = "journal.sqlite3"
-FORMAT = 2
+FORMAT = 3
 _APPLICATION = 0x46414952  # "FAIR": says in the file's header whose it is
 
 _TABLE = """
 CREATE TABLE records (
     sequence INTEGER PRIMARY KEY,
     now_ms INTEGER NOT NULL,
-    body BLOB NOT NULL
+    body BLOB NOT NULL,
+    checksum INTEGER
 )
 """
 
@@ -34,7 +38,8 @@ CREATE TABLE snapshots (
     sequence INTEGER PRIMARY KEY,
     now_ms INTEGER NOT NULL,
     layout TEXT NOT NULL,
-    body BLOB NOT NULL
+    body BLOB NOT NULL,
+    checksum INTEGER
 )
 """
 
@@ -97,30 +102,29 @@ class SqliteJournal:
 
     def append(self, record: Record) -> None:
         """Encode a record and hold it until the commit."""
-        self._buffer.append((record.sequence, record.now_ms, self._encoder.encode(record)))
+        row = (record.sequence, record.now_ms, self._encoder.encode(record))
+        self._buffer.append((*row, checksum(*row)))
 
     def commit(self) -> None:
         """Write all that was appended in one transaction, and wait for the disk."""
         if not self._buffer:
             return
         rows, self._buffer = self._buffer, []
-        self._write("INSERT INTO records VALUES (?, ?, ?)", rows)
+        self._write("INSERT INTO records VALUES (?, ?, ?, ?)", rows)
 
     def records(self, after: int = 0) -> Iterator[Record]:
-        """The committed records behind number `after`, checked to be without a gap."""
+        """The committed records behind number `after`, checked to be without a gap and unharmed."""
         decoder = msgspec.msgpack.Decoder(Record)
         expected = after + 1
         try:
-            cursor = self._connected().execute(
-                "SELECT sequence, body FROM records WHERE sequence > ? ORDER BY 1", (after,)
-            )
-            for sequence, body in cursor:
+            for sequence, now_ms, body, *told in self._rows(after):
                 if sequence != expected:
                     raise JournalError(
                         f"{self.path}: record {expected} is missing, {sequence} follows; "
                         "restore the file from a copy"
                     )
                 expected += 1
+                self._check_row("record", sequence, now_ms, body, *told)
                 try:
                     yield decoder.decode(body)
                 except msgspec.DecodeError as error:
@@ -163,12 +167,14 @@ class SqliteJournal:
             raise self._trouble("read", error) from error
         if row is None:
             raise JournalError(f"{self.path} has no snapshot behind record {sequence}")
-        return Snapshot(*row)
+        self._check_row("the snapshot behind record", *row)
+        return Snapshot(*row[:4])
 
     def save(self, snapshot: Snapshot) -> None:
         """Keep a snapshot, in one transaction. Raises JournalError; then there is none."""
         row = (snapshot.sequence, snapshot.now_ms, snapshot.layout, snapshot.body)
-        self._write("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)", [row])
+        statement = "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)"
+        self._write(statement, [(*row, checksum(*row))])
 
     def trim(self, records: int) -> int:
         """Forget the oldest records for as long as at least `records` stay; returns how many went.
@@ -194,10 +200,12 @@ class SqliteJournal:
     def back_up(self, target: Path) -> None:
         """Write a copy of one instant to a new file, while the journal is in use.
 
-        Raises JournalError if the file exists or cannot be written.
+        Raises JournalError if the file exists or cannot be written, or names the record or the
+        snapshot that is damaged.
         """
         if target.exists():
             raise JournalError(f"{target} exists already: name a new file")
+        self._check_rows()
         copy = None
         try:
             copy = sqlite3.connect(target)
@@ -223,6 +231,30 @@ class SqliteJournal:
                 raise
         except sqlite3.Error as error:
             raise self._trouble("write", error) from error
+
+    def _rows(self, after: int) -> Iterator[tuple[Any, ...]]:
+        statement = "SELECT * FROM records WHERE sequence > ? ORDER BY 1"
+        return self._connected().execute(statement, (after,))
+
+    def _check_row(self, what: str, *row: Any) -> None:
+        """Raises JournalError if a row is another one than was written. The last column is the
+        checksum; in files without checksums it is the body."""
+        told = row[-1]
+        if isinstance(told, int) and told != checksum(*row[:-1]):
+            raise JournalError(
+                f"{self.path}: {what} {row[0]} is damaged: it is not what was written; restore the"
+                " file from a copy (`fairshare backup` makes them)"
+            )
+
+    def _check_rows(self) -> None:
+        """Raises JournalError for the first row that is damaged, of records and snapshots."""
+        try:
+            for row in self._rows(0):
+                self._check_row("record", *row)
+        except sqlite3.Error as error:
+            raise self._trouble("read", error) from error
+        for sequence in self.snapshots():
+            self.snapshot(sequence)
 
     def _format(self) -> int:
         (version,) = self._connected().execute("PRAGMA user_version").fetchone()
@@ -302,7 +334,11 @@ class SqliteJournal:
             connection.execute("COMMIT")
         elif version < FORMAT:
             connection.execute("BEGIN IMMEDIATE")
-            connection.execute(_SNAPSHOTS)
+            if version < 2:
+                connection.execute(_SNAPSHOTS)
+            else:
+                connection.execute("ALTER TABLE snapshots ADD COLUMN checksum INTEGER")
+            connection.execute("ALTER TABLE records ADD COLUMN checksum INTEGER")
             connection.execute(f"PRAGMA user_version = {FORMAT}")
             connection.execute("COMMIT")
 

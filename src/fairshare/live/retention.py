@@ -39,8 +39,8 @@ def restore(journal: SqliteJournal) -> tuple[Position, dict[str, Any]]:
     behind is checked when the records are read: JournalError, if they do not reach back so far.
     """
     for sequence in reversed(journal.snapshots()):
-        snapshot = journal.snapshot(sequence)
         try:
+            snapshot = journal.snapshot(sequence)
             return Position(snapshot.sequence, snapshot.now_ms), thaw(snapshot)
         except JournalError as error:
             _log.warning("%s; going back to an older one", error)

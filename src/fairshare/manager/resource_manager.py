@@ -162,12 +162,11 @@ class ResourceManager:
         """See to what follows from the events after the first `followed`; how many there are."""
         events = step.events
         for event in islice(events, followed, None):  # grows while consequences are added
-            kind = type(event)
-            if kind is ContainerAllocated:
-                if event.master or event.request >= GROUP_REQUESTS:  # type: ignore[union-attr]
-                    self._lives.follow_allocated(step, event)  # type: ignore[arg-type]
-            elif kind is ContainerCompleted:
-                self._lives.follow_completed(step, event)  # type: ignore[arg-type]
+            if type(event) is ContainerAllocated:
+                if event.master or event.request >= GROUP_REQUESTS:
+                    self._lives.follow_allocated(step, event)
+            elif type(event) is ContainerCompleted:
+                self._lives.follow_completed(step, event)
         return len(events)
 
     # Nodes and configuration.

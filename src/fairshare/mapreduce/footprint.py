@@ -23,7 +23,7 @@ def dumped(values: list[Any]) -> bytes:
     try:
         return pickle.dumps(values, pickle.HIGHEST_PROTOCOL)
     except (pickle.PicklingError, AttributeError, TypeError):
-        import cloudpickle  # type: ignore[import-untyped]  # a class came with the functions
+        import cloudpickle  # a class came with the functions
 
         data: bytes = cloudpickle.dumps(values)
         return data

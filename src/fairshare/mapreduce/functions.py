@@ -29,7 +29,7 @@ class Functions(NamedTuple):
 
     def write(self, path: Path) -> None:
         """Put them into a file; raises whatever cloudpickle raises."""
-        import cloudpickle  # type: ignore[import-untyped]
+        import cloudpickle
 
         path.write_bytes(cloudpickle.dumps(tuple(self)))
 

@@ -10,6 +10,7 @@ the same groups.
 import sys
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -122,14 +123,17 @@ def submission_of(
     output: Path,
     groups: tuple[TaskGroup, ...],
     needs: Needs,
-    job: Mapping[str, object],
+    job: Mapping[str, Any],
 ) -> Submission:
     """The application; `job` has the fields of a submission that say whose and where it is."""
     if needs_driver(needs):
         driver = DriverCommand(arguments=program("driver", output), environment=needs.environment)
-        work = {"driver": driver, "master": Master(resources=dict(DRIVER_RESOURCES))}
-        return Submission(**job, **work)  # type: ignore[arg-type]
-    return Submission(**job, tasks=groups)  # type: ignore[arg-type]
+        work: dict[str, Any] = {
+            "driver": driver,
+            "master": Master(resources=dict(DRIVER_RESOURCES)),
+        }
+        return Submission(**job, **work)
+    return Submission(**job, tasks=groups)
 
 
 def priority_of(text: str | int) -> int:

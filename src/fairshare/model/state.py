@@ -180,8 +180,9 @@ class ClusterState(Operations, ABC, Generic[QueueType, ApplicationType]):
             asks.granted(key, event.locality, event.node, node.rack)
         else:  # the same for an ask without places, which nearly all are
             ask = key.anywhere
-            ask.count -= 1  # type: ignore[union-attr]
-            if ask.count == 0:  # type: ignore[union-attr]
+            assert ask is not None
+            ask.count -= 1
+            if ask.count == 0:
                 asks.satisfied(key)
         if event.master:
             application.master = container

@@ -42,7 +42,7 @@ class Order(Generic[SiblingType]):
     __slots__ = ("heap", "key", "members", "source", "whole_numbers")
 
     def __init__(self, key: Callable[[SiblingType], Entry], whole_numbers: bool) -> None:
-        self.heap: list[Entry] = []
+        self.heap: list[Any] = []  # entries, all of one form
         self.members: list[SiblingType | None] = []  # by rank
         self.key = key
         self.whole_numbers = whole_numbers
@@ -89,8 +89,8 @@ class Order(Generic[SiblingType]):
         whole_numbers = self.whole_numbers
         while heap:
             entry = heap[0]
-            rank = entry & _MASK if whole_numbers else entry[-1]  # type: ignore[operator, index]
-            sibling = members[rank]  # type: ignore[index]
+            rank: int = entry & _MASK if whole_numbers else entry[-1]
+            sibling = members[rank]
             if sibling is not None and sibling.entry == entry:
                 return sibling
             heappop(heap)  # it has moved on, or left

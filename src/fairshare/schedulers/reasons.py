@@ -7,7 +7,7 @@ when somebody asks it. The words are for others (`insight`).
 
 import enum
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -264,9 +264,7 @@ FEW = 5
 """How many of those who come first are named."""
 
 
-def standing_before(
-    entries: Iterable[tuple[ApplicationId, object]], mine: object
-) -> list[ApplicationId]:
+def standing_before(entries: Iterable[tuple[ApplicationId, Any]], mine: Any) -> list[ApplicationId]:
     """Those of some siblings whose key is lower, in order."""
-    lower = [(entry, number) for number, entry in entries if entry < mine]  # type: ignore[operator]
+    lower = [(entry, number) for number, entry in entries if entry < mine]
     return [number for _, number in sorted(lower)]

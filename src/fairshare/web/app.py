@@ -36,7 +36,7 @@ from fairshare.web.limits import Buckets, Throttle, requests_per_second
 from fairshare.web.node_rows import NodeRows
 from fairshare.web.openapi import document
 from fairshare.web.pages import applications as application_lines
-from fairshare.web.pages import history, session
+from fairshare.web.pages import history, session, tree
 from fairshare.web.pages import nodes as node_lines
 from fairshare.web.pages import queues as queue_names
 from fairshare.web.pages.files import page_routes
@@ -80,6 +80,7 @@ def build_app(server: LiveServer) -> Starlette:
         session,
         history,
         queue_names,
+        tree,
         application_lines,
         node_lines,
     )

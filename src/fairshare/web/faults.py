@@ -61,7 +61,17 @@ async def on_http_exception(request: Request, error: Exception) -> Response:
         message = form.format(path=request.url.path, method=request.method)
     codes = {404: "unknown-path", 405: "unknown-method"}
     code = codes.get(error.status_code, "bad-request")
-    return refusal(error.status_code, code, message, error.headers)
+    headers = error.headers
+    if error.status_code == 405:
+        headers = {"Allow": ", ".join(_methods_of(request)) or (headers or {}).get("Allow", "")}
+    return refusal(error.status_code, code, message, headers)
+
+
+def _methods_of(request: Request) -> list[str]:
+    """What a path takes: several routes may have the same one, each for other methods."""
+    path = request.url.path.removeprefix(request.scope.get("root_path", ""))
+    matching = [route for route in request.app.state.own_routes if route.path_regex.match(path)]
+    return sorted({method for route in matching for method in route.methods or ()})
 
 
 async def on_failure(request: Request, error: Exception) -> Response:

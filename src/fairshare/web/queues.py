@@ -7,7 +7,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from fairshare.errors import InputError
-from fairshare.insight.shares import Shares
+from fairshare.insight.shares import Share, Shares
 from fairshare.live.moments import Moment
 from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.schedulers.views import CapacityView, QueueView, UserView
@@ -48,14 +48,17 @@ def _content(
     queues: tuple[QueueView, ...], total: Resource, types: ResourceTypes
 ) -> dict[str, Any]:
     shares = Shares(queues, total, types)
-    rows = []
-    for view in queues:
-        row = named(view, types)
-        row["share"] = named(shares.of(view), types)
-        if view.capacity is not None:
-            row["capacity"] = capacity_row(view.capacity, types)
-        rows.append(row)
+    rows = [queue_row(view, shares.of(view), types) for view in queues]
     return {"total": types.mapping(total), "queues": rows}
+
+
+def queue_row(view: QueueView, share: Share, types: ResourceTypes) -> dict[str, Any]:
+    """One queue beside its share, with named amounts."""
+    row = named(view, types)
+    row["share"] = named(share, types)
+    if view.capacity is not None:
+        row["capacity"] = capacity_row(view.capacity, types)
+    return row
 
 
 def capacity_row(view: CapacityView, types: ResourceTypes) -> dict[str, Any]:

@@ -27,6 +27,13 @@ def test_kill_goes_on_after_one_that_cannot_be_ended(run, cluster):
     assert result.stderr.startswith(f"Error: {ONE}: there is nothing at ")
 
 
+def test_a_refusal_says_once_whom_it_is_about(run, cluster):
+    message = "there is no application '7' (any more)"
+    refused = REFUSED | {"message": message}
+    cluster.answers["/applications/7/kill"] = httpx.Response(404, json=refused)
+    assert run("kill", "7").stderr == f"Error: {message}\n"
+
+
 def test_kill_tells_each_outcome_as_json(run, cluster):
     cluster.answers |= {
         f"/applications/{ONE}/kill": httpx.Response(404, json=REFUSED),

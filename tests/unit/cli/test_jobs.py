@@ -163,7 +163,7 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_their_lines(problems_of):
         "21: task group 4: relax: write true or false",
         "22: task group 4: slow-start: a number from 0 to 1 is needed, such as 0.05",
         "23: task group 4: resources: memory-mb has a key of its own: memory, or vcores",
-        "23: task group 4: resources: yarn.io/gpu: a whole number from 0 to 9223372036854775807"
+        "23: task group 4: resources: yarn.io/gpu: a whole number from 1 to 9223372036854775807"
         " is needed",
     ]
 

@@ -15,5 +15,20 @@ def test_a_queue_that_may_have_nothing_is_told_plainly_and_then_in_hadoops_words
     assert told.endswith(text)
 
 
+def test_a_container_beyond_all_measure_is_told_plainly_and_then_in_hadoops_words():
+    text = (
+        "Invalid resource request! Cannot allocate containers as requested resource is greater than"
+        " maximum allowed allocation. Requested resource type=[memory-mb], Requested"
+        " resource=<memory:102400, vCores:1>, maximum allowed allocation=<memory:1024, vCores:4>,"
+        " please note that ..."
+    )
+    told = explained(text)
+    assert told.startswith(
+        "a container of memory:102400, vCores:1 is larger than any may be, in memory-mb: the"
+        " largest is memory:1024, vCores:4. Ask for smaller ones;"
+    )
+    assert told.endswith(text)
+
+
 def test_any_other_refusal_is_left_alone():
     assert explained("queue root.a is not there") == "queue root.a is not there"

@@ -78,12 +78,12 @@ def test_every_option_reaches_the_server(run, cluster):
 
 
 def test_a_driver_is_a_command_and_its_container(run, cluster):
-    assert run("submit", "--driver", "--memory", "256m", "--vcores", "0", "./drive").exit_code == 0
+    assert run("submit", "--driver", "--memory", "256m", "--vcores", "2", "./drive").exit_code == 0
     assert submitted(cluster) == {
         "user": "ann",
         "name": "drive",
         "driver": {"arguments": ["./drive"]},
-        "master": {"resources": {"memory-mb": 256, "vcores": 0}},
+        "master": {"resources": {"memory-mb": 256, "vcores": 2}},
     }
 
 
@@ -124,7 +124,7 @@ def test_mistakes_of_a_job_file_are_told_and_nothing_is_submitted(run, cluster, 
         ("--time-limit 60 ls", "'60' has no unit"),
         ("--env A ls", "'A' sets no variable"),
         ("--resource gpu ls", "'gpu' is no amount"),
-        ("--count 0 ls", "0 is not in the range"),
+        ("--count 0 ls", "0 is too small"),
     ],
 )
 def test_a_wrong_command_line_is_told_and_nothing_is_submitted(run, cluster, arguments, reason):

@@ -1,3 +1,4 @@
+import re
 from io import BytesIO, TextIOWrapper
 
 import httpx
@@ -6,7 +7,7 @@ from rich.console import Console
 
 from fairshare.cli.cells import amounts_text, bar, duration_text, memory_text
 from fairshare.cli.queues import queue_table
-from fairshare.cli.tables import open_console
+from fairshare.cli.tables import Column, open_console, table
 from fairshare.cli.top import draw, look
 from fairshare.client import Client, Queue
 
@@ -30,13 +31,38 @@ def test_a_view_looks_as_it_was_drawn(run, same_as_drawn, view, width):
     same_as_drawn(f"{view}-{width}", result.stdout)
 
 
-@pytest.mark.parametrize("width", [60, 80, 100, 120])
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 120])
 @pytest.mark.parametrize("view", VIEWS)
 def test_no_line_is_wider_than_the_terminal(run, cluster, view, width):
     cluster.answers["/queues"]["queues"][3]["name"] += "-" + "x" * 100
     cluster.answers["/nodes"]["nodes"][0]["name"] = "n" * 100
     result = run(*VIEWS[view], width=width)
     assert max(map(len, result.stdout.splitlines())) <= width
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+@pytest.mark.parametrize("view", VIEWS)
+def test_no_figure_is_cut(run, cluster, view, width):
+    for queue in cluster.answers["/queues"]["queues"]:
+        queue["used"] = {"memory-mb": 123_456, "vcores": 1_200}
+    output = run(*VIEWS[view], width=width).stdout
+    assert not re.search(r"[0-9.]…", output)
+
+
+def test_columns_without_room_are_named_below_the_table(run):
+    lines = run("queues", width=40).stdout.splitlines()
+    assert lines[0].split() == ["Queue", "Use", "Used", "Fair"]
+    told = " ".join(" ".join(lines[-2:]).split())
+    assert told == "No room for: Steady, Min, Max, Run, Pend"
+
+
+def test_titles_are_broken_before_a_column_is_left_out():
+    columns = (Column("Name"), Column("Turnaround p50", right=True), Column("p95", right=True))
+    console = Console(width=24, file=TextIOWrapper(BytesIO(), encoding="utf-8"))
+    with console.capture() as captured:
+        console.print(table(console, columns, [["a name", "1m", "2m"]]))
+    lines = [line.split() for line in captured.get().splitlines()]
+    assert lines == [["Turnaround"], ["Name", "p50", "p95"], ["a", "name", "1m", "2m"]]
 
 
 @pytest.mark.parametrize("view", ["apps", "status-application", "top"])

@@ -1,5 +1,6 @@
 """`fairshare admin token`: where a token goes, and what is said of it."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,18 @@ def test_a_token_for_a_directory_without_a_server_comes_with_a_warning(tmp_path:
 def test_a_configuration_that_asks_for_no_tokens_is_told(tmp_path: Path) -> None:
     made = run("create", "ann", "--conf", configured(tmp_path, ""), "--state", tmp_path / "state")
     assert "does not say `tokens = true`" in made.stderr
+
+
+def test_tokens_are_listed_as_json_without_what_opens_the_door(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    run("create", "ann", "--admin", "--state", state)
+    (listed,) = json.loads(run("list", "--json", "--state", state).stdout)["tokens"]
+    assert (listed["user"], listed["administrator"], listed["expires_ms"]) == ("ann", True, None)
+    assert "sha256" not in listed
+
+
+def test_a_directory_without_tokens_says_so(tmp_path: Path) -> None:
+    assert run("list", "--state", tmp_path).stdout == "There are no tokens.\n"
 
 
 def test_nothing_is_listed_or_revoked_where_no_directory_is(tmp_path: Path) -> None:

@@ -104,7 +104,9 @@ def test_a_variable_needs_a_name_and_an_equal_sign(text):
         ("--lifetime", "99999999999999999999d", "longer than can be counted"),
         ("--time-limit", "99999999999999999999d", "longer than can be counted"),
         ("--resource", "gpu=99999999999999999999999", "more than can be counted"),
-        ("--priority", "99999999999999999999999", "is not in the range"),
+        ("--priority", "99999999999999999999999", "is too large: 2147483647 is the most"),
+        ("--vcores", "99999999999999999999999", "is too large: no machine has so much"),
+        ("--vcores", "1" * 5000, "is no whole number"),
         ("--tag", "", "a tag has 1 to 100 characters"),
     ],
 )
@@ -112,6 +114,27 @@ def test_what_cannot_be_counted_is_refused_by_the_name_of_its_option(option, val
     done = CliRunner().invoke(fairshare, ["submit", option, value, "--", "true"])
     assert done.exit_code == 2
     assert f"'{option}'" in done.stderr
+    assert told in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [
+        ("--memory", "0", "a container needs at least 1m"),
+        ("--vcores", "0", "0 is too small: write 1 or more"),
+        ("--vcores", "-1", "-1 is too small: write 1 or more"),
+        ("--count", "0", "0 is too small: write 1 or more"),
+        ("--max-attempts", "0", "0 is too small: write 1 or more"),
+        ("--resource", "gpu=0", "'gpu=0' is nothing: write 1 or more"),
+        ("--resource", "gpu=-1", "write NAME=N"),
+        ("--resource", "vcores=2", "vcores has an option of its own: write --vcores 2"),
+        ("--time-limit", "0s", "no time at all"),
+        ("--lifetime", "0s", "no time at all"),
+    ],
+)
+def test_an_amount_of_nothing_or_less_is_refused(option, value, told):
+    done = CliRunner().invoke(fairshare, ["submit", f"{option}={value}", "--", "true"])
+    assert done.exit_code == 2
     assert told in done.stderr
 
 
@@ -124,4 +147,4 @@ def test_the_help_says_what_a_value_is_and_not_how_it_is_parsed():
 def test_nodes_beyond_all_measure_are_a_slip_of_the_finger(verb):
     done = CliRunner().invoke(fairshare, [verb, "--conf", ".", "--nodes", "1000000"])
     assert done.exit_code == 2
-    assert "1<=x<=10000" in done.stderr
+    assert "10000 is the most" in done.stderr

@@ -19,42 +19,9 @@ from fairshare.schedulers.capacity.settings import (
     Weight,
 )
 
-P = "yarn.scheduler.capacity."
-MONITOR = "yarn.resourcemanager.scheduler.monitor."
-PREEMPTION = "yarn.resourcemanager.monitor.capacity.preemption."
+from .conftest import P, queue, read, refused, site_of, told
+
 DOMINANT = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
-QUEUES: dict[str, object] = {
-    P + "root.queues": "a, b",
-    P + "root.a.capacity": 40,
-    P + "root.b.capacity": 60,
-}
-
-
-def site_of(values: dict[str, object]) -> Site:
-    return Site.of(QUEUES | values)
-
-
-def read(values: dict[str, object]) -> CapacitySettings:
-    """Settings of which nothing is said but that a property is not honoured."""
-    settings, problems = read_capacity(site_of(values))
-    assert [problem for problem in problems if problem.rule != "unsupported"] == []
-    return settings
-
-
-def queue(suffixes: dict[str, object], path: str = "root.a") -> QueueSettings:
-    return read({f"{P}{path}.{suffix}": value for suffix, value in suffixes.items()}).queues[path]
-
-
-def told(values: dict[str, object]) -> list[str]:
-    """Warnings and traps of settings that can be read."""
-    _, problems = read_capacity(site_of(values))
-    return [f"{problem.severity}: {problem.message}" for problem in problems]
-
-
-def refused(values: dict[str, object]) -> list[str]:
-    with pytest.raises(ConfigurationError) as error:
-        read_capacity(site_of(values))
-    return [str(problem) for problem in error.value.problems]
 
 
 def test_without_properties_hadoops_defaults_hold() -> None:
@@ -447,66 +414,6 @@ def test_the_memory_calculator_refuses_further_types() -> None:
 def test_the_smallest_container_is_not_empty(name: str) -> None:
     (only,) = refused({f"yarn.scheduler.{name}": 0})
     assert "allocation configuration" in only
-
-
-def test_the_monitor_needs_its_switch_and_its_policy() -> None:
-    on: dict[str, object] = {MONITOR + "enable": True}
-    assert not read({}).monitor.enabled
-    assert read(on).monitor.enabled  # Hadoop's default policy is the proportional one
-    removal = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity."
-    removal += "AutoCreatedQueueDeletionPolicy"
-    monitor = read(on | {MONITOR + "policies": removal}).monitor
-    assert (monitor.enabled, monitor.monitor_on, monitor.auto_removal) == (False, True, True)
-    (only,) = refused(on | {MONITOR + "policies": "com.example.Policy"})
-    assert "there is no policy 'com.example.Policy'" in only
-    (warning,) = told({MONITOR + "policies": removal})
-    assert f"has no effect: {MONITOR}enable is not true" in warning
-
-
-QUEUE_MANAGEMENT = "yarn.resourcemanager.monitor.capacity.queue-management.monitoring-interval"
-
-
-def test_all_keys_of_preemption_are_read() -> None:
-    intra = PREEMPTION + "intra-queue-preemption."
-    balance = PREEMPTION + "preemption-to-balance-queue-after-satisfied."
-    under = P + "ordering-policy.priority-utilization.underutilized-preemption."
-    monitor = read(
-        {
-            MONITOR + "enable": True,
-            PREEMPTION + "observe_only": True,
-            PREEMPTION + "monitoring_interval": 1,
-            PREEMPTION + "max_wait_before_kill": 2,
-            PREEMPTION + "total_preemption_per_round": 0.3,
-            PREEMPTION + "max_ignored_over_capacity": 0.4,
-            PREEMPTION + "natural_termination_factor": 0.5,
-            PREEMPTION + "select_based_on_reserved_containers": True,
-            PREEMPTION + "additional_res_balance_based_on_reserved_containers": True,
-            balance + "enabled": True,
-            balance + "max-wait-before-kill": 6,
-            PREEMPTION + "conservative-drf": True,
-            intra + "enabled": True,
-            intra + "minimum-threshold": 0.7,
-            intra + "max-allowable-limit": 0.8,
-            intra + "preemption-order-policy": "PRIORITY_FIRST",
-            intra + "conservative-drf": False,
-            under + "enabled": True,
-            under + "reserved-container-delay-ms": 9,
-            under + "allow-move-reservation": True,
-            QUEUE_MANAGEMENT: 7,
-        }
-    ).monitor
-    default = CapacitySettings().monitor
-    same = [
-        name
-        for name in monitor.__struct_fields__
-        if getattr(monitor, name) == getattr(default, name)
-    ]
-    assert same == ["auto_removal", "legacy_queue_management"]
-    assert monitor.intra_queue.order == "priority_first"
-    assert monitor.total_per_round == 0.30000001192092896
-    assert monitor.max_ignored_over_capacity == 0.4
-    (only,) = refused({intra + "preemption-order-policy": "fastest"})
-    assert "there is no order 'fastest'" in only
 
 
 def test_what_hadoop_ships_can_be_read() -> None:

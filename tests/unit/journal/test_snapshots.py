@@ -103,6 +103,7 @@ def first_format(tmp_path):
     SqliteJournal(tmp_path).close()
     connection = sqlite3.connect(tmp_path / JOURNAL_FILE)
     connection.execute("DROP TABLE snapshots")
+    connection.execute("ALTER TABLE records DROP COLUMN checksum")
     connection.execute("PRAGMA user_version = 1")
     connection.close()
     return tmp_path

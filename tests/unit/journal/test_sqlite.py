@@ -111,7 +111,79 @@ def test_a_damaged_record_is_named(tmp_path, records):
     write(tmp_path, records)
     change(tmp_path, "UPDATE records SET body = x'93' WHERE sequence = 3")
     journal = SqliteJournal(tmp_path)
-    with pytest.raises(JournalError, match="record 3 cannot be read"):
+    with pytest.raises(JournalError, match="record 3 is damaged"):
+        list(journal.records())
+    journal.close()
+
+
+def test_a_byte_that_has_become_another_one_is_seen_whoever_reads(tmp_path, records):
+    write(tmp_path, records)
+    file = tmp_path / JOURNAL_FILE
+    content = file.read_bytes()
+    assert content.count(b"root.a") == 1
+    file.write_bytes(content.replace(b"root.a", b"root.b"))
+    journal = SqliteJournal(tmp_path)  # the pages fit together
+    with pytest.raises(JournalError, match=r"record 2 is damaged.*restore the file from a copy"):
+        list(journal.records())
+    assert [record.sequence for record in journal.records(2)] == [3, 4]
+    with pytest.raises(JournalError, match="record 2 is damaged"):
+        journal.back_up(tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+    journal.close()
+
+
+def test_a_record_in_the_place_of_another_one_is_seen(tmp_path, records):
+    write(tmp_path, records)
+    change(
+        tmp_path,
+        "UPDATE records SET body = (SELECT body FROM records WHERE sequence = 1)"
+        " WHERE sequence = 2",
+    )
+    journal = SqliteJournal(tmp_path)
+    with pytest.raises(JournalError, match="record 2 is damaged"):
+        list(journal.records())
+    journal.close()
+
+
+def test_a_damaged_snapshot_is_named_by_who_reads_it_and_by_a_copy(tmp_path):
+    journal = SqliteJournal(tmp_path)
+    journal.save(Snapshot(7, 0, "l", b"state"))
+    assert journal.snapshot(7).body == b"state"
+    journal._connected().execute("UPDATE snapshots SET body = x'00'")
+    for read in (lambda: journal.snapshot(7), lambda: journal.back_up(tmp_path / "copy")):
+        with pytest.raises(JournalError, match="the snapshot behind record 7 is damaged"):
+            read()
+    journal.close()
+
+
+@pytest.fixture
+def without_checksums(tmp_path, records):
+    """A journal as releases before checksums wrote it."""
+    write(tmp_path, records[:2])
+    change(
+        tmp_path,
+        "ALTER TABLE records DROP COLUMN checksum",
+        "ALTER TABLE snapshots DROP COLUMN checksum",
+        "INSERT INTO snapshots VALUES (1, 0, 'l', x'01')",
+        "PRAGMA user_version = 2",
+    )
+    return tmp_path
+
+
+def test_a_journal_without_checksums_is_read_as_it_is(without_checksums, records):
+    reader = SqliteJournal(without_checksums, read_only=True)
+    assert list(reader.records()) == records[:2]
+    assert reader.snapshot(1).body == b"\x01"
+    reader.close()
+
+
+def test_a_journal_without_checksums_gets_them_from_then_on(without_checksums, records):
+    write(without_checksums, records[2:])
+    journal = SqliteJournal(without_checksums)
+    assert list(journal.records()) == records
+    assert journal.snapshot(1).body == b"\x01"
+    journal._connected().execute("UPDATE records SET now_ms = now_ms + 1 WHERE sequence > 1")
+    with pytest.raises(JournalError, match="record 3 is damaged"):
         list(journal.records())
     journal.close()
 

@@ -85,6 +85,7 @@ async def test_answers_have_the_form_that_is_told(page, document):
         "stream": "stdout",
         "version": "1",
         "node": "n1",
+        "queue": "root.a",
     }
     seen = 0
     for path, operations in document["paths"].items():

@@ -111,7 +111,7 @@ def _become(launch: Launch, outputs: list[int], writer: int, supervisor: int) ->
         for group in launch.groups:
             groups.enter(group.path)
         if launch.niceness:
-            os.setpriority(os.PRIO_PROCESS, 0, launch.niceness)
+            os.nice(launch.niceness)  # on top of the server's own: less than that is root's alone
         if launch.account:
             stage = "account"
             _switch(launch, supervisor)

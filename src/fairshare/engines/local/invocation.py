@@ -10,7 +10,7 @@ import pickle
 import sys
 from pathlib import Path
 
-import cloudpickle  # type: ignore[import-untyped]  # it brings no types
+import cloudpickle
 
 
 def invoke(call: Path, result: Path) -> None:

@@ -135,7 +135,7 @@ class Limits:
 
 
 def niceness(vcores: int, all_vcores: int) -> int:
-    """The nice value that gives a process its part of a contended processor, as far as it goes.
+    """How much nicer than the server a process is, to get its part of a contended processor.
 
     Two neighbouring values differ by a factor of 1.25, so `round(log(all / vcores) / log(1.25))`:
     >>> [niceness(vcores, 8) for vcores in (8, 4, 2, 1)]

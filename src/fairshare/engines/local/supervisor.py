@@ -33,7 +33,6 @@ from fairshare.engines.local.outcome import (
     exit_code_of,
     with_tail,
 )
-from fairshare.wording import failed_call
 
 _KILL_PAUSE_MS = 5
 _LONGEST_KILL_PAUSE_MS = 320
@@ -83,9 +82,8 @@ class Supervisor:
                     groups.create(plan)
                 holder = memory_holder(launch)
             except OSError as error:
-                raise StartFailure(
-                    ABORTED, f"cannot set the container's limits: {failed_call(error)}"
-                ) from error
+                why = f"{error.strerror} ({error.filename})"
+                raise StartFailure(ABORTED, f"cannot set the container's limits: {why}") from error
             secrets = self._directory.take_secrets()
             self._first = execution.start(launch.with_secrets(secrets), self._directory)
         except StartFailure as failure:

@@ -8,6 +8,7 @@ anew when it is large; some older ones are kept.
 import logging
 import os
 import time
+from io import TextIOWrapper
 from pathlib import Path
 
 import msgspec
@@ -39,7 +40,7 @@ class AuditEntry(msgspec.Struct, frozen=True, omit_defaults=True):
 class _PrivateFile(LogFile):
     """A log file that nobody else may read, from its first byte."""
 
-    def _open(self):  # type: ignore[no-untyped-def]  # as its base class does
+    def _open(self) -> TextIOWrapper:
         return open(self.baseFilename, "a", encoding="utf-8", opener=_private)
 
 

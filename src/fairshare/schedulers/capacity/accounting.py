@@ -15,19 +15,30 @@ if TYPE_CHECKING:
 
 
 def charge(
-    state: "CapacityCluster", leaf: CapacityQueue, user: str, label: str, amount: Resource
+    state: "CapacityCluster",
+    leaf: CapacityQueue,
+    user: str,
+    label: str,
+    amount: Resource,
+    *,
+    place_later: bool = False,
 ) -> None:
-    """A leaf, all above it and a user use more on a partition, or less (`amount` negative)."""
-    c = state.calculator
-    whole = state.total_of(label)
-    minimum = state.settings.minimum_allocation
+    """A leaf, all above it and a user use more on a partition, or less (`amount` negative).
+
+    Their keys are moved at once, unless that comes later (`place`).
+    """
     for queue in leaf.path:
         share = queue.shares[label]
         share.used = add(share.used, amount)
-        orders.refresh_use(queue, label, c, whole, minimum)
-        if share.entry is not None:
+        if share.entry is not None and not place_later:
             orders.place_child(queue, label)
-    leaf.users.charge(user, label, amount, c, whole)
+    leaf.users.charge(user, label, amount, state.calculator, state.total_of(label))
+
+
+def place(leaf: CapacityQueue, label: str) -> None:
+    """A leaf and all above it stand where their use puts them."""
+    for queue in leaf.path:
+        orders.place_child(queue, label)
 
 
 def reserve(
@@ -58,30 +69,39 @@ def change_killable(leaf: CapacityQueue, label: str, amount: Resource) -> None:
         share.killable = add(share.killable, amount)
 
 
-def count_pending(application: CapacityApplication) -> None:
-    """Bring the queues' pending resources up to date with an application's asks."""
+def count_pending(application: CapacityApplication) -> bool:
+    """Bring the queues' pending resources up to date with an application's asks.
+
+    Whether this has moved the keys of its queues on the default partition for certain.
+    """
     leaf = application.leaf
     if leaf is None:
-        return
+        return False
     pending = application.asks.pending
     if pending == application.pending and not application.labelled:
-        return
+        return False
     application.pending = pending
-    if not application.labelled and all(not key.label for key in application.asks.wanting):
-        _count(leaf, application, "", pending)
-        return
+    if not application.labelled:
+        for key in application.asks.wanting:
+            if key.label:
+                break
+        else:
+            return _count(leaf, application, "", pending)
     application.labelled = True
     for label in (*application.counted, *(key.label for key in application.asks.wanting)):
         _count(leaf, application, label, application.asks.pending_on(label))
+    return False
 
 
 def _count(
     leaf: CapacityQueue, application: CapacityApplication, label: str, pending: Resource
-) -> None:
+) -> bool:
     before = application.counted.get(label, leaf.users.none)
-    if pending != before:
-        _add_pending(leaf, label, subtract(pending, before))
-        application.counted[label] = pending
+    if pending == before:
+        return False
+    _add_pending(leaf, label, subtract(pending, before))
+    application.counted[label] = pending
+    return True
 
 
 def _add_pending(leaf: CapacityQueue, label: str, amount: Resource) -> None:

@@ -40,7 +40,7 @@ class CapacityApplication(Application):
     its master hears of the headroom. `moved_from` is the leaf in which it still counts as asking
     in the middle of a move. `drift` is what Hadoop believes that it uses beyond its containers,
     since an ask changed its size between a reservation and its fulfilment. `to_preempt` holds
-    containers that are to be preempted; `most_containers` is how many it had at once.
+    containers that are to be preempted; `most_containers` is how many it had at once when one went.
     """
 
     __slots__ = (

@@ -6,13 +6,15 @@ Hadoop's to the unit, single precision included (spec/capacity.md 1).
 """
 
 import math
-from collections.abc import Iterable
+from functools import cache
 from typing import Protocol
 
-from fairshare.model.resources import UNBOUNDED, Resource
+from fairshare.model.resources import UNBOUNDED, Resource, subtract
 from fairshare.schedulers.rounding import single
 
 MOST_CONTAINERS = 2**31 - 1
+EXACT = 2**24
+"""Whole numbers up to here are the same in single precision."""
 
 
 class ResourceCalculator(Protocol):
@@ -31,6 +33,12 @@ class ResourceCalculator(Protocol):
 
     def divide(self, total: Resource, a: Resource, b: Resource) -> float:
         """`a` over `b`, by the part of the cluster that counts; single precision."""
+
+    def divisor(self, total: Resource, b: Resource) -> float:
+        """What `divide` divides by: `divide(t, a, b) == use(t, a, divisor(t, b))`."""
+
+    def use(self, total: Resource, a: Resource, divisor: float) -> float:
+        """`a` over what `divisor` gave for `b`: `divide`, where many are divided by one."""
 
     def ratio(self, a: Resource, b: Resource) -> float:
         """`a` over `b` without looking at a cluster; single precision."""
@@ -97,7 +105,9 @@ def _ceil_float(amount: int, by: float) -> int:
 
 def _quotient(a: float, b: float) -> float:
     if b:
-        return single(single(a) / single(b))
+        if not -EXACT <= a <= EXACT:
+            a = single(a)
+        return single(a / (b if -EXACT <= b <= EXACT else single(b)))
     return math.inf if a > 0 else 0.0
 
 
@@ -138,6 +148,14 @@ class MemoryCalculator:
     def divide(self, total: Resource, a: Resource, b: Resource) -> float:
         """Memory over memory."""
         return _quotient(a[0], b[0])
+
+    def divisor(self, total: Resource, b: Resource) -> float:
+        """Memory, in single precision."""
+        return single(b[0])
+
+    def use(self, total: Resource, a: Resource, divisor: float) -> float:
+        """Memory over memory."""
+        return _quotient(a[0], divisor)
 
     def ratio(self, a: Resource, b: Resource) -> float:
         """Memory over memory."""
@@ -223,11 +241,22 @@ class DominantCalculator:
 
     def divide(self, total: Resource, a: Resource, b: Resource) -> float:
         """The largest share of `a` over the largest share of `b`."""
-        return _quotient_of_shares(_largest(_shares(a, total)), _largest(_shares(b, total)))
+        return self.use(total, a, self.divisor(total, b))
+
+    def divisor(self, total: Resource, b: Resource) -> float:
+        """The largest share of the cluster."""
+        return _largest_share(b, total)
+
+    def use(self, total: Resource, a: Resource, divisor: float) -> float:
+        """The largest share of the cluster over another one."""
+        share = _largest_share(a, total)
+        if divisor:
+            return single(share / divisor)
+        return math.inf if share > 0 else math.nan
 
     def ratio(self, a: Resource, b: Resource) -> float:
         """The largest of the ratios, at least 0."""
-        return max(0.0, *(_quotient(x, y) for x, y in zip(a, b, strict=True)))
+        return max(0.0, *map(_quotient, a, b))
 
     def multiply_up(self, a: Resource, by: float, step: Resource) -> Resource:
         """Rounded up in single precision first."""
@@ -287,18 +316,20 @@ def _shares(a: Resource, total: Resource) -> list[float]:
     return [x / t if t else math.inf for x, t in zip(a, total, strict=True)]
 
 
-def _largest(shares: Iterable[float]) -> float:
+def _largest_share(a: Resource, total: Resource) -> float:
+    """The largest one of those that are finite and positive; 0 if there is none."""
+    if len(a) == 2 and total[0] and total[1]:
+        x, y = a[0] / total[0], a[1] / total[1]
+        if y > x:
+            x = y
+        return x if x > 0 else 0.0
+    shares = _shares(a, total)
     return max((share for share in shares if share > 0 and not math.isinf(share)), default=0.0)
 
 
-def _quotient_of_shares(a: float, b: float) -> float:
-    if b:
-        return single(a / b)
-    return math.inf if a > 0 else math.nan
-
-
+@cache
 def calculator(dominant: bool, types: int) -> ResourceCalculator:
-    """The calculator that the settings name."""
+    """The calculator that the settings name; always the same one."""
     return DominantCalculator() if dominant else MemoryCalculator(types)
 
 
@@ -314,6 +345,5 @@ def larger(c: ResourceCalculator, total: Resource, a: Resource, b: Resource) -> 
 
 def subtract_not_below_zero(a: Resource, b: Resource) -> Resource:
     """`a - b`, memory and vcores not below 0 (further types may be)."""
-    return tuple(
-        max(x - y, 0) if place < 2 else x - y for place, (x, y) in enumerate(zip(a, b, strict=True))
-    )
+    memory, vcores, *rest = subtract(a, b)
+    return (max(memory, 0), max(vcores, 0), *rest)

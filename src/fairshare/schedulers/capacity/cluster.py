@@ -27,7 +27,7 @@ from fairshare.model.nodes import Node
 from fairshare.model.queues import ROOT, parent_name
 from fairshare.model.resources import Resource, ResourceTypes, add, largest, smallest
 from fairshare.model.state import ClusterState
-from fairshare.schedulers.capacity import capacities, configuration, limits, orders, partitions
+from fairshare.schedulers.capacity import capacities, configuration, orders, partitions
 from fairshare.schedulers.capacity.applications import CapacityApplication
 from fairshare.schedulers.capacity.calculators import ResourceCalculator, calculator
 from fairshare.schedulers.capacity.containers import FIRST_PORT
@@ -64,6 +64,8 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         self.reserved_ms: dict[str, int] = {}  # since when a node is reserved
         self._largest_node: Resource | None = None
         self._fulfilling = False
+        self._granting = False  # a container that was not reserved before
+        self._to_place = False  # what has been used more, in its order among its siblings
         self.stirred: list[Users] = []  # of leaves whose limits may have changed in this input
         self.handlers.update(
             {
@@ -225,8 +227,8 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         """The input is over: masters hear of their headroom, for which limits are computed."""
         for users in self.stirred:
             users.stirs = False
-            if users.masters and users.leaf is not None:
-                limits.compute_again(self, users.leaf)
+            if users.masters:
+                users.compute_again()
         self.stirred.clear()
 
     def _queue_created(self, now_ms: int, event: QueueCreated) -> None:
@@ -258,7 +260,7 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         """Told anew though nothing differs: the cluster was looked at, and all with it (10)."""
         queue = self.queues[event.queue]
         if queue.limit == event.limit and queue.active:
-            limits.compute_again(self, queue)
+            queue.users.compute_again()
             for application in tuple(queue.active.values()):
                 orders.look_at(application)
         queue.limit = event.limit

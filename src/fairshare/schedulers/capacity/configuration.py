@@ -256,6 +256,8 @@ def take_capacities(state: "CapacityCluster", queue: CapacityQueue) -> None:
             capacity, maximum = Percentage(100.0), Percentage(100.0)
         _take_share(queue, share, capacity, maximum)
     queue.mode = mode_of(own.capacity if queue.name != ROOT else Percentage(100.0))
+    for one in (queue, *queue.children.values()):  # a parent's policy decides about its children
+        one.reconsider()
 
 
 def mode_of(capacity: Capacity | None) -> str:

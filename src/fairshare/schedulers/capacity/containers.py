@@ -22,14 +22,26 @@ FIRST_PORT = 1000
 
 def of_application(state: "CapacityState", application: CapacityApplication) -> list[ContainerId]:
     """The live containers of an application."""
-    size = table_size(application.most_containers, concurrent=True)
+    most = max(application.most_containers, len(application.containers))
+    size = table_size(most, concurrent=True)
     return _in_order(state, application.containers, size)
 
 
 def of_node(state: "CapacityState", node: Node) -> list[ContainerId]:
     """The live containers on a node."""
-    size = table_size(state.most_on_node[node.name], concurrent=False)
+    most = max(state.most_on_node[node.name], len(node.containers))
+    size = table_size(most, concurrent=False)
     return _in_order(state, node.containers, size)
+
+
+def will_shrink(state: "CapacityState", application: CapacityApplication, node: Node) -> None:
+    """A container is about to go: how large its tables were is noted now, not at each grant."""
+    count = len(application.containers)
+    if count > application.most_containers:
+        application.most_containers = count
+    count = len(node.containers)
+    if count > state.most_on_node[node.name]:
+        state.most_on_node[node.name] = count
 
 
 def nodes(state: "CapacityState", names: Iterable[str]) -> list[str]:

@@ -21,7 +21,7 @@ from fairshare.model.events import (
 )
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, add, subtract
-from fairshare.schedulers.capacity import assignment, limits, orders
+from fairshare.schedulers.capacity import assignment, descent, limits, orders
 from fairshare.schedulers.capacity.answers import Answer, Room
 from fairshare.schedulers.capacity.applications import CapacityApplication, Entry
 from fairshare.schedulers.capacity.calculators import larger, smaller
@@ -74,6 +74,7 @@ class Heartbeat:
         "_default_misses",
         "_limits",
         "_misses",
+        "_plain",
         "_walked",
         "ignore",
         "label",
@@ -90,6 +91,7 @@ class Heartbeat:
         self.label = state.label_of(node)
         self.whole = state.total_of(self.label)
         self.ignore = False
+        self._plain = descent.is_plain(state)
         self._limits: dict[str, Resource] = {}
         self._walked: dict[str, CapacityQueue] = {}
         self._misses: dict[tuple[int, tuple[int, int]], tuple[AskKey, int]] = {}
@@ -127,6 +129,8 @@ class Heartbeat:
         if not state.calculator.fits(minimum, available):  # below 0 in a type, since it shrank
             return Answer.NOTHING
         self.ignore = False
+        if self._plain and descent.descend(self):
+            return Answer.OFF_SWITCH
         answer = self._parent(state.root, Room(self.whole, state.none))
         if answer < Answer.OFF_SWITCH and self.label and state.shares_with_all(self.label):
             self.ignore = True
@@ -297,6 +301,15 @@ class Heartbeat:
             news = users.outdated or not application.looked_at
         if news:
             self.step.emit(HeadroomTold(application.id))
+
+    def grants(self, leaf: CapacityQueue, limit: Resource) -> None:
+        """A leaf gives somebody a container: what it can reach is noted, as `_leaf` does it."""
+        self._limits[leaf.name] = limit
+        self._walked.pop(leaf.name, None)
+
+    def has_counted(self, application: CapacityApplication, key: AskKey) -> bool:
+        """Whether an ask has been passed over in this heartbeat."""
+        return bool(self._misses) and (application.id, key.order) in self._misses
 
     def misses(self, application: CapacityApplication, key: AskKey) -> int:
         """How often an ask has been passed over, this heartbeat included."""

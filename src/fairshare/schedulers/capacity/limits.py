@@ -10,7 +10,14 @@ from fairshare.schedulers.capacity import partitions
 from fairshare.schedulers.capacity.applications import CapacityApplication
 from fairshare.schedulers.capacity.calculators import smaller, subtract_not_below_zero
 from fairshare.schedulers.capacity.queues import CapacityQueue
-from fairshare.schedulers.capacity.users import NO_FACTOR, User, base_limit, weighted
+from fairshare.schedulers.capacity.users import (
+    DEFAULT_LIMIT,
+    NO_FACTOR,
+    User,
+    Users,
+    base_limit,
+    weighted,
+)
 from fairshare.schedulers.rounding import single
 
 if TYPE_CHECKING:
@@ -36,9 +43,26 @@ def user_limit(
     kind = (label, everybody, ignore)
     cached = users.limits.get(kind)
     if cached is None or cached[0] != users.version:
-        base = _base(state, leaf, label, everybody=everybody, ignore=ignore)
+        base = _base(state, leaf, kind, users.weight_for(kind))
         cached = users.limits[kind] = (users.version, base)
     return _of_user(state, leaf, user, cached[1])
+
+
+def user_may_more(state: "CapacityState", leaf: CapacityQueue, record: User) -> bool:
+    """Whether a user is not above its limit on the default partition (9.8).
+
+    Nearly always what would be its limit if nobody used anything is enough to tell, since by memory
+    alone a limit only grows with what is used.
+    """
+    c = state.calculator
+    used = record.used.get("", state.none)
+    if record.weight == 1.0 and c.name == "memory":
+        sure = leaf.sure_limit
+        if sure is None:
+            sure = leaf.sure_limit = _base(state, leaf, DEFAULT_LIMIT, 0.0, Users(state.none))
+        if used[0] <= sure[0]:
+            return True
+    return c.compare(state.total, used, user_limit(state, leaf, record.name, "")) <= 0
 
 
 def user_limit_now(
@@ -48,10 +72,13 @@ def user_limit_now(
 
     `kept`: the one that scheduling has kept, while it is up to date.
     """
-    cached = leaf.users.limits.get((label, False, False)) if kept else None
-    if cached is not None and cached[0] == leaf.users.version:
+    users = leaf.users
+    kind = (label, False, False)
+    cached = users.limits.get(kind) if kept else None
+    if cached is not None and cached[0] == users.version:
         return _of_user(state, leaf, user, cached[1])
-    return _of_user(state, leaf, user, _base(state, leaf, label, everybody=False, ignore=False))
+    weight = users.weight_for(kind) if kept else users.active_weight
+    return _of_user(state, leaf, user, _base(state, leaf, kind, weight))
 
 
 def is_above(state: "CapacityState", leaf: CapacityQueue, application: CapacityApplication) -> bool:
@@ -67,15 +94,6 @@ def is_above(state: "CapacityState", leaf: CapacityQueue, application: CapacityA
     return state.calculator.compare(state.total, used, limit) > 0
 
 
-def compute_again(state: "CapacityCluster", leaf: CapacityQueue) -> None:
-    """A leaf's limits are computed, unless they are up to date; with them who only waits."""
-    users = leaf.users
-    if users.outdated:
-        base = _base(state, leaf, "", everybody=False, ignore=False)
-        users.limits["", False, False] = (users.version, base)
-        users.count_again()
-
-
 def _of_user(state: "CapacityCluster", leaf: CapacityQueue, user: str, base: Resource) -> Resource:
     record = leaf.users.get(user)
     weight = 1.0 if record is None else record.weight
@@ -83,11 +101,16 @@ def _of_user(state: "CapacityCluster", leaf: CapacityQueue, user: str, base: Res
 
 
 def _base(
-    state: "CapacityCluster", leaf: CapacityQueue, label: str, *, everybody: bool, ignore: bool
+    state: "CapacityCluster",
+    leaf: CapacityQueue,
+    kind: tuple[str, bool, bool],
+    weight: float,
+    users: Users | None = None,
 ) -> Resource:
+    label, everybody, ignore = kind
     share = leaf.shares[label]
     return base_limit(
-        leaf.users,
+        leaf.users if users is None else users,
         state.calculator,
         label,
         total=state.total_of(label),
@@ -96,6 +119,7 @@ def _base(
         maximum=share.effective_maximum,
         percent=leaf.user_limit_percent,
         factor=leaf.user_limit_factor,
+        active_weight=weight,
         everybody=everybody,
         ignore=ignore,
     )

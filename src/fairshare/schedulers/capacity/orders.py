@@ -10,7 +10,11 @@ from bisect import bisect_left, insort
 from fairshare.model.resources import Resource
 from fairshare.schedulers.capacity.applications import CapacityApplication, Entry, Stage
 from fairshare.schedulers.capacity.calculators import ResourceCalculator, larger
-from fairshare.schedulers.capacity.queues import ABSOLUTE, CapacityQueue
+from fairshare.schedulers.capacity.queues import ABSOLUTE, CapacityQueue, Share
+
+Standing = tuple[int, bool, int | None, float]
+"""Whether it may not use a partition, whether it has no guarantee, its priority if that counts,
+and the size that decides between equals."""
 
 
 def remove(order: list[Entry], entry: Entry) -> None:
@@ -24,18 +28,27 @@ def child_key(child: CapacityQueue, policy: str, label: str) -> Entry:
     Who may use the label, who has a guarantee; then the use of the guarantee (by cluster for who
     has none); with `priority-utilization` first who is below its guarantee, then the priority.
     """
+    return _key(child, child.shares[label], _standing(child, policy, label))
+
+
+def _standing(child: CapacityQueue, policy: str, label: str) -> Standing:
+    """What of a child's key does not follow from its use."""
     share = child.shares[label]
-    no_guarantee = share.absolute_capacity <= 0.0
-    use = share.absolute_used if no_guarantee else share.used_capacity
-    over, priority = 0, 0
-    if policy == "priority-utilization":
-        over, priority = (1 if use >= 1.0 else 0), -child.priority
     minimum = share.configured_minimum
     size = -share.absolute_capacity
     if child.mode == ABSOLUTE and minimum is not None:
         size = -float(minimum[0])
     denied = 0 if child.may_use(label) else 1
-    return (denied, no_guarantee, over, priority, use, size, child.rank)
+    priority = -child.priority if policy == "priority-utilization" else None
+    return (denied, share.absolute_capacity <= 0.0, priority, size)
+
+
+def _key(child: CapacityQueue, share: Share, standing: Standing) -> Entry:
+    denied, no_guarantee, priority, size = standing
+    use = share.absolute_used if no_guarantee else share.used_capacity
+    if priority is None:
+        return (denied, no_guarantee, 0, 0, use, size, child.rank)
+    return (denied, no_guarantee, 1 if use >= 1.0 else 0, priority, use, size, child.rank)
 
 
 def place_child(child: CapacityQueue, label: str) -> None:
@@ -44,15 +57,22 @@ def place_child(child: CapacityQueue, label: str) -> None:
     if parent is None:
         return
     share = child.shares[label]
-    order = parent.shares[label].order
-    entry = child_key(child, parent.policy, label) if any(share.pending) else None
-    if entry == share.entry:
-        return
-    if share.entry is not None:
-        remove(order, share.entry)
-    if entry is not None:
+    old = share.entry
+    if any(share.pending):
+        standing = share.standing
+        if standing is None:
+            standing = share.standing = _standing(child, parent.policy, label)
+        entry = _key(child, share, standing)
+        if entry == old:
+            return
+        share.entry = entry
+        order = parent.shares[label].order
+        if old is not None:
+            del order[0 if order[0] is old else bisect_left(order, old)]
         insort(order, entry)
-    share.entry = entry
+    elif old is not None:
+        share.entry = None
+        remove(parent.shares[label].order, old)
 
 
 def borrowers(queue: CapacityQueue, label: str) -> list[Entry]:
@@ -71,14 +91,9 @@ def refresh_use(
     total: Resource,
     minimum: Resource,
 ) -> None:
-    """Compute the use of the guarantee anew (6.1)."""
+    """What a queue's use is measured by may be something else (6.1)."""
     share = queue.shares[label]
-    if c.compare(total, total, (0,) * len(total)) <= 0:
-        share.used_capacity = share.absolute_used = 0.0
-        return
-    guarantee = larger(c, total, share.effective_minimum, minimum)
-    share.used_capacity = c.divide(total, share.used, guarantee)
-    share.absolute_used = c.divide(total, share.used, total)
+    share.measure(c, total, larger(c, total, share.effective_minimum, minimum))
 
 
 def renumber(queue: CapacityQueue) -> None:
@@ -86,6 +101,7 @@ def renumber(queue: CapacityQueue) -> None:
     queue.ranked = list(queue.children.values())
     for rank, child in enumerate(queue.ranked):
         child.rank = rank
+        child.reconsider()
     for label, share in queue.shares.items():
         share.order = []
         for child in queue.ranked:

@@ -9,6 +9,7 @@ from bisect import insort
 from fairshare.model.queues import Queue
 from fairshare.model.resources import Resource
 from fairshare.schedulers.capacity.applications import CapacityApplication, Entry
+from fairshare.schedulers.capacity.calculators import ResourceCalculator
 from fairshare.schedulers.capacity.settings import NO_LIMIT, PriorityRule, QueueSettings
 from fairshare.schedulers.capacity.users import Users
 
@@ -28,16 +29,18 @@ class Share:
 
     Fractions are single precision. `used` and `used_capacity` include reservations; `pending` is
     what all applications below still ask for. `order` has the keys of those children that want
-    something, the last element of each being the child's rank.
+    something, the last element of each being the child's rank. `standing` is what of its own key
+    does not follow from its use; None: not worked out since it may have changed.
     """
 
     __slots__ = (
         "absolute_capacity",
         "absolute_maximum",
-        "absolute_used",
+        "calculator",
         "capacity",
         "configured_maximum",
         "configured_minimum",
+        "divisor",
         "effective_maximum",
         "effective_minimum",
         "entry",
@@ -49,9 +52,10 @@ class Share:
         "order",
         "pending",
         "reserved",
+        "standing",
         "used",
-        "used_capacity",
         "weight",
+        "whole",
     )
 
     def __init__(self, none: Resource) -> None:
@@ -70,11 +74,35 @@ class Share:
         self.configured_maximum: Resource | None = None
         self.effective_minimum = none
         self.effective_maximum = none
-        self.used_capacity = 0.0
-        self.absolute_used = 0.0
         self.master_share = 0.1
         self.entry: Entry | None = None
+        self.standing: tuple[int, bool, int | None, float] | None = None
         self.order: list[Entry] = []
+        # What its use is measured by, once it is known; nothing is used of nothing.
+        self.calculator: ResourceCalculator | None = None
+        self.whole = none
+        self.divisor = 0.0
+
+    def measure(self, c: ResourceCalculator, whole: Resource, guarantee: Resource) -> None:
+        """From now on its use is a part of this guarantee, and of a partition of this size."""
+        self.whole = whole
+        if c.compare(whole, whole, (0,) * len(whole)) <= 0:
+            self.calculator = None
+            return
+        self.calculator = c
+        self.divisor = c.divisor(whole, guarantee)
+
+    @property
+    def used_capacity(self) -> float:
+        """What is used, as a part of the guarantee (6.1)."""
+        c = self.calculator
+        return 0.0 if c is None else c.use(self.whole, self.used, self.divisor)
+
+    @property
+    def absolute_used(self) -> float:
+        """What is used, as a part of the partition."""
+        c = self.calculator
+        return 0.0 if c is None else c.divide(self.whole, self.used, self.whole)
 
 
 class CapacityQueue(Queue[CapacityApplication]):
@@ -85,7 +113,8 @@ class CapacityQueue(Queue[CapacityApplication]):
     have no headroom yet, `unsorted` what the fair order knew of applications that have changed
     since the leaf was looked at last, `waiting` those of applications that wait for room for their
     master, `held` the applications that max-parallel-apps holds back, `limit` what a heartbeat said
-    last that the leaf can reach, `accepted` the applications that count for the leaf.
+    last that the leaf can reach, `sure_limit` the least that the limit of a user of weight 1 can be
+    (None: not worked out), `accepted` the applications that count for the leaf.
 
     `reserved_now` is what is reserved on the default partition by who is here or below. That of a
     share is Hadoop's own count, which a move of an application leaves as it was.
@@ -133,6 +162,7 @@ class CapacityQueue(Queue[CapacityApplication]):
         "shares",
         "size_based",
         "state",
+        "sure_limit",
         "unsorted",
         "user_limit_factor",
         "user_limit_percent",
@@ -185,6 +215,7 @@ class CapacityQueue(Queue[CapacityApplication]):
         self.expiring_ms: int | None = None  # when a round first found it idle for too long
         self.users = Users(none)
         self.limit = none
+        self.sure_limit: Resource | None = None
         self.order: list[Entry] = []
         self.resting: list[Entry] = []
         self.fresh: list[Entry] = []
@@ -197,6 +228,12 @@ class CapacityQueue(Queue[CapacityApplication]):
     def share(self) -> Share:
         """Its part of the default partition."""
         return self.shares[""]
+
+    def reconsider(self) -> None:
+        """Capacities or settings may be others: what is kept of them is worked out anew."""
+        self.sure_limit = None
+        for share in self.shares.values():
+            share.standing = None
 
     def may_use(self, label: str) -> bool:
         """Whether a partition is accessible; the default one always is."""

@@ -355,13 +355,13 @@ class CapacityScheduler(labels.LabelDoors):
             Monitor(self._state, step).run()
 
     def monitor_interval_ms(self) -> int | None:
-        """None while nobody asks for more, or nothing is used that could be taken (21.11)."""
+        """None while nobody asks or is chosen, or nothing is used that could be taken (21.11)."""
         state = self._state
         monitor = state.settings.monitor
         if not monitor.enabled or monitor.observe_only or not state.queues:
             return None
         shares = state.root.shares.values()
-        asked = any(any(share.pending) or any(share.killable) for share in shares)
+        asked = state.selected_ms or any(any(s.pending) or any(s.killable) for s in shares)
         return monitor.interval_ms if asked and any(any(share.used) for share in shares) else None
 
     def next_deadline_ms(self) -> int | None:

@@ -6,6 +6,7 @@ Nothing here decides anything.
 
 import msgspec
 
+from fairshare.model.asks import AskKey
 from fairshare.model.events import (
     ApplicationAdmitted,
     ApplicationEnded,
@@ -55,37 +56,50 @@ class CapacityState(CapacityCluster):
 
     def _container_allocated(self, now_ms: int, event: ContainerAllocated) -> None:
         application = self.applications[event.application]
-        next_container = application.next_container
-        self._fulfilling = event.reserved
         key = application.asks.keys[(event.priority, event.request)]
-        wanted = key.size_at(event.node, self.nodes[event.node].rack, event.locality)
-        if not event.reserved:
+        if event.reserved:
+            self._reservation_fulfilled(now_ms, event, application, key)
+        else:
             self._consider(application)
-        super()._container_allocated(now_ms, event)
-        self._fulfilling = False
-        if event.reserved or event.locality == Locality.OFF_SWITCH:
-            key.opportunities += 1
-        elif event.locality == Locality.NODE_LOCAL or self.settings.rack_locality_full_reset:
-            key.opportunities = 0
-        else:
-            key.opportunities += 1
-        if event.reserved:  # it has had its number since the reservation
-            application.next_container = next_container
-            drift = subtract(wanted, event.resource)
-            application.drift = add(application.drift, drift)
-        else:
+            self._granting = True  # keys are moved once, when less is asked for too
+            super()._container_allocated(now_ms, event)
+            self._granting = False
             accounting.measure(application)
+        near = event.locality != Locality.OFF_SWITCH and not event.reserved
+        if near and event.locality == Locality.RACK_LOCAL:
+            near = self.settings.rack_locality_full_reset
+        key.opportunities = 0 if near else key.opportunities + 1
         self._asks_served(application)
 
+    def _reservation_fulfilled(
+        self, now_ms: int, event: ContainerAllocated, application: CapacityApplication, key: AskKey
+    ) -> None:
+        """It counts as used, and has its number, since the reservation."""
+        next_container = application.next_container
+        wanted = key.size_at(event.node, self.nodes[event.node].rack, event.locality)
+        self._fulfilling = True
+        super()._container_allocated(now_ms, event)
+        self._fulfilling = False
+        application.next_container = next_container
+        application.drift = add(application.drift, subtract(wanted, event.resource))
+
     def _asks_served(self, application: CapacityApplication) -> None:
-        accounting.count_pending(application)
+        counted = accounting.count_pending(application)
         leaf = application.leaf
         assert leaf is not None
-        if not application.asks.wanting:
+        if self._to_place:
+            self._to_place = False
+            if not counted:
+                accounting.place(leaf, "")
+        wanting = bool(application.asks.wanting)
+        if not wanting:
             leaf.users.ask_no_more(application.user, application.id)
-        if application.id in leaf.unsorted:  # when the leaf is looked at, this will be seen too
-            accounting.measure(application)
-        orders.place_application(application)
+        if leaf.policy == "fair":
+            if application.id in leaf.unsorted:  # when the leaf is looked at, this is seen too
+                accounting.measure(application)
+            orders.place_application(application)
+        elif wanting == application.rests or application.entry is None:
+            orders.place_application(application)
 
     def _consider(self, application: CapacityApplication) -> None:
         """A heartbeat looks at an application: its user's limit is computed (10)."""
@@ -93,14 +107,17 @@ class CapacityState(CapacityCluster):
         if leaf is None:
             return
         leaf.unsorted.clear()
-        if leaf.users.get(application.user) is None:
-            leaf.users.miss(application.user, application.reserved)
-            return
-        limits.compute_again(self, leaf)
         users = leaf.users
-        if users.may_lose(application.user) and limits.is_above(self, leaf, application):
+        record = users.users.get(application.user)
+        if record is None:
             users.miss(application.user, application.reserved)
-        if not application.looked_at:
+            return
+        users.compute_again()
+        loses = (leaf.held or record.pending_applications < 0) and users.may_lose(record.name)
+        if loses and limits.is_above(self, leaf, application):
+            users.miss(application.user, application.reserved)
+        seen = application.seen
+        if seen is None or seen[0] is not leaf or seen[1] is not record:
             orders.look_at(application)
 
     def _headroom_told(self, now_ms: int, event: HeadroomTold) -> None:
@@ -108,11 +125,17 @@ class CapacityState(CapacityCluster):
 
     def _use(self, application: CapacityApplication, node: Node, resource: Resource) -> None:
         super()._use(application, node, resource)
-        application.most_containers = max(application.most_containers, len(application.containers))
-        self.most_on_node[node.name] = max(self.most_on_node[node.name], len(node.containers))
         leaf = application.leaf
-        if leaf is not None and not self._fulfilling:
-            accounting.charge(self, leaf, application.user, self.label_of(node), resource)
+        if leaf is None or self._fulfilling:
+            return
+        label = self.partition_of.get(node.name, "") if self.partition_of else ""
+        later = self._to_place = self._granting and not label
+        accounting.charge(self, leaf, application.user, label, resource, place_later=later)
+
+    def _leaving(
+        self, application: CapacityApplication, node: Node, event: ContainerCompleted
+    ) -> None:
+        containers.will_shrink(self, application, node)
 
     def _container_completed(self, now_ms: int, event: ContainerCompleted) -> None:
         application = self.applications[application_of(event.container)]
@@ -122,13 +145,16 @@ class CapacityState(CapacityCluster):
             gone = subtract(self.none, record.resource)
             accounting.change_killable(application.leaf, self.label_of(node), gone)
         super()._container_completed(now_ms, event)
-        application.to_preempt.pop(event.container, None)
-        self.selected_ms.pop(event.container, None)
+        if application.to_preempt:
+            application.to_preempt.pop(event.container, None)
+        if self.selected_ms:
+            self.selected_ms.pop(event.container, None)
         leaf = application.leaf
         if leaf is None:
             return
-        accounting.measure(application)
-        orders.place_application(application)
+        if leaf.policy == "fair":
+            accounting.measure(application)
+            orders.place_application(application)
         if event.exit_code == ExitCode.PREEMPTED:
             for queue in leaf.path:
                 queue.preempted += 1
@@ -338,7 +364,7 @@ class CapacityState(CapacityCluster):
         accounting.reprioritise(self.applications[event.application], event.priority)
 
     def _user_limits_computed(self, now_ms: int, event: UserLimitsComputed) -> None:
-        limits.compute_again(self, self.queues[event.queue])
+        self.queues[event.queue].users.compute_again()
 
     def _applications_ordered(self, now_ms: int, event: ApplicationsOrdered) -> None:
         self.queues[event.queue].unsorted.clear()

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 NO_FACTOR = -1.0
 """The user-limit-factor that switches the factor off."""
 
+DEFAULT_LIMIT = ("", False, False)
+"""The kind of the limit that masters are told of: the default partition's, for active users."""
+
 
 class User:
     """One user's record in a leaf. `used` includes reservations and masters; by partition."""
@@ -82,6 +85,7 @@ class Users:
         "all_weight",
         "asking",
         "counted",
+        "counted_weight",
         "leaf",
         "limits",
         "masters",
@@ -116,6 +120,7 @@ class Users:
         self.masters = 0
         self.version = 0
         self.counted = -1
+        self.counted_weight = 0.0
         self.stirs = False
         self.orphaned: dict[str, None] = {}
         self.strangers: dict[str, tuple[int, Resource]] = {}
@@ -217,12 +222,13 @@ class Users:
         self, name: str, label: str, amount: Resource, c: ResourceCalculator, total: Resource
     ) -> None:
         """A user uses more on a partition, or less (`amount` negative)."""
-        user = self.get_or_add(name)
-        used = add(user.used.get(label, self.none), amount)
-        user.used[label] = used
+        user = self.users.get(name) or self.get_or_add(name)
+        used = user.used[label] = add(user.used.get(label, self.none), amount)
         if user.active:
             self.active_used[label] = add(self.active_used.get(label, self.none), amount)
-        self.changed()
+        self.version += 1
+        if not self.stirs:
+            self.stir()
         ratio = c.ratio(used, total)
         change = single(ratio - user.ratios.get(label, 0.0))
         user.ratios[label] = ratio
@@ -278,10 +284,24 @@ class Users:
         """Whether a limit may be another one than when they were last computed."""
         return self.counted != self.version
 
-    def count_again(self) -> None:
-        """The limits are computed: count who only waits."""
+    def compute_again(self) -> None:
+        """The limits are computed, unless they are up to date; with them who only waits.
+
+        What the limit on the default partition comes to is worked out when somebody asks, from what
+        held now. Without another version nothing of that changes but the sum of weights, when an
+        active user goes.
+        """
+        if self.counted == self.version:
+            return
         self.counted = self.version
+        self.counted_weight = self.active_weight
+        self.limits.pop(DEFAULT_LIMIT, None)
         self.only_pending = self.only_waiting
+
+    def weight_for(self, kind: tuple[str, bool, bool]) -> float:
+        """The sum of the weights of active users, as a limit of some kind is computed with it."""
+        counts = kind == DEFAULT_LIMIT and self.counted == self.version
+        return self.counted_weight if counts else self.active_weight
 
     @property
     def active_count(self) -> int:
@@ -300,11 +320,13 @@ def base_limit(
     maximum: Resource,
     percent: float,
     factor: float,
+    active_weight: float | None = None,
     everybody: bool = False,
     ignore: bool = False,
 ) -> Resource:
     """What a user of weight 1 may have on a partition (9.4; `everybody`: 9.5, all users count).
 
+    `active_weight` is the sum of the weights of active users, unless it is the present one.
     `total` is the partition's size, `guarantee` and `maximum` the leaf's there, `percent` and
     `factor` its minimum-user-limit-percent and user-limit-factor. `ignore`: the node's label is
     not asked for, then the ceiling is the whole partition.
@@ -319,7 +341,8 @@ def base_limit(
         share = c.ceil_divide(current, users.all_weight)
     else:
         active = add(users.active_used.get(label, users.none), minimum)
-        share = c.ceil_divide(active, users.active_weight)
+        weight = users.active_weight if active_weight is None else active_weight
+        share = c.ceil_divide(active, weight)
     least = c.ceil_divide_whole(truncate(current, percent), 100)
     wanted = larger(c, total, share, least)
     if ignore:

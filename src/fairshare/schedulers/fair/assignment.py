@@ -9,7 +9,7 @@ outcome (spec/fair.md 9).
 """
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairshare.model.asks import Ask, AskKey
 from fairshare.model.events import (
@@ -27,7 +27,7 @@ from fairshare.schedulers.fair.applications import FairApplication
 from fairshare.schedulers.fair.limits import master_fits, within_maximum
 from fairshare.schedulers.fair.locality import Patiences
 from fairshare.schedulers.fair.queues import FairQueue
-from fairshare.schedulers.ordering import Entry
+from fairshare.schedulers.ordering import Entry, Order
 from fairshare.schedulers.rounding import single
 
 if TYPE_CHECKING:
@@ -391,7 +391,7 @@ class Heartbeat:
         return reserved >= math.ceil(single(nodes * part))
 
 
-def _order_of(sibling: FairQueue | FairApplication):  # type: ignore[no-untyped-def]
+def _order_of(sibling: FairQueue | FairApplication) -> Order[Any]:
     if isinstance(sibling, FairQueue):
         assert sibling.parent is not None
         return sibling.parent.order

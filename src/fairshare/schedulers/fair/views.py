@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 def queue_views(state: "FairState", max_container: Callable[[str], Resource]) -> list[QueueView]:
     """All queues, root first, parents before children, children by name."""
-    found: list[QueueView] = []
+    found: list[QueueView | None] = []
 
     def visit(queue: FairQueue) -> list[FairApplication]:
         place = len(found)
-        found.append(None)  # type: ignore[arg-type]
+        found.append(None)  # its place, before those below
         below = list(queue.applications.values())
         for name in sorted(queue.children):
             below.extend(visit(queue.children[name]))
@@ -31,7 +31,7 @@ def queue_views(state: "FairState", max_container: Callable[[str], Resource]) ->
         return below
 
     visit(state.root)
-    return found
+    return [view for view in found if view is not None]
 
 
 def _queue_view(

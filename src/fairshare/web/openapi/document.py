@@ -111,7 +111,10 @@ def _entry(
         "responses": dict(sorted(answers.items())),
     }
     if body is not None:
-        entry["requestBody"] = {"content": {"application/json": {"schema": body}}}
+        # An empty body is read as `{}`.
+        needed = any(field.required for field in msgspec.structs.fields(operation.body or Refusal))
+        content_of_body = {"application/json": {"schema": body}}
+        entry["requestBody"] = {"required": needed, "content": content_of_body}
     return entry
 
 

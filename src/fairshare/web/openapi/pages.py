@@ -3,8 +3,10 @@
 from typing import Any, Final
 
 from fairshare.insight.owed import OwedPart
+from fairshare.insight.shares import Share
 from fairshare.live.lines import ApplicationLine
 from fairshare.live.views import NodeView
+from fairshare.schedulers.views import QueueView
 from fairshare.web.openapi.forms import Amounts, extended, form, shown
 from fairshare.web.openapi.operation import NUMBER, Operation, Parameter
 
@@ -102,6 +104,25 @@ PAGE_OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
     ),
     ("GET", "/pages/nodes/{node}"): Operation("pages", dict[str, Any], parameters=(AT,)),
     ("GET", "/pages/queues/{queue}/owed"): Operation("pages", OWED),
+    ("GET", "/pages/tree"): Operation(
+        "pages",
+        form(
+            "QueueTree",
+            "The queues in sight, and how many there are.",
+            at_ms=int | None,
+            total=Amounts,
+            known=int,
+            owed=int,
+            queues=list[extended(QueueView, "QueueInSight", share=shown(Share))],  # type: ignore[misc]
+        ),
+        parameters=(
+            Parameter("fold", "Queues that are not open or closed as at first, with commas."),
+            Parameter("search", "A part of the name."),
+            Parameter("below", "1: only leaves that are owed something."),
+            Parameter("queue", "One that is shown in any case."),
+            AT,
+        ),
+    ),
     ("GET", "/pages/queues"): Operation(
         "pages",
         form(

@@ -264,3 +264,17 @@ def test_a_new_master_that_asks_lets_the_limits_of_others_be_computed_at_once() 
     assert found.seen["apps"]["one"]["headroom"]["memory-mb"] == 0
     found.do({"move": {"app": "held", "queue": "root.a"}})
     assert found.seen["apps"]["one"]["headroom"]["memory-mb"] == 0
+
+
+def test_who_was_let_run_after_a_move_gives_its_place_back_when_it_ends() -> None:
+    """`two` stands behind `three` in b since its move, and first among what its user waits for. So
+    Hadoop meets it twice in one pass: lets it run, then finds that nobody else may, `two` as well.
+    It runs on, marked as one that is held back, and its place is lost when it ends."""
+    one_place = {"root.b.max-parallel-apps": "1", "user.max-parallel-apps": "1"}
+    found = game(submit("one", "root.b"), submit("two", "root.b"), **one_place)
+    found.do(submit("three", "root.b", user="v"), {"move": {"app": "two", "queue": "root.b"}})
+    found.do({"kill": "one"})
+    states = {name: app["state"] for name, app in found.seen["apps"].items()}
+    assert states == {"one": "KILLED", "two": "RUNNING", "three": "PENDING"}
+    found.do({"kill": "two"})
+    assert found.seen["apps"]["three"]["state"] == "RUNNING"

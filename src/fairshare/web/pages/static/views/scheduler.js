@@ -14,7 +14,7 @@ import { drawStrip } from "./strip.js";
 import { VirtualTable } from "../virtual-table.js";
 import { wordsOf } from "./queue-words.js";
 
-const OPEN_UP_TO = 150; // with more queues only the first level is open at first
+const OPEN_UP_TO = 150; // of more queues only the first level is open at first, and only those in sight are asked for
 const ROW_PX = 25;
 const LEGEND_KEY = "fairshare.legend";
 
@@ -22,7 +22,7 @@ export function view(place) {
   const page = new SchedulerPage(place);
   return {
     title: () => (page.selected === "root" || !page.selected ? "Scheduler" : `${page.selected} · Scheduler`),
-    update: () => page.draw(),
+    update: () => page.update(),
     close: () => page.close(),
   };
 }
@@ -43,13 +43,40 @@ class SchedulerPage {
     this.tree = h("section", { class: "card tree", "aria-label": "Queues" }, this.bars, this.legend, this.body);
     this.split = h("div", { class: "split" }, this.tree, this.panel.element);
     place.append(this.strip, this.split);
+    this.wanted = address.get("queue");
+    this.watchTree();
     this.stops = [
-      store.watch("/queues", (entry) => { this.queues = entry; this.learn(); this.draw(); }, { past: true }),
+      () => this.stopTree(),
       store.watch("/cluster", (entry) => { if (entry.data) { this.cluster = entry.data; this.draw(); } }, { past: true }),
     ];
   }
 
   close() { for (const stop of this.stops) stop(); this.panel.close(); }
+
+  // The address has changed. A queue that is not among the rows is asked for beside them.
+  update() {
+    const queue = address.get("queue");
+    if (queue && this.queues.data && !this.byName.has(queue)) this.wanted = queue;
+    this.watchTree();
+    this.draw();
+  }
+
+  get many() { return (this.queues.data?.known ?? Infinity) > OPEN_UP_TO; }
+
+  watchTree() {
+    const wish = this.many ? { fold: address.get("fold"), search: address.get("search"), below: address.get("below"), queue: this.wanted } : {};
+    const path = `/pages/tree?${new URLSearchParams(Object.entries(wish).filter(([, value]) => value))}`;
+    if (path === this.path) return;
+    const before = this.stopTree;
+    this.path = path;
+    this.stopTree = store.watch(path, (entry) => {
+      if (this.path !== path || (!entry.data && !entry.error && this.queues.data)) return;
+      this.queues = { ...entry, data: entry.data ?? this.queues.data };
+      this.learn();
+      this.draw();
+    }, { past: true });
+    before?.();
+  }
 
   learn() {
     const queues = this.queues.data?.queues;
@@ -68,8 +95,7 @@ class SchedulerPage {
   // Which rows.
 
   isOpen(queue) {
-    const many = this.queues.data.queues.length > OPEN_UP_TO;
-    const open = !many || queue.parent === "" ;
+    const open = !this.many || queue.parent === "";
     return (address.get("fold") ?? "").split(",").includes(queue.name) ? !open : open;
   }
 
@@ -124,7 +150,7 @@ class SchedulerPage {
     const choice = (label, name, current, choices) => h("div", { class: "seg", role: "group", "aria-label": label },
       choices.map(([value, said]) => h("button", { type: "button", "aria-pressed": String(current === value),
         on: { click: () => address.set({ [name]: value === choices[0][0] ? null : value }) } }, said)));
-    const owed = this.queues.data.queues.filter((queue) => queue.leaf && queue.share.state === "owed").length;
+    const { owed } = this.queues.data;
     const below = address.get("below") === "1";
     fill(this.bars, h("h2", {}, this.words.heading),
       choice("Bars measure", "scale", this.scale, [["fair", `of ${this.words.fair}`], ["cluster", "of cluster"]]),
