@@ -40,8 +40,8 @@ $(STAMP): pyproject.toml requirements-dev.lock
 	@$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	@echo "$(CURDIR)" > $@
 
-demo: $(STAMP) ## show the scheduler at work on this machine (SCHEDULER=... picks another one)
-	@$(BIN)/fairshare demo $(if $(SCHEDULER),--scheduler $(SCHEDULER))
+demo: $(STAMP) ## show the scheduler at work (SCHEDULER=... another one; CRASH=1 kills the server)
+	@$(BIN)/fairshare demo $(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(if $(CRASH),--crash)
 
 # What pytest makes of a test file is kept, whatever the shell says: else it is made at every run.
 test quick: export PYTHONDONTWRITEBYTECODE :=

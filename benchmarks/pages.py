@@ -1,11 +1,11 @@
 """Measures the pages in Chromium: 1,000 queues, 10,000 applications, 5,000 nodes.
 
-    python -m benchmarks.pages                 (SMALL=1 tries it with a tenth of everything)
+    python -m benchmarks.pages [NAME...]       (SMALL=1 tries it with a tenth of everything)
 
-Prints for each page the time to the first view (from the click to rows with numbers; the least of
-some tries too, since a machine that is busy with other work makes them longer), the time from a
-change in the cluster to its number on the page, what the tab holds in memory, and what browser
-and server use of a processor while nothing happens.
+Prints for each page, or for those of `PAGES` that are named, the time to the first view (from the
+click to rows with numbers; the least of some tries too, since a machine that is busy with other work
+makes them longer), the time from a change in the cluster to its number on the page, what the tab
+holds in memory, and what browser and server use of a processor while nothing happens.
 """
 
 import json
@@ -21,6 +21,9 @@ from typing import Any
 from playwright.sync_api import Page, sync_playwright
 from tests.browser.cluster import Cluster, running
 from tests.browser.conftest import ARGUMENTS, CHROMIUM, MISSING, fair_configuration
+
+from fairshare.model.inputs import SubmitApplication
+from fairshare.model.work import Command, TaskGroup
 
 SCALE = 10 if os.environ.get("SMALL") else 1
 FAMILIES, LEAVES = 20, 49 // SCALE
@@ -65,12 +68,12 @@ def allocations() -> str:
 def fill(cluster: Cluster) -> None:
     """Applications of four tasks, over all queues; about half of what they ask for fits."""
     for n in range(APPLICATIONS):
-        cluster.submit(
-            f"root.team{n % FAMILIES:02}.q{n // FAMILIES % LEAVES:02}",
-            4,
-            name=f"job-{n}",
-            user=f"user{n % 97}",
-            resources={"memory-mb": 4096, "vcores": 2 + n % 3},
+        group = TaskGroup(
+            name="work", count=4, resource=(4096, 2 + n % 3), command=Command(("true",))
+        )
+        queue = f"root.team{n % FAMILIES:02}.q{n // FAMILIES % LEAVES:02}"
+        cluster.engine.report(
+            SubmitApplication(user=f"user{n % 97}", queue=queue, name=f"job-{n}", tasks=(group,))
         )
 
 
@@ -169,6 +172,8 @@ def main() -> None:
                 return browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
 
             for name, path, rows in PAGES:
+                if sys.argv[1:] and name not in sys.argv[1:]:
+                    continue
                 measure(cluster, open_page, name, path, rows)
             print(f"load average  {os.getloadavg()[0]:.0f}")
             browser.close()

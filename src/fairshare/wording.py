@@ -43,6 +43,11 @@ def no_application(name: str) -> str:
     return f"there is no application '{name}' (any more): `fairshare apps --all` lists all"
 
 
+def no_node(name: str) -> str:
+    """What is said of a node that is not there."""
+    return f"there is no node '{name}': `fairshare nodes` lists all"
+
+
 def no_container(name: str) -> str:
     """What is said of a container that nobody knows."""
     return (

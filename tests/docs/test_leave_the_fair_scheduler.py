@@ -26,7 +26,8 @@ def test_every_command_of_the_page_works_and_prints_what_the_page_quotes(directo
     assert len(commands) == 4
     quoted = 0
     for command, text in commands:
-        result = CliRunner().invoke(fairshare, shlex.split(command))
+        # Whole lines, as into a pipe, however wide the terminal of whoever tests is.
+        result = CliRunner().invoke(fairshare, shlex.split(command), env={"COLUMNS": None})
         assert result.exit_code == 0, result.output
         for block in re.findall(r"```\n(.*?)```", text, re.DOTALL):
             for line in block.splitlines():

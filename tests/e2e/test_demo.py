@@ -1,6 +1,7 @@
 """The demonstration as a stranger runs it: real processes, to its end and to an early one."""
 
 import os
+import re
 import select
 import signal
 import subprocess
@@ -152,6 +153,20 @@ def test_it_can_be_ended_in_the_middle_and_leaves_nothing(
     output, _ = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, "nothing is left" in output) == (code, True)
     assert "Traceback" not in output
+    assert_nothing_is_left(place)
+
+
+def test_the_work_goes_on_and_is_right_when_the_server_is_killed_and_started_again(
+    start: Start, place: Path
+) -> None:
+    process = start("--crash")
+    output, _ = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, output
+    assert output.count("✓") == 6
+    told = re.search(r"of (\d+) containers (\d+) run on, (\d+) have ended meanwhile", output)
+    assert told is not None, output
+    count, alive, ended = map(int, told.groups())
+    assert count == alive + ended >= 2
     assert_nothing_is_left(place)
 
 

@@ -81,7 +81,8 @@ def command(
     console = open_console()
     applications = listed(answer, "applications", Application)
     if not applications:
-        print_all(console, "No such application." if every or states else "Nothing runs or waits.")
+        narrowed = every or states or user or queue
+        print_all(console, "No such application." if narrowed else "Nothing runs or waits.")
         return
     print_all(console, application_table(console, applications, client.cluster().now_ms))
 

@@ -15,13 +15,14 @@ from fairshare.config.scheduler_choice import SchedulerName
 from fairshare.errors import ConfigurationError
 from fairshare.schedulers.registry import SCHEDULERS
 
+WRONG_CONFIGURATION = 2
 STANDBY_INTERVAL_S = 0.2
 
 
 class WrongConfiguration(WrongFiles):
     """The server has not started, and would not start again either."""
 
-    exit_code = 2
+    exit_code = WRONG_CONFIGURATION
 
 
 @click.command()

@@ -77,23 +77,22 @@ def command(client: Client, application: str | None, as_json: bool) -> None:
     APP is an id such as application_1700000000000_0007, or its number alone: 7.
     """
     if as_json:
-        path = f"/applications/{segment(application)}" if application else "/cluster"
+        path = f"/applications/{segment(application)}" if application is not None else "/cluster"
         print_json(client.connection.get(path))
         return
     console = open_console()
-    cluster = client.cluster()
     if application is None:
+        cluster = client.cluster()
         line = configuration_line(configuration_of(client), cluster.now_ms)
         print_all(console, cluster_facts(console, client.url, cluster, line))
         return
     found = client.application(application)
+    now_ms = client.cluster().now_ms
     print_all(
         console,
-        application_facts(found, cluster.now_ms, () if found.over else reasons_of(client, found)),
+        application_facts(found, now_ms, () if found.over else reasons_of(client, found)),
         group_table(console, found.groups) if found.groups else None,
-        container_table(console, found.live_containers, cluster.now_ms)
-        if found.live_containers
-        else None,
+        container_table(console, found.live_containers, now_ms) if found.live_containers else None,
     )
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from fairshare.client.discovery import is_loopback
 from fairshare.client.errors import START_ONE, AnswerNotUnderstood, Refused, ServerUnreachable
-from fairshare.errors import FairshareError
+from fairshare.errors import FairshareError, InputError
 
 if TYPE_CHECKING:
     from fairshare.client.calls import Call, Conversation
@@ -209,7 +209,11 @@ def trust() -> ssl.SSLContext | bool:
 def segment(text: str) -> str:
     """One part of a path, so that an odd name cannot become another path.
 
+    Raises InputError (`no-name`) for what would be another path however it is written.
+
     >>> segment("a/../b")
     'a%2F..%2Fb'
     """
+    if text in ("", ".", ".."):
+        raise InputError("no-name", f"{text!r} names nothing: write an id, a number or a name")
     return quote(text, safe="")

@@ -26,7 +26,6 @@ PREFIX: Final = "yarn.scheduler.fair."
 ALLOCATION_FILE: Final = PREFIX + "allocation.file"
 DEFAULT_ALLOCATION_FILE: Final = "fair-scheduler.xml"
 
-ADMINISTRATORS: Final = "yarn.admin.acl"
 
 _PORT_IN_NODE_NAME: Final = "yarn.scheduler.include-port-in-node-name"
 _CONVERSION_ONLY: Final = (PREFIX + "migration.mode", PREFIX + "no-terminal-rule.check")
@@ -116,7 +115,7 @@ def _settings(
             "yarn.scheduler.reservation-threshold.increment-multiple", 2.0, problems
         ),
         acl_enabled=manager.acl_enabled,
-        administrators=_administrators(site, problems),
+        administrators=manager.administrators,
         heartbeat_interval_ms=manager.heartbeat_interval_ms,
         master_max_attempts=manager.master_max_attempts,
     )
@@ -142,12 +141,6 @@ def _update_interval_ms(site: Site, problems: Problems) -> int:
         "takes 500 and warns",
     )
     return 500
-
-
-def _administrators(site: Site, problems: Problems) -> str:
-    """Everybody, if nothing is said: that is Hadoop's default."""
-    written = site.text(ADMINISTRATORS, problems)
-    return "*" if written is None else written
 
 
 def _check_increment(site: Site, increment: Resource, problems: Problems) -> None:

@@ -23,5 +23,7 @@ def collect_fifo(site: Site, problems: Problems) -> FifoSettings:
         maximum_allocation=manager.maximum_allocation,
         increment_allocation=manager.minimum_allocation,
         maximum_override_delay_ms=manager.maximum_override_delay_ms,
+        acl_enabled=manager.acl_enabled,
+        administrators=manager.administrators,
         master_max_attempts=manager.master_max_attempts,
     )

@@ -3,12 +3,16 @@
 Knows no scheduler: where a scheduler has a rule of its own for a value, it stands with its reader.
 """
 
+from typing import Final
+
 import msgspec
 
 from fairshare.config.problems import Problems
 from fairshare.config.resource_types import limit_key, read_limits, read_types
 from fairshare.config.site import Site
 from fairshare.model.resources import MEMORY, VCORES, Resource, ResourceTypes
+
+ADMINISTRATORS: Final = "yarn.admin.acl"
 
 
 class ManagerSettings(msgspec.Struct, frozen=True):
@@ -20,6 +24,7 @@ class ManagerSettings(msgspec.Struct, frozen=True):
     maximum_override_delay_ms: int
     heartbeat_interval_ms: int
     acl_enabled: bool
+    administrators: str
     master_max_attempts: int
     max_completed_applications: int
     container_expiry_ms: int
@@ -41,6 +46,7 @@ def read_manager(site: Site, problems: Problems) -> ManagerSettings:
             "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", 1_000, problems, minimum=1
         ),
         acl_enabled=site.boolean("yarn.acl.enable", False, problems),
+        administrators=_administrators(site, problems),
         master_max_attempts=site.integer(
             "yarn.resourcemanager.am.max-attempts", 2, problems, minimum=1
         ),
@@ -54,6 +60,12 @@ def read_manager(site: Site, problems: Problems) -> ManagerSettings:
             minimum=1,
         ),
     )
+
+
+def _administrators(site: Site, problems: Problems) -> str:
+    """Everybody, if nothing is said: that is Hadoop's default."""
+    written = site.text(ADMINISTRATORS, problems)
+    return "*" if written is None else written
 
 
 def _check_limits(

@@ -11,8 +11,9 @@ import msgspec
 from fairshare.config.manager import ManagerSettings, read_manager
 from fairshare.config.pools_file import collect_pools_file
 from fairshare.config.pools_plugins import adjuster_names, manager_names
-from fairshare.config.pools_switches import SECTION, SHELL_FILE, PoolSwitches
-from fairshare.config.problems import Place, Problem, Problems
+from fairshare.config.pools_switches import PoolSwitches
+from fairshare.config.pools_unsupported import PREFIX, report_unsupported
+from fairshare.config.problems import Problem, Problems
 from fairshare.config.site import Site
 from fairshare.errors import ConfigurationError
 from fairshare.model.resources import UNBOUNDED, ResourceTypes
@@ -24,7 +25,6 @@ from fairshare.schedulers.pools.settings import (
     PoolsSettings,
 )
 
-PREFIX: Final = "mapred.fairscheduler."
 ALLOCATION_FILE: Final = PREFIX + "allocation.file"
 POOLS_FILE: Final = "fair-scheduler.xml"
 NODE_SLOTS: Final = (
@@ -36,27 +36,7 @@ _FACTOR: Final = "mapred.newjobweightbooster.factor"
 _DURATION: Final = "mapred.newjobweightbooster.duration"
 _PER_SECOND: Final = "mapred.heartbeats.in.second"
 _SCALING: Final = "mapreduce.jobtracker.heartbeats.scaling.factor"
-_DEFAULT_SELECTOR: Final = "org.apache.hadoop.mapred.DefaultTaskSelector"
 
-_LATER: Final = (
-    "allow.undeclared.pools",
-    "assignmultiple.maps",
-    "assignmultiple.reduces",
-    "load.max.diff",
-    "preemption",
-    "preemption.only.log",
-    "preemption.interval",
-    "locality.delay",
-    "locality.delay.node",
-    "locality.delay.rack",
-)
-"""What only 1.2 knows."""
-
-_NO_EFFECT: Final = {
-    "eventlog.enabled": "the journal has every event: fairshare logs shows them",
-    "eventlog.location": "the journal has every event: fairshare logs shows them",
-    "dump.interval": "the state can be looked at whenever it is wanted",
-}
 _OF_JOBS: Final = (
     POOL,
     SLOW_START,
@@ -95,7 +75,7 @@ def collect_pools(
     chosen = switches or PoolSwitches()
     manager = read_manager(site, problems)
     settings = _settings(site, manager, chosen, problems)
-    _report_without_effect(site, settings, problems)
+    report_unsupported(site, settings, problems)
     if pools_text is None:
         return settings
     allocations = collect_pools_file(
@@ -169,6 +149,8 @@ def _settings(
         hierarchical=switches.hierarchical,
         scale_min_shares=switches.scale_min_shares,
         priority_factors=switches.factors,
+        acl_enabled=manager.acl_enabled,
+        administrators=manager.administrators,
         master_max_attempts=manager.master_max_attempts,
         defaults=_defaults(site, problems),
     )
@@ -215,52 +197,3 @@ def _defaults(site: Site, problems: Problems) -> dict[str, str]:
             found[name] = written[name]
             wanted += [other for other in written if "${" + other + "}" in written[name]]
     return {name: found[name] for name in sorted(found)}
-
-
-def _report_without_effect(site: Site, settings: PoolsSettings, problems: Problems) -> None:
-    """Name the properties that somebody wrote in the hope of an effect."""
-    selector = PREFIX + "taskselector"
-    if site.string(selector, _DEFAULT_SELECTOR, problems) != _DEFAULT_SELECTOR:
-        problems.warning(
-            site.place(selector),
-            "unsupported",
-            f"{selector} has no effect: which of its tasks a job starts is decided by their"
-            " locality and number",
-            "loads the class",
-        )
-    for name, reason in _NO_EFFECT.items():
-        if site.text(PREFIX + name, problems) is not None:
-            problems.warning(
-                site.place(PREFIX + name),
-                "unsupported",
-                f"{PREFIX}{name} has no effect: {reason}",
-                "writes a log of its own",
-            )
-    if settings.deficits:
-        for name in _LATER:
-            if PREFIX + name in site:
-                problems.warning(
-                    site.place(PREFIX + name),
-                    "generation",
-                    f"{PREFIX}{name} has no effect in the generation {settings.generation}: set"
-                    ' generation = "1.2" below [pools] in fairshare.toml',
-                    "does not know it in that release",
-                )
-    for switch, effective in (
-        ("fifo", settings.deficits or not settings.fifo),
-        ("scale_min_shares", not settings.deficits or not settings.scale_min_shares),
-        ("wait_for_maps", settings.generation == "0.20" or settings.wait_for_maps),
-    ):
-        if not effective:
-            problems.warning(
-                Place(SHELL_FILE),
-                "generation",
-                f"{switch} below [{SECTION}] has no effect in the generation {settings.generation}",
-            )
-    for unknown in site.unread(PREFIX):
-        problems.warning(
-            unknown.place,
-            "unknown-property",
-            f"{unknown.name} is unknown and has no effect",
-            "ignores it",
-        )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from fairshare.client.answers import Application, Cluster
 from fairshare.client.client import Client
 from fairshare.demonstration.casualty import Casualty, Stage
+from fairshare.demonstration.crash import Crash
 from fairshare.demonstration.observation import (
     Snapshot,
     places_of,
@@ -47,8 +48,13 @@ class Director(Timeline[Arrival]):
         self._setting = setting
         self.applications: dict[str, list[str]] = {team: [] for team in TEAMS}
         self.casualty = Casualty(client, kill_after)
+        self._crash: Crash | None = None
         self.wanted: dict[str, list[float]] = {team: [] for team in TEAMS}
         self.owed: dict[str, list[float]] = {team: [] for team in TEAMS}
+
+    def crash_with(self, restart: Callable[[], None]) -> None:
+        """Have the server killed when all teams are at work; `restart` does it."""
+        self._crash = Crash(self.client, restart, self.tell, lambda: self.applications)
 
     def hand_in(self, arrival: Arrival) -> None:
         """Submit what is due; the first of each is told."""
@@ -73,6 +79,8 @@ class Director(Timeline[Arrival]):
 
     def look(self) -> bool:
         """Show how everything stands; whether all is over."""
+        if self._crash is not None:
+            self._crash.step()
         cluster = self.client.cluster()
         found = {team: self._found(team) for team in TEAMS}
         self.check(application for team in TEAMS for application in found[team])

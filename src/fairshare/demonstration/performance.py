@@ -4,6 +4,7 @@ Everything that is set up is put away again, whatever happens in between.
 """
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
@@ -28,8 +29,11 @@ from fairshare.wording import failed_call
 class Performance:
     """One demonstration with one scheduler, told on a console."""
 
-    def __init__(self, scheduler: str, pace: Pace, console: Console, archive_path: Path) -> None:
+    def __init__(
+        self, scheduler: str, pace: Pace, console: Console, archive_path: Path, crash: bool
+    ) -> None:
         self._scheduler = scheduler
+        self._crash = crash
         self._pace = pace
         self._console = console
         self._archive_path = archive_path
@@ -68,7 +72,8 @@ class Performance:
                 with confined(machine.processors()):
                     prepared = prepare(self._pace, repeated, folder, self._say)
                     client = server.start()
-                return prepared.plan, self._watch(client, configuration, prepared, folder)
+                restart = self._restart(server) if self._crash else None
+                return prepared.plan, self._watch(client, configuration, prepared, folder, restart)
             except FairshareError as error:
                 if server.ended_by_itself(error):
                     raise DemonstrationFailed(
@@ -78,8 +83,21 @@ class Performance:
             finally:
                 server.stop()
 
+    @staticmethod
+    def _restart(server: Server) -> Callable[[], None]:
+        def restart() -> None:
+            with confined(machine.processors()):
+                server.crash()
+
+        return restart
+
     def _watch(
-        self, client: Client, configuration: Path, prepared: Prepared, folder: Path
+        self,
+        client: Client,
+        configuration: Path,
+        prepared: Prepared,
+        folder: Path,
+        restart: Callable[[], None] | None,
     ) -> Outcome:
         self._say(f"A server runs with {configuration}")
         self._say(
@@ -91,14 +109,17 @@ class Performance:
             setting = SETTINGS[self._scheduler]
             work = arrivals(plan, folder, setting)
             director = Director(client, work, plan.pace.kill_after, presentation.show, setting)
+            if restart is not None:
+                director.crash_with(restart)
             director.run()
         self._say("\nChecking the results ...")
         exchange = folder / "exchange"
         return outcome_of(client, self._scheduler, configuration, director, prepared, exchange)
 
     def _remember(self, plan: Plan, outcome: Outcome) -> archive.Run | None:
-        """Keep the figures for the next time; returns the other scheduler's, of the same work."""
-        if not all(check.passed for check in outcome.checks):
+        """Keep the figures for the next time; returns the other scheduler's, of the same work.
+        Those of a run with a crash are not for comparing."""
+        if self._crash or not all(check.passed for check in outcome.checks):
             return None
         updated = archive.with_run(self._archive, plan, outcome.figures, time.time())
         try:
@@ -112,7 +133,14 @@ class Performance:
 
 
 def demonstrate(
-    scheduler: str, console: Console, *, pace: Pace = WHOLE, archive_path: Path | None = None
+    scheduler: str,
+    console: Console,
+    *,
+    pace: Pace = WHOLE,
+    archive_path: Path | None = None,
+    crash: bool = False,
 ) -> bool:
-    """Show a scheduler (`fair`, `capacity`, `fifo`) at work; whether all was as it should be."""
-    return Performance(scheduler, pace, console, archive_path or archive.archive_path()).run()
+    """Show a scheduler (`fair`, `capacity`, `fifo`) at work, and with `crash` what becomes of it
+    all when the server is killed in the middle; whether all was as it should be."""
+    kept = archive_path or archive.archive_path()
+    return Performance(scheduler, pace, console, kept, crash).run()

@@ -93,6 +93,22 @@ class Server:
             f"the server did not answer within {_START_S:g} s:\n{self.last_words()}"
         )
 
+    def crash(self) -> None:
+        """Kill the server alone, as a failure would, and start another one on its directory.
+
+        Raises DemonstrationFailed if that does not answer, or answers elsewhere.
+        """
+        assert self._process is not None
+        client = self._client
+        assert client is not None
+        self._process.kill()
+        self._process.wait()
+        with self.start() as another:
+            url = another.url
+        self._client = client
+        if url != client.url:
+            raise DemonstrationFailed(f"a program has taken {client.url} in between: try again")
+
     def last_words(self) -> str:
         """The end of what the server has printed."""
         try:

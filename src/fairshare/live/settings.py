@@ -4,6 +4,7 @@
 """
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -136,11 +137,14 @@ def _stored(directory: Path, overrides: Overrides) -> dict[str, str] | None:
 
 def with_own_user(configuration: Configuration) -> Configuration:
     """As in Hadoop, who runs the server is one of its administrators, whoever else is."""
-    fair, capacity = configuration.fair, configuration.capacity
-    if fair is not None and "*" not in fair.administrators:
-        administrators = f"{own_user()},{fair.administrators}"
-        fair = msgspec.structs.replace(fair, administrators=administrators)
+    changed: dict[str, Any] = {}
+    for name in ("fair", "fifo", "pools"):
+        settings = getattr(configuration, name)
+        if settings is not None and "*" not in settings.administrators:
+            administrators = f"{own_user()},{settings.administrators}"
+            changed[name] = msgspec.structs.replace(settings, administrators=administrators)
+    capacity = configuration.capacity
     if capacity is not None and "*" not in capacity.administrators_acl:
         administrators = f"{own_user()},{capacity.administrators_acl}"
-        capacity = msgspec.structs.replace(capacity, administrators_acl=administrators)
-    return msgspec.structs.replace(configuration, fair=fair, capacity=capacity)
+        changed["capacity"] = msgspec.structs.replace(capacity, administrators_acl=administrators)
+    return msgspec.structs.replace(configuration, **changed)

@@ -31,6 +31,7 @@ from fairshare.model.inputs import (
 )
 from fairshare.model.nodes import Node
 from fairshare.schedulers.protocol import Refusal, Scheduler, Step
+from fairshare.wording import no_node
 
 
 def join(step: Step, scheduler: Scheduler, given: NodeJoined) -> None:
@@ -177,4 +178,4 @@ def _check_administrator(scheduler: Scheduler, given: _Order) -> None:
 
 
 def _unknown(node: str) -> Refusal:
-    return Refusal("unknown-node", f"there is no node {node}")
+    return Refusal("unknown-node", no_node(node))

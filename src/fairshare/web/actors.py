@@ -12,6 +12,7 @@ from fairshare.engines.local.accounts import find_account
 from fairshare.engines.local.outcome import StartFailure
 from fairshare.errors import InputError
 from fairshare.live.access.identity import Identity
+from fairshare.live.access.lists import may_change, may_look
 from fairshare.live.server import LiveServer
 from fairshare.live.users.identity import own_user
 from fairshare.model.applications import Application
@@ -92,22 +93,31 @@ def sees_all_of(request: Request, application: Application) -> bool:
     """Whether a list may show also what an application's containers wrote; the application by
     itself is opened for more (`authentication.py`)."""
     identity = identity_of(request)
-    return identity is None or identity.administrator or identity.user == application.user
+    if identity is None or identity.administrator or identity.user == application.user:
+        return True
+    if identity.application is not None:
+        return False
+    groups = server_of(request).groups.remembered(identity.user) or ()
+    return may_look(application, identity.user, groups)
 
 
 async def actor_of(request: Request, body: ActorBody, application: Application) -> Actor:
     """Who wants to change an application, with the groups if they can matter.
 
-    An administrator by his token is for the core the system itself.
+    For the core an administrator by his token is the system itself, and so is who stands in the
+    application's own list: the core knows the lists of queues alone.
     """
     server = server_of(request)
     user = caller_of(request, body.user)
     identity = identity_of(request)
     if identity is not None and identity.administrator:
         return "", ()
-    if not server.controls_access or user == application.user:
+    if user == application.user:
         return user, ()
-    return user, await groups_of(server, user)
+    groups = await groups_of(server, user)
+    if may_change(application, user, groups):
+        return "", ()
+    return user, groups if server.controls_access else ()
 
 
 def believed_administrator(request: Request, named: str | None) -> str:

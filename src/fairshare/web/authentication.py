@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fairshare.live.access.audit import told
 from fairshare.live.access.identity import Identity
+from fairshare.live.access.lists import may_change, may_look
 from fairshare.live.access.tokens import TokensUnreadable
 from fairshare.live.server import LiveServer
 from fairshare.model.identifiers import (
@@ -87,7 +88,7 @@ class Door:
             )
             await answer(scope, receive, send)
             return
-        reason = await self._closed(identity, path)
+        reason = await self._closed(identity, path, scope["method"] in ("GET", "HEAD"))
         if reason:
             _log.warning("403 %s %s: %s", scope["method"], told(path), reason)
             await refusal(403, "access-denied", reason)(scope, receive, send)
@@ -105,8 +106,9 @@ class Door:
             "this server cannot check tokens at present: tell who administers it; its log says why",
         )
 
-    async def _closed(self, identity: Identity, path: str) -> str:
-        """Why somebody may not look into an application; empty if he may, or there is none."""
+    async def _closed(self, identity: Identity, path: str, looks: bool) -> str:
+        """Why somebody may not look into an application, or change it; empty if he may, or there
+        is none."""
         form = _OWN.fullmatch(path)
         number = None if form is None else _application_in(form.group(1), form.group(2))
         application = None if number is None else self.server.service.state.applications.get(number)
@@ -115,9 +117,13 @@ class Door:
         groups = await run_in_threadpool(self.server.groups.of, identity.user)
         if self.server.may_open(identity, groups, application):
             return ""
+        rights = may_look if looks else may_change
+        if identity.application is None and rights(application, identity.user, groups):
+            return ""
         return (
             f"you are {identity.user}, and this application is {application.user}'s: only its "
-            "owner may do this, and who administers its queue or the cluster"
+            "owner may do this, who stands in the application's lists, and who administers its "
+            "queue or the cluster"
         )
 
 

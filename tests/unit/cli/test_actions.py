@@ -27,6 +27,16 @@ def test_kill_goes_on_after_one_that_cannot_be_ended(run, cluster):
     assert result.stderr.startswith(f"Error: {ONE}: there is nothing at ")
 
 
+@pytest.mark.parametrize("name", ["", ".", ".."])
+@pytest.mark.parametrize("verb", ["status", "why", "kill", "logs"])
+def test_what_names_nothing_is_asked_of_nobody(run, cluster, verb, name):
+    cluster.calls.clear()
+    result = run(verb, name)
+    assert result.exit_code == 1
+    assert f"{name!r} names nothing" in result.stderr
+    assert cluster.calls == []
+
+
 def test_a_refusal_says_once_whom_it_is_about(run, cluster):
     message = "there is no application '7' (any more)"
     refused = REFUSED | {"message": message}

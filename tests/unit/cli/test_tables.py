@@ -130,6 +130,7 @@ def test_an_empty_cluster_says_so(run, cluster):
     assert run("nodes").stdout.strip() == "No node has joined yet."
     assert run("apps").stdout.strip() == "Nothing runs or waits."
     assert run("apps", "--all").stdout.strip() == "No such application."
+    assert run("apps", "--queue", "nowhere").stdout.strip() == "No such application."
     top = run("top").stdout
     assert "No node has joined." in top
     assert "Nothing runs or waits." in top

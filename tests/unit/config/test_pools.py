@@ -84,12 +84,29 @@ def test_every_property_is_read() -> None:
     [
         ({P + "colour": "red"}, "mapred.fairscheduler.colour is unknown and has no effect"),
         ({P + "eventlog.enabled": True}, "eventlog.enabled has no effect"),
+        ({P + "eventlog.location": "/logs"}, "eventlog.location has no effect"),
+        ({P + "dump.interval": 5000}, "dump.interval has no effect"),
         ({P + "taskselector": "com.example.Mine"}, "taskselector has no effect"),
+        ({"mapred.acls.enabled": True}, "mapred.acls.enabled has no effect: with yarn.acl.enable"),
+        ({"mapreduce.cluster.acls.enabled": True}, "any user's jobs may go to any pool"),
+        ({"mapred.queue.prod.acl-submit-job": "ann"}, "mapred.queue.prod.acl-submit-job has no"),
+        ({"mapred.queue.a.acl-administer-jobs": ""}, "a.acl-administer-jobs has no effect"),
+        ({"net.topology.nodegroup.aware": True}, "no groups of hosts within a rack"),
+        ({"webinterface.private.actions": True}, "private.actions has no effect"),
+        ({"mapred.jobinit.threads": 4}, "mapred.jobinit.threads has no effect"),
     ],
 )
 def test_what_has_no_effect_is_told(values: dict[str, object], words: str) -> None:
     (problem,) = told(values)
     assert words in problem
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["mapred.acls.enabled", "net.topology.nodegroup.aware", "webinterface.private.actions"],
+)
+def test_a_switch_of_the_master_that_is_off_is_not_told(name: str) -> None:
+    assert told({name: False}) == []
 
 
 def test_what_only_1_2_knows_is_told_in_the_older_ones_and_changes_nothing() -> None:

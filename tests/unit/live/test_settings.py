@@ -1,11 +1,14 @@
 """What a server is told: the configuration directory, and what stands before it."""
 
+import json
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from fairshare.live import server
 from fairshare.live.settings import Overrides, read_settings
+from fairshare.live.users.identity import own_user
 from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.schedulers.fifo.settings import FifoSettings
 
@@ -106,3 +109,13 @@ def test_the_engine_is_told_what_the_configuration_says_of_nodes(tmp_path, monke
         "partition": "",
         "run_as": "server",
     }
+
+
+@pytest.mark.parametrize("scheduler", ["fair", "fifo", "pools"])
+def test_who_runs_the_server_is_an_administrator_under_any_scheduler(tmp_path, scheduler):
+    acls = {"yarn.acl.enable": "true", "yarn.admin.acl": "root"}
+    directory = directory_of(tmp_path, "fair.FairScheduler", **acls)
+    settings = read_settings(directory, Overrides(scheduler=scheduler))
+    found = json.loads(settings.scheduler_settings)
+    assert found["acl_enabled"] is True
+    assert found["administrators"] == f"{own_user()},root"

@@ -105,9 +105,11 @@ def _ceil_float(amount: int, by: float) -> int:
 
 def _quotient(a: float, b: float) -> float:
     if b:
-        if not -EXACT <= a <= EXACT:
-            a = single(a)
-        return single(a / (b if -EXACT <= b <= EXACT else single(b)))
+        if not -EXACT <= b <= EXACT:
+            b = single(b)
+        if -EXACT <= a <= EXACT:
+            return single(a / b)
+        return single(single(a) / b)
     return math.inf if a > 0 else 0.0
 
 
@@ -155,6 +157,8 @@ class MemoryCalculator:
 
     def use(self, total: Resource, a: Resource, divisor: float) -> float:
         """Memory over memory."""
+        if divisor and -EXACT <= a[0] <= EXACT:
+            return single(a[0] / divisor)
         return _quotient(a[0], divisor)
 
     def ratio(self, a: Resource, b: Resource) -> float:
@@ -256,6 +260,11 @@ class DominantCalculator:
 
     def ratio(self, a: Resource, b: Resource) -> float:
         """The largest of the ratios, at least 0."""
+        if len(a) == 2:
+            x, y = _quotient(a[0], b[0]), _quotient(a[1], b[1])
+            if y > x:
+                x = y
+            return x if x > 0.0 else 0.0
         return max(0.0, *map(_quotient, a, b))
 
     def multiply_up(self, a: Resource, by: float, step: Resource) -> Resource:

@@ -227,7 +227,7 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         """The input is over: masters hear of their headroom, for which limits are computed."""
         for users in self.stirred:
             users.stirs = False
-            if users.masters:
+            if users.masters and users.counted != users.version:
                 users.compute_again()
         self.stirred.clear()
 

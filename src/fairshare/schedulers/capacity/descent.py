@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from fairshare.schedulers.capacity.heartbeat import Heartbeat
     from fairshare.schedulers.capacity.state import CapacityState
 
+_ANYWHERE = Locality.OFF_SWITCH  # to look a member of an enumeration up costs more than a sum
+
 
 def is_plain(state: "CapacityState") -> bool:
     """Whether the straight way may be tried at all: two types, one partition, nothing of 0."""
@@ -46,7 +48,7 @@ def descend(beat: "Heartbeat") -> bool:
         return False
     memory, vcores = beat.whole  # what the queue may have in all
     queue = state.root
-    share = queue.share
+    share = queue.shares[""]
     while not queue.leaf:
         most_memory, most_vcores = share.effective_maximum
         if dominant:
@@ -63,7 +65,7 @@ def descend(beat: "Heartbeat") -> bool:
         if not order or share.killable[0]:
             return False
         queue = queue.ranked[order[0][-1]]  # type: ignore[call-overload]
-        share = queue.share
+        share = queue.shares[""]
         own_memory, own_vcores = share.used
         memory += own_memory - used_memory
         memory -= memory % step_memory
@@ -139,7 +141,7 @@ def _serve(beat: "Heartbeat", leaf: CapacityQueue, room: Resource, reach: Resour
             size,
             priority,
             request,
-            Locality.OFF_SWITCH,
+            _ANYWHERE,
             application.master is None and application.managed,
             False,
             now_ms,

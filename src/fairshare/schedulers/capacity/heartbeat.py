@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from fairshare.schedulers.capacity.state import CapacityState
     from fairshare.schedulers.protocol import Step
 
+_OFF_SWITCH, _RESERVED = Answer.OFF_SWITCH, Answer.RESERVED  # to look them up takes its time
+
 
 class _Turns:
     """The active applications of a leaf in their order, as far as anything can come of them.
@@ -101,18 +103,17 @@ class Heartbeat:
         """Attempts, until the settings or the node have enough (11.2)."""
         settings = self.state.settings
         most_off_switch = max(settings.maximum_off_switch_assignments, 1)
+        most = settings.maximum_assignments if settings.multiple_assignments else 1
+        if most == 0:
+            most = 1
         off_switch = done = 0
         while True:
             answer = self._attempt()
-            if answer < Answer.OFF_SWITCH:
+            if answer < _OFF_SWITCH:
                 break
             done += 1
-            off_switch += answer == Answer.OFF_SWITCH
-            if answer == Answer.RESERVED or off_switch >= most_off_switch:
-                break
-            if not settings.multiple_assignments:
-                break
-            if 0 <= settings.maximum_assignments <= done:
+            off_switch += answer is _OFF_SWITCH
+            if off_switch >= most_off_switch or answer is _RESERVED or done == most:
                 break
         self._record()
 
@@ -123,16 +124,16 @@ class Heartbeat:
             self._serve_reservation()
             return Answer.NOTHING
         minimum = state.settings.minimum_allocation
-        available = self._available()
+        available = self._available() if node.marked else node.available
         if not state.calculator.containers(available, minimum):
             return Answer.NOTHING
         if not state.calculator.fits(minimum, available):  # below 0 in a type, since it shrank
             return Answer.NOTHING
         self.ignore = False
         if self._plain and descent.descend(self):
-            return Answer.OFF_SWITCH
+            return _OFF_SWITCH
         answer = self._parent(state.root, Room(self.whole, state.none))
-        if answer < Answer.OFF_SWITCH and self.label and state.shares_with_all(self.label):
+        if answer < _OFF_SWITCH and self.label and state.shares_with_all(self.label):
             self.ignore = True
             answer = self._parent(state.root, Room(state.total_of(""), state.none))
         return answer
@@ -205,7 +206,7 @@ class Heartbeat:
             )
             below = Room(limit, state.none)
             found = self._leaf(child, below) if child.leaf else self._parent(child, below)
-            if found >= Answer.OFF_SWITCH:
+            if found >= _OFF_SWITCH:
                 return found
             if found == Answer.QUEUE_LIMIT:
                 answer = found

@@ -45,7 +45,11 @@ def _standing(child: CapacityQueue, policy: str, label: str) -> Standing:
 
 def _key(child: CapacityQueue, share: Share, standing: Standing) -> Entry:
     denied, no_guarantee, priority, size = standing
-    use = share.absolute_used if no_guarantee else share.used_capacity
+    c = share.calculator
+    if no_guarantee or c is None:
+        use = share.absolute_used
+    else:
+        use = c.use(share.whole, share.used, share.divisor)
     if priority is None:
         return (denied, no_guarantee, 0, 0, use, size, child.rank)
     return (denied, no_guarantee, 1 if use >= 1.0 else 0, priority, use, size, child.rank)

@@ -37,6 +37,9 @@ from fairshare.model.resources import Resource, ResourceTypes, add, subtract
 from fairshare.schedulers.capacity import accounting, containers, labels, limits, orders
 from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
 from fairshare.schedulers.capacity.cluster import CapacityCluster
+from fairshare.schedulers.capacity.queues import CapacityQueue
+
+_ANYWHERE, _PREEMPTED = Locality.OFF_SWITCH, ExitCode.PREEMPTED  # to look them up takes its time
 
 
 class CapacityState(CapacityCluster):
@@ -57,19 +60,29 @@ class CapacityState(CapacityCluster):
     def _container_allocated(self, now_ms: int, event: ContainerAllocated) -> None:
         application = self.applications[event.application]
         key = application.asks.keys[(event.priority, event.request)]
+        leaf = application.leaf
+        assert leaf is not None
         if event.reserved:
             self._reservation_fulfilled(now_ms, event, application, key)
+            accounting.count_pending(application)
         else:
             self._consider(application)
+            ask = key.anywhere
             self._granting = True  # keys are moved once, when less is asked for too
             super()._container_allocated(now_ms, event)
             self._granting = False
-            accounting.measure(application)
-        near = event.locality != Locality.OFF_SWITCH and not event.reserved
+            if self._to_place and ask is not None:
+                self._to_place = False
+                accounting.ask_less(application, leaf, ask.resource)
+            else:
+                accounting.count_pending(application)
+            if leaf.policy == "fair":
+                accounting.measure(application)
+        near = event.locality is not _ANYWHERE and not event.reserved
         if near and event.locality == Locality.RACK_LOCAL:
             near = self.settings.rack_locality_full_reset
         key.opportunities = 0 if near else key.opportunities + 1
-        self._asks_served(application)
+        self._asks_served(application, leaf)
 
     def _reservation_fulfilled(
         self, now_ms: int, event: ContainerAllocated, application: CapacityApplication, key: AskKey
@@ -83,14 +96,7 @@ class CapacityState(CapacityCluster):
         application.next_container = next_container
         application.drift = add(application.drift, subtract(wanted, event.resource))
 
-    def _asks_served(self, application: CapacityApplication) -> None:
-        counted = accounting.count_pending(application)
-        leaf = application.leaf
-        assert leaf is not None
-        if self._to_place:
-            self._to_place = False
-            if not counted:
-                accounting.place(leaf, "")
+    def _asks_served(self, application: CapacityApplication, leaf: CapacityQueue) -> None:
         wanting = bool(application.asks.wanting)
         if not wanting:
             leaf.users.ask_no_more(application.user, application.id)
@@ -112,7 +118,8 @@ class CapacityState(CapacityCluster):
         if record is None:
             users.miss(application.user, application.reserved)
             return
-        users.compute_again()
+        if users.counted != users.version:
+            users.compute_again()
         loses = (leaf.held or record.pending_applications < 0) and users.may_lose(record.name)
         if loses and limits.is_above(self, leaf, application):
             users.miss(application.user, application.reserved)
@@ -124,13 +131,17 @@ class CapacityState(CapacityCluster):
         self._consider(self.applications[event.application])
 
     def _use(self, application: CapacityApplication, node: Node, resource: Resource) -> None:
-        super()._use(application, node, resource)
         leaf = application.leaf
         if leaf is None or self._fulfilling:
+            super()._use(application, node, resource)
             return
         label = self.partition_of.get(node.name, "") if self.partition_of else ""
         later = self._to_place = self._granting and not label
-        accounting.charge(self, leaf, application.user, label, resource, place_later=later)
+        if len(resource) == 2:
+            accounting.use(self, leaf, application, node, label, resource, later)
+        else:
+            super()._use(application, node, resource)
+            accounting.charge(self, leaf, application.user, label, resource, place_later=later)
 
     def _leaving(
         self, application: CapacityApplication, node: Node, event: ContainerCompleted
@@ -155,7 +166,7 @@ class CapacityState(CapacityCluster):
         if leaf.policy == "fair":
             accounting.measure(application)
             orders.place_application(application)
-        if event.exit_code == ExitCode.PREEMPTED:
+        if event.exit_code == _PREEMPTED:
             for queue in leaf.path:
                 queue.preempted += 1
 
@@ -330,25 +341,7 @@ class CapacityState(CapacityCluster):
         source = application.leaf
         assert source is not None
         target = self.queues[event.queue]
-        user = application.user
-        for number in containers.of_application(self, application):  # sums depend on the order
-            record = application.containers[number]
-            label = self.label_of(self.nodes[record.node])
-            released = subtract(self.none, record.resource)
-            accounting.charge(self, source, user, label, released)
-            accounting.charge(self, target, user, label, record.resource)
-            if record.container in self.nodes[record.node].marked:
-                accounting.change_killable(source, label, released)
-                accounting.change_killable(target, label, record.resource)
-        for reserved in containers.reserved(self, application):
-            reservation = application.reservations[reserved]
-            label = self.label_of(self.nodes[reserved])
-            released = subtract(self.none, reservation.resource)
-            accounting.charge(self, source, user, label, released)
-            accounting.charge(self, target, user, label, reservation.resource)
-            if not label:
-                accounting.count_reserved(source, released)
-                accounting.count_reserved(target, reservation.resource)
+        accounting.move_use(self, application, source, target)
         accounting.leave(application)
         super()._application_moved(now_ms, event)
         application.runnable = False
@@ -385,7 +378,8 @@ class CapacityState(CapacityCluster):
             leaf.users.ask(application.user, application.id)
         if leaf.policy == "fair" and leaf.size_based:
             accounting.measure(application)
-        self._asks_served(application)
+        accounting.count_pending(application)
+        self._asks_served(application, leaf)
 
     def _offers_counted(self, now_ms: int, event: OffersCounted) -> None:
         super()._offers_counted(now_ms, event)

@@ -223,15 +223,19 @@ class Users:
     ) -> None:
         """A user uses more on a partition, or less (`amount` negative)."""
         user = self.users.get(name) or self.get_or_add(name)
-        used = user.used[label] = add(user.used.get(label, self.none), amount)
+        used = user.used.get(label, self.none)
+        if len(amount) == 2:  # nearly always, and for every container
+            used = user.used[label] = (used[0] + amount[0], used[1] + amount[1])
+        else:
+            used = user.used[label] = add(used, amount)
         if user.active:
             self.active_used[label] = add(self.active_used.get(label, self.none), amount)
         self.version += 1
         if not self.stirs:
             self.stir()
-        ratio = c.ratio(used, total)
-        change = single(ratio - user.ratios.get(label, 0.0))
-        user.ratios[label] = ratio
+        ratios, ratio = user.ratios, c.ratio(used, total)
+        change = single(ratio - ratios.get(label, 0.0))
+        ratios[label] = ratio
         self.ratios[label] = single(self.ratios.get(label, 0.0) + change)
 
     def recount(self, label: str, c: ResourceCalculator, total: Resource) -> None:

@@ -3,22 +3,8 @@
 from collections.abc import Sequence
 
 from fairshare.model.queues import ROOT, parent_name
+from fairshare.schedulers.access_lists import allows
 from fairshare.schedulers.fair.settings import AllocationSettings
-
-
-def allows(acl: str, user: str, groups: Sequence[str]) -> bool:
-    """Whether a list, `user1,user2 group1,group2`, names a user; `*` names all, a blank nobody.
-
-    >>> allows("ann,bob staff", "eve", ["staff"]), allows(" ", "ann", [])
-    (True, False)
-    """
-    if acl.strip() == "*":
-        return True
-    users, _, group_list = acl.partition(" ")
-    if user in [name.strip() for name in users.split(",") if name.strip()]:
-        return True
-    named = [name.strip() for name in group_list.split(",") if name.strip()]
-    return any(group in named for group in groups)
 
 
 def may_submit(

@@ -22,6 +22,7 @@ from fairshare.model.resources import UNBOUNDED, Resource, ResourceTypes, add, f
 from fairshare.model.work import ResourceRequest
 from fairshare.placement.policy import derived_rules, place
 from fairshare.placement.rule import Misplaced, Request
+from fairshare.schedulers.access_lists import allows
 from fairshare.schedulers.fair import (
     containers,
     limits,
@@ -32,7 +33,7 @@ from fairshare.schedulers.fair import (
     views,
     wording,
 )
-from fairshare.schedulers.fair.access import allows, may_administer, may_submit
+from fairshare.schedulers.fair.access import may_administer, may_submit
 from fairshare.schedulers.fair.applications import FairApplication
 from fairshare.schedulers.fair.assignment import Heartbeat
 from fairshare.schedulers.fair.queues import FairQueue, common_ancestor

@@ -30,6 +30,7 @@ from fairshare.model.resources import (
     total,
 )
 from fairshare.model.work import ResourceRequest
+from fairshare.schedulers.access_lists import allows
 from fairshare.schedulers.fifo.reasons import FifoLimits
 from fairshare.schedulers.fifo.settings import FifoSettings
 from fairshare.schedulers.fifo.state import DEFAULT, FifoApplication, FifoState
@@ -200,8 +201,9 @@ class FifoScheduler:
         raise Refusal("not-supported", "the FIFO scheduler knows no priorities of applications")
 
     def may_administer(self, queue: str, user: str, groups: Sequence[str]) -> bool:
-        """There are no lists."""
-        return True
+        """Whether yarn.admin.acl lets a user, a queue has no list; without yarn.acl.enable all."""
+        settings = self._state.settings
+        return not settings.acl_enabled or allows(settings.administrators, user, groups)
 
     def may_submit(self, queue: str, user: str, groups: Sequence[str]) -> bool:
         """There are no lists."""

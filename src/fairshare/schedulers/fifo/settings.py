@@ -19,4 +19,6 @@ class FifoSettings(msgspec.Struct, frozen=True):
     maximum_allocation: Resource = (8192, 4)
     increment_allocation: Resource = (1024, 1)  # 0: no increment
     maximum_override_delay_ms: int = 10_000  # until no container may exceed the largest node
+    acl_enabled: bool = False
+    administrators: str = "*"  # yarn.admin.acl; counts only with acl_enabled
     master_max_attempts: int = 2  # yarn.resourcemanager.am.max-attempts

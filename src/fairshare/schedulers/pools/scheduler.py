@@ -23,6 +23,7 @@ from fairshare.model.identifiers import ApplicationId
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.model.work import ResourceRequest
+from fairshare.schedulers.access_lists import allows
 from fairshare.schedulers.pools import deficit_heartbeat, preemption, starvation, views
 from fairshare.schedulers.pools.naming import pool_name, priority_of
 from fairshare.schedulers.pools.reasons import PoolsLimits
@@ -154,8 +155,9 @@ class PoolsScheduler:
             step.emit(PriorityChanged(application.id, priority or NORMAL))
 
     def may_administer(self, queue: str, user: str, groups: Sequence[str]) -> bool:
-        """There are no lists."""
-        return True
+        """Whether yarn.admin.acl lets a user, a pool has no list; without yarn.acl.enable all."""
+        settings = self._state.settings
+        return not settings.acl_enabled or allows(settings.administrators, user, groups)
 
     def may_submit(self, queue: str, user: str, groups: Sequence[str]) -> bool:
         """There are no lists."""

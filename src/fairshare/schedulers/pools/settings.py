@@ -105,6 +105,8 @@ class PoolsSettings(msgspec.Struct, frozen=True):
     hierarchical: bool = False
     scale_min_shares: bool = False
     priority_factors: tuple[float, ...] = FACTORS
+    acl_enabled: bool = False
+    administrators: str = "*"  # yarn.admin.acl; counts only with acl_enabled
     master_max_attempts: int = 2
     defaults: dict[str, str] = {}
 

@@ -6,6 +6,7 @@ prove who they are: then it is the owner, who stands in the lists, and who has a
 `--admin`.
 """
 
+from fairshare.live.access.lists import listed
 from fairshare.model.applications import Application
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.gateway import Gateway
@@ -29,7 +30,7 @@ def may_modify(gateway: Gateway, caller: Caller, application: Application) -> bo
 def _may(gateway: Gateway, caller: Caller, application: Application, acl: str | None) -> bool:
     if caller.user == application.user or caller.administrator:
         return True
-    if acl is not None and listed(acl, caller):
+    if listed(acl, caller.user, caller.groups):
         return True
     if not gateway.controls_access:
         return not caller.proven
@@ -46,18 +47,3 @@ def is_administrator(gateway: Gateway, caller: Caller) -> bool:
     if not gateway.controls_access:
         return not caller.proven
     return gateway.scheduler.may_administer("", caller.user, caller.groups)
-
-
-def listed(acl: str, caller: Caller) -> bool:
-    """Whether a list in Hadoop's form, `user1,user2 group1,group2`, names the caller.
-
-    >>> listed("alice ops", Caller("bob", ("ops",))), listed(" ", Caller("bob"))
-    (True, False)
-    """
-    if acl.strip() == "*":
-        return True
-    users, _, groups = acl.partition(" ")
-    if caller.user in (name.strip() for name in users.split(",")):
-        return True
-    wanted = {name.strip() for name in groups.split(",") if name.strip()}
-    return any(group in wanted for group in caller.groups)

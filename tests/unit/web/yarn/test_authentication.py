@@ -221,6 +221,22 @@ async def test_the_lists_of_an_application_open_it(cluster):
         assert (await carl.put(f"{path}/state", json={"state": "KILLED"})).status_code == 202
 
 
+async def test_the_lists_of_an_application_open_it_in_the_other_interface_too(cluster):
+    acls = {"entry": [{"key": "VIEW_APP", "value": "bob"}, {"key": "MODIFY_APP", "value": "carl"}]}
+    path = f"/api/v1/applications/{await cluster.submitted('ann', **{'application-acls': acls})}"
+    async with cluster.client("bob") as bob, cluster.client("carl") as carl:
+        for part in ("", "/tasks", "/containers", "/reasons"):
+            assert (await bob.get(path + part)).status_code == 200, part
+            assert (await carl.get(path + part)).status_code == 403, part
+        for call, body in (("kill", {}), ("priority", {"priority": 2}), ("move", {"queue": "b"})):
+            assert (await bob.post(f"{path}/{call}", json=body)).status_code == 403, call
+        answer = await carl.post(f"{path}/priority", json={"priority": 2})
+        assert answer.json().get("code") != "access-denied", answer.text
+        assert (await carl.post(f"{path}/kill", json={})).json()["state"] == "KILLED"
+    async with cluster.client("dora") as dora:
+        assert (await dora.get(path)).status_code == 403
+
+
 async def test_logs_are_shown_to_who_may_look_into_the_application(cluster):
     name = await cluster.submitted("ann")
     files = cluster.live.container_directory(1 << 40 | 1 << 24 | 1)

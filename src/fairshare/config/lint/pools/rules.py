@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from fairshare.config.lint.pools.subject import PoolsSubject
 from fairshare.config.lint.subject import Finding
-from fairshare.config.pools import PREFIX
+from fairshare.config.pools_unsupported import PREFIX
 from fairshare.schedulers.pools.settings import (
     DEFAULT_POOL,
     NEVER_MS,

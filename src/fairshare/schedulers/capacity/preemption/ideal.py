@@ -161,8 +161,6 @@ class IdealAssignment:
         part = NO_GUARANTEE
         if self.c.compare(whole, claim.guarantee, self.none) > 0:
             part = self.c.divide(whole, claim.ideal, claim.guarantee)
-        if math.isnan(part):  # none of what counts in either: last of all, as Java orders it
-            return (2, 0, 0.0)
         return (1 if part >= 1.0 else 0, -claim.priority, part)
 
     def _most_underserved(self, whole: Resource, needy: list[Claim]) -> list[Claim]:

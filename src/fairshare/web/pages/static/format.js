@@ -91,5 +91,8 @@ export function bytes(n) {
   return "";
 }
 
+// "root.ml.training" is "ml.training": where the hue and the tooltip say the rest.
+export const shortName = (queue) => queue.replace(/^root\./, "");
+
 // "root.ml.training" is "training"; root stays root.
 export const lastName = (queue) => queue.slice(queue.lastIndexOf(".") + 1);

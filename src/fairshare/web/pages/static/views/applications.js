@@ -4,7 +4,7 @@
 import { address, link } from "../address.js";
 import { fill, h } from "../document.js";
 import { families, hueOf } from "../families.js";
-import { amounts, count, duration, instant, percent } from "../format.js";
+import { amounts, count, duration, instant, percent, shortName } from "../format.js";
 import { PagedRows } from "../paged-rows.js";
 import { blank, faultState, loadingRows } from "../states.js";
 import { store } from "../store.js";
@@ -61,7 +61,7 @@ class ApplicationsPage {
       { key: "id", title: "Application", width: "118px", phone: false, draw: (one) => h("a", { class: "mono", href: link(`/cluster/app/${one.id}`), title: one.id, tabindex: "-1" }, `…${one.id.slice(-11)}`), sort: true },
       { key: "name", title: "Name", width: "minmax(110px, 1.4fr)", draw: (one) => text(one.name), sort: true },
       { key: "user", title: "User", width: "minmax(60px, .6fr)", phone: false, draw: (one) => text(one.user), sort: true },
-      { key: "queue", title: "Queue", width: "minmax(90px, 1fr)", draw: (one) => [h("i", { class: "swatch" }), " ", text(one.queue)], sort: true },
+      { key: "queue", title: "Queue", width: "minmax(90px, 1fr)", draw: (one) => [h("i", { class: "swatch" }), " ", h("span", { title: one.queue }, shortName(one.queue))], sort: true },
       { key: "state", title: "State", width: "92px", draw: stateMark, sort: true },
       { key: "progress", title: "Tasks done", width: "126px", narrow: false, draw: drawProgress, sort: true },
       { key: "containers", title: "Containers", width: "76px", align: "right", narrow: false, draw: (one) => count(one.containers), sort: true },

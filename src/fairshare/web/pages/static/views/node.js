@@ -4,7 +4,7 @@ import { address, link } from "../address.js";
 import { meter } from "../bar.js";
 import { fill, h } from "../document.js";
 import { families, hueOf } from "../families.js";
-import { amount, amounts, count, duration, instant, percent, typeTitle } from "../format.js";
+import { amount, amounts, count, duration, instant, percent, shortName, typeTitle } from "../format.js";
 import { session } from "../session.js";
 import { blank, entryState } from "../states.js";
 import { store } from "../store.js";
@@ -30,7 +30,7 @@ class NodePage {
         { key: "id", title: "Container", width: "120px", phone: false, draw: (one) => h("span", { class: "mono", title: one.id }, `…${one.id.slice(-12)}`), sort: (one) => one.allocated_ms },
         { key: "application", title: "Application", width: "minmax(110px, 1.2fr)", draw: (one) => h("a", { href: link(`/cluster/app/${one.application}`), title: one.application, tabindex: "-1" }, one.name || one.application), sort: (one) => one.name },
         { key: "user", title: "User", width: "minmax(60px, .6fr)", phone: false, draw: (one) => one.user, sort: (one) => one.user },
-        { key: "queue", title: "Queue", width: "minmax(90px, 1fr)", draw: (one) => [h("i", { class: "swatch" }), " ", h("span", { title: one.queue }, one.queue)], sort: (one) => one.queue },
+        { key: "queue", title: "Queue", width: "minmax(90px, 1fr)", draw: (one) => [h("i", { class: "swatch" }), " ", h("span", { title: one.queue }, shortName(one.queue))], sort: (one) => one.queue },
         { key: "resources", title: "Granted", width: "minmax(120px, .8fr)", align: "right", draw: (one) => amounts(one.resources), sort: (one) => one.resources["memory-mb"] },
         { key: "since", title: "Since", width: "90px", phone: false, align: "right", draw: (one) => duration((store.moment ?? Date.now()) - one.allocated_ms), sort: (one) => one.allocated_ms },
         { key: "mark", title: "", width: "110px", narrow: false, draw: (one) => (one.marked ? h("span", { class: "tag warn" }, "will be preempted") : one.master ? h("span", { class: "tag" }, "master") : "") },

@@ -1,0 +1,32 @@
+"""Owns the lists that applications bring with them: who may look into one, who may change it."""
+
+from collections.abc import Collection
+
+from fairshare.model.applications import Application
+
+
+def listed(acl: str | None, user: str, groups: Collection[str]) -> bool:
+    """Whether a list in Hadoop's form, `user1,user2 group1,group2`, names a user or his groups.
+
+    >>> listed("alice ops", "bob", ("ops",)), listed(" ", "bob", ()), listed(None, "bob", ())
+    (True, False, False)
+    """
+    if acl is None:
+        return False
+    if acl.strip() == "*":
+        return True
+    users, _, of_groups = acl.partition(" ")
+    if user in (name.strip() for name in users.split(",")):
+        return True
+    wanted = {name.strip() for name in of_groups.split(",") if name.strip()}
+    return any(group in wanted for group in groups)
+
+
+def may_look(application: Application, user: str, groups: Collection[str]) -> bool:
+    """Whether an application's own list lets a user see all of it."""
+    return listed(application.submission.details.view_acl, user, groups)
+
+
+def may_change(application: Application, user: str, groups: Collection[str]) -> bool:
+    """Whether an application's own list lets a user kill, move and change it."""
+    return listed(application.submission.details.modify_acl, user, groups)

@@ -1,0 +1,18 @@
+"""Owns what an access list of Hadoop says of a user. Knows no queue."""
+
+from collections.abc import Sequence
+
+
+def allows(acl: str, user: str, groups: Sequence[str]) -> bool:
+    """Whether a list, `user1,user2 group1,group2`, names a user; `*` names all, a blank nobody.
+
+    >>> allows("ann,bob staff", "eve", ["staff"]), allows(" ", "ann", [])
+    (True, False)
+    """
+    if acl.strip() == "*":
+        return True
+    users, _, group_list = acl.partition(" ")
+    if user in [name.strip() for name in users.split(",") if name.strip()]:
+        return True
+    named = [name.strip() for name in group_list.split(",") if name.strip()]
+    return any(group in named for group in groups)

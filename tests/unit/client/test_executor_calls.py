@@ -1,0 +1,43 @@
+"""Futures of an executor, as `concurrent.futures` sees them."""
+
+from concurrent.futures import CancelledError, as_completed, wait
+
+import pytest
+
+from fairshare.client.executor_calls import Call
+
+
+def test_a_call_that_is_cancelled_is_dropped_once():
+    dropped = []
+    call = Call("c", b"", dropped.append)
+    assert call.future.cancel()
+    assert call.future.cancel()
+    assert dropped == [call]
+    with pytest.raises(CancelledError):
+        call.future.result(0)
+
+
+def test_who_waits_for_several_calls_is_told_of_a_cancelled_one():
+    call = Call("c", b"", lambda call: None)
+    call.container = "container_1"  # it runs
+    assert call.future.running()
+    call.future.cancel()
+    assert wait([call.future], timeout=0).done == {call.future}
+    assert list(as_completed([call.future], timeout=0)) == [call.future]
+
+
+def test_what_is_over_is_neither_cancelled_nor_said_twice():
+    dropped = []
+    call = Call("c", b"", dropped.append)
+    assert call.future.settle(value=9)
+    assert not call.future.settle(error=ValueError())
+    assert not call.future.cancel()
+    assert call.future.result(0) == 9
+    assert dropped == []
+
+
+def test_what_was_cancelled_has_no_outcome_any_more():
+    call = Call("c", b"", lambda call: None)
+    call.future.cancel()
+    assert not call.future.settle(value=9)
+    assert call.future.cancelled()

@@ -1,0 +1,67 @@
+"""yarn.acl.enable and yarn.admin.acl hold under every scheduler, also where no queue has a list."""
+
+import msgspec
+import pytest
+
+from fairshare.config.fifo import read_fifo
+from fairshare.config.pools import read_pools
+from fairshare.config.site import Site
+from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.events import ApplicationSubmitted, RequestRefused
+from fairshare.model.inputs import (
+    DrainNode,
+    KillApplication,
+    LoadConfiguration,
+    NodeJoined,
+    SubmitApplication,
+)
+from fairshare.schedulers.registry import SCHEDULERS
+
+READ = {
+    "fifo": lambda site: read_fifo(site)[0],
+    "pools": lambda site: read_pools(site, None)[0],
+}
+LISTS = {"yarn.acl.enable": True, "yarn.admin.acl": "root ops"}
+
+
+def manager_of(scheduler: str, values: dict[str, object]) -> ResourceManager:
+    """A manager with one node, and one application of ann's."""
+    settings = READ[scheduler](Site.of(values))
+    manager = ResourceManager(SCHEDULERS[scheduler](settings.types))
+    manager.handle(0, LoadConfiguration(msgspec.json.encode(settings), 1))
+    manager.handle(0, NodeJoined("n1", (8,) * len(settings.types.names)))
+    events = manager.handle(0, SubmitApplication("ann", "default"))
+    assert any(isinstance(event, ApplicationSubmitted) for event in events)
+    return manager
+
+
+def refused(manager: ResourceManager, given: KillApplication | DrainNode) -> bool:
+    events = manager.handle(1, given)
+    assert events
+    return isinstance(events[0], RequestRefused)
+
+
+@pytest.mark.parametrize("scheduler", READ)
+@pytest.mark.parametrize(
+    ("user", "groups", "may"),
+    [("eve", ("staff",), False), ("root", (), True), ("eve", ("ops",), True), ("ann", (), True)],
+)
+def test_others_end_an_application_only_if_the_administrators_list_names_them(
+    scheduler: str, user: str, groups: tuple[str, ...], may: bool
+) -> None:
+    manager = manager_of(scheduler, LISTS)
+    assert refused(manager, KillApplication(1, user=user, groups=groups)) is not may
+
+
+@pytest.mark.parametrize("scheduler", READ)
+def test_only_administrators_drain_nodes(scheduler: str) -> None:
+    manager = manager_of(scheduler, LISTS)
+    assert refused(manager, DrainNode("n1", user="ann"))
+    assert not refused(manager, DrainNode("n1", user="root"))
+
+
+@pytest.mark.parametrize("scheduler", READ)
+@pytest.mark.parametrize("values", [{}, {"yarn.admin.acl": "root"}])
+def test_without_the_switch_everybody_may(scheduler: str, values: dict[str, object]) -> None:
+    manager = manager_of(scheduler, values)
+    assert not refused(manager, KillApplication(1, user="eve"))
