@@ -74,6 +74,7 @@ format: $(STAMP) ## bring the code into shape
 
 bench: $(STAMP) ## measure the scheduler, the server and a restart
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --policy capacity
 	$(BIN)/python -m benchmarks.service
 	$(BIN)/python -m benchmarks.recovery --containers 100000
 

@@ -2,10 +2,10 @@
 
     python -m benchmarks.pages [NAME...]       (SMALL=1 tries it with a tenth of everything)
 
-Prints for each page, or for those of `PAGES` that are named, the time to the first view (from the
-click to rows with numbers; the least of some tries too, since a machine that is busy with other work
-makes them longer), the time from a change in the cluster to its number on the page, what the tab
-holds in memory, and what browser and server use of a processor while nothing happens.
+Prints for each page, or for those of `PAGES` that are named: the time to the first view (from the
+click to rows with numbers), and the least of some tries, since a busy machine makes it longer; the
+time from a change in the cluster to its number on the page; what the tab holds in memory; what
+browser and server use of a processor while nothing happens.
 """
 
 import json

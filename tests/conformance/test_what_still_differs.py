@@ -51,9 +51,7 @@ def test_of_reserved_nodes_that_cost_as_much_hadoop_serves_what_its_map_of_nodes
         assert found.ours["app"] == "one"
 
 
-def test_of_leaves_that_must_give_hadoop_spends_the_budget_on_what_its_set_of_leaves_has_first() -> (
-    None
-):
+def test_of_leaves_that_give_hadoop_spends_the_budget_on_what_its_set_has_first() -> None:
     """Hadoop takes from root.a whatever the order of the file, we from the first leaf there."""
     for name in ("leaves-a-first", "leaves-c-first"):
         assert [event["app"] for event in last_of_hadoop(name)] == ["one"]

@@ -8,6 +8,7 @@ import pytest
 from fairshare.live.server import LiveServer
 from fairshare.live.settings import Overrides, read_settings
 from fairshare.live.users.identity import own_user
+from fairshare.model.inputs import SubmissionDetails, SubmitApplication
 from fairshare.web.app import build_app
 
 pytestmark = pytest.mark.anyio
@@ -91,3 +92,14 @@ async def test_containers_are_stopped_by_owner_and_administrators(http, engine):
     assert engine.stopped == []
     assert (await http.post(path, json={"user": "eve"})).status_code == 202
     assert (await http.post(path, json={"user": "ann"})).status_code == 202
+
+
+async def test_who_stands_in_an_applications_own_list_may_change_it(http):
+    service = http._transport.app.state.server.service
+    details = SubmissionDetails(modify_acl="carl staff")
+    for _ in range(2):
+        await service.ask(SubmitApplication("ann", "root.a", details=details))
+    # Bob is of the staff.
+    for user, number, status in (("dora", 2, 403), ("carl", 2, 200), ("bob", 3, 200)):
+        answer = await http.post(f"/applications/{number}/kill", json={"user": user})
+        assert answer.status_code == status, (user, answer.text)

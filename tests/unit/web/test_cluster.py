@@ -116,3 +116,10 @@ async def test_a_defect_of_ours_is_told_without_a_traceback(page, monkeypatch):
     answer = await page.get("/cluster")
     assert (answer.status_code, answer.json()["code"]) == (500, "server-failure")
     assert "secret detail" not in answer.text
+
+
+async def test_who_calls_by_a_wrong_method_is_told_all_that_the_path_takes(page):
+    answer = await page.http.request("DELETE", "/applications")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD, POST")
+    answer = await page.http.request("OPTIONS", "/cluster")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD")

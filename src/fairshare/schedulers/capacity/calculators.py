@@ -96,7 +96,7 @@ def floor_to(amount: int, step: int) -> int:
 
 def truncate(a: Resource, by: float) -> Resource:
     """Each amount times `by`, cut off: `truncate((1000, 3), 0.5) == (500, 1)`."""
-    return tuple(int(amount * by) for amount in a)
+    return tuple([int(amount * by) for amount in a])
 
 
 def _ceil_float(amount: int, by: float) -> int:
@@ -214,12 +214,14 @@ class DominantCalculator:
         """The largest shares first, then the next ones."""
         if a == b:
             return 0
-        if not any(total):
+        if not total[0] and not any(total):
             less = any(x < y for x, y in zip(a, b, strict=True))
             greater = any(x > y for x, y in zip(a, b, strict=True))
             return greater - less
         if len(a) == 2:
-            return _compare_two(total, a, b)
+            if total[0] and total[1]:
+                return _compare(a[0] / total[0], a[1] / total[1], b[0] / total[0], b[1] / total[1])
+            return _compare(*_shares(a, total), *_shares(b, total))
         parts = zip(
             sorted(_shares(a, total), reverse=True),
             sorted(_shares(b, total), reverse=True),
@@ -269,11 +271,11 @@ class DominantCalculator:
 
     def multiply_up(self, a: Resource, by: float, step: Resource) -> Resource:
         """Rounded up in single precision first."""
-        return tuple(ceil_to(_whole(single(x * by)), s) for x, s in zip(a, step, strict=True))
+        return tuple([ceil_to(_whole(single(x * by)), s) for x, s in zip(a, step, strict=True)])
 
     def multiply_down(self, a: Resource, by: float, step: Resource) -> Resource:
         """The fraction is cut off first."""
-        return tuple(floor_to(int(x * by), s) for x, s in zip(a, step, strict=True))
+        return tuple([floor_to(int(x * by), s) for x, s in zip(a, step, strict=True)])
 
     def round_up(self, a: Resource, step: Resource) -> Resource:
         """In each type by itself."""
@@ -285,11 +287,11 @@ class DominantCalculator:
 
     def ceil_divide(self, a: Resource, by: float) -> Resource:
         """In each type by itself."""
-        return tuple(_ceil_float(x, by) for x in a)
+        return tuple([_ceil_float(x, by) for x in a])
 
     def ceil_divide_whole(self, a: Resource, by: int) -> Resource:
         """In each type by itself."""
-        return tuple(ceil_quotient(x, by) for x in a)
+        return tuple([ceil_quotient(x, by) for x in a])
 
     def normalise(
         self, ask: Resource, minimum: Resource, maximum: Resource, step: Resource
@@ -309,11 +311,12 @@ class DominantCalculator:
         return any(x <= 0 for x in a)
 
 
-def _compare_two(total: Resource, a: Resource, b: Resource) -> int:
-    a0, a1 = _shares(a, total)
-    b0, b1 = _shares(b, total)
-    a_high, a_low = (a0, a1) if a0 > a1 else (a1, a0)
-    b_high, b_low = (b0, b1) if b0 > b1 else (b1, b0)
+def _compare(a_high: float, a_low: float, b_high: float, b_low: float) -> int:
+    """Two shares with two others, whichever of them is the higher one."""
+    if a_low > a_high:
+        a_high, a_low = a_low, a_high
+    if b_low > b_high:
+        b_high, b_low = b_low, b_high
     if a_high != b_high:
         return 1 if a_high > b_high else -1
     if a_low != b_low:

@@ -79,3 +79,24 @@ async def test_with_access_control_others_may_not_change_it(start):
     assert refused.status_code == 403
     allowed = await yarn.call("PUT", f"/apps/{name}/state?user.name=erin", json=body)
     assert allowed.status_code == 202
+
+
+async def test_a_scheduler_whose_configuration_is_a_file_shows_and_changes_none(yarn):
+    shown = await yarn.get("/scheduler-conf?user.name=root")
+    assert shown.status_code == 400
+    assert "underneath scheduler" in shown.text
+    changed = await yarn.call("PUT", "/scheduler-conf?user.name=root", json={})
+    assert changed.status_code == 400
+
+
+async def test_a_configuration_that_can_be_changed_is_shown(start):
+    properties = {
+        "yarn.scheduler.capacity.root.queues": "a",
+        "yarn.scheduler.capacity.root.a.capacity": 100,
+        "yarn.scheduler.configuration.store.class": "memory",
+    }
+    yarn = await start(scheduler="capacity", config={}, **properties)
+    shown = await yarn.get("/scheduler-conf?user.name=root")
+    assert shown.status_code == 200
+    found = {one["name"]: one["value"] for one in shown.json()["property"]}
+    assert found["yarn.scheduler.capacity.root.queues"] == "a"

@@ -41,3 +41,13 @@ async def test_a_node_that_is_taken_out_is_decommissioning(yarn):
     assert await states(yarn) == {"n1": "DECOMMISSIONING"}
     metrics = (await yarn.get("/metrics")).json()["clusterMetrics"]
     assert (metrics["activeNodes"], metrics["decommissioningNodes"]) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [("", ["n1"]), ("?states=RUNNING", ["n1"]), ("?states=NEW,RUNNING", ["n1"])],
+)
+async def test_nodes_are_shown_by_their_states(yarn, query, found):
+    shown = (await yarn.get(f"/nodes{query}")).json()["nodes"]["node"]
+    assert [node["nodeHostName"] for node in shown] == found
+    assert (await yarn.get("/nodes?states=SHUTDOWN")).json() == {"nodes": {}}

@@ -74,9 +74,30 @@ async def test_submissions_can_be_switched_off(start):
     yarn = await start(**{"yarn.webapp.enable-rest-app-submissions": False})
     answer = await yarn.call("POST", "/apps/new-application")
     assert answer.status_code == 403
+    wanted = {
+        "application-id": f"application_{yarn.state.epoch_ms}_0001",
+        "am-container-spec": {"commands": {"command": "sleep 100"}},
+    }
+    answer = await yarn.call("POST", "/apps?user.name=alice", json=wanted)
+    assert answer.status_code == 403
+    assert "App submission via REST is disabled." in answer.text
+    assert not yarn.state.applications
 
 
 async def test_a_number_of_another_cluster_is_refused(yarn):
     answer = await yarn.call("POST", "/apps", json={"application-id": "application_1_0001"})
     assert answer.status_code == 400
     assert "not an application of this cluster" in answer.text
+
+
+async def test_who_runs_has_a_place_to_be_followed_to_and_who_waits_has_none(yarn):
+    name = await yarn.submit()
+    waiting = await yarn.app(name)
+    assert waiting["trackingUI"] == "UNASSIGNED"
+    assert "trackingUrl" not in waiting
+    await yarn.beat()
+    master = yarn.state.applications[1].master
+    await yarn.server.live.service.ask(ContainerExited(master, 0))
+    ended = await yarn.app(name)
+    assert ended["trackingUI"] == "History"
+    assert ended["trackingUrl"].endswith(f"/proxy/{name}/")

@@ -15,6 +15,10 @@ pytestmark = pytest.mark.anyio
         ("application/xml", "application/xml"),
         ("application/xml;q=0.5, application/json", "application/json"),
         ("text/html,application/xml;q=0.9,*/*;q=0.8", "application/xml"),
+        ("application/*, application/xml", "application/xml"),
+        ("*/*, application/xml", "application/xml"),
+        ("application/xml, application/json", "application/xml"),
+        ("application/xml;q=0, */*", "application/json"),
     ],
 )
 async def test_the_caller_chooses_the_form(yarn, accept, kind):
