@@ -59,7 +59,6 @@ PICTURES = (
     Picture("applications-dark", "fair", "/cluster/apps", "dark"),
     Picture("application", "fair", "/cluster/app/{application}"),
     Picture("nodes", "fair", "/cluster/nodes"),
-    Picture("nodes-dark", "fair", "/cluster/nodes", "dark"),
     Picture("configuration", "fair", "/cluster/configuration?queue=root.ml.training"),
     Picture("first-run", "empty", "/"),
 )

@@ -3,13 +3,16 @@
 A scheduler derives its own application and adds what it needs to order it.
 """
 
+from collections.abc import Sequence
+
 from fairshare.model.asks import AskTable
 from fairshare.model.events import ApplicationState, ContainerAllocated, MasterUnregistered
 from fairshare.model.identifiers import ApplicationId, ContainerId
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.nodes import Reservation
 from fairshare.model.resources import Resource
-from fairshare.model.tasks import TaskBoard
+from fairshare.model.tasks import GROUP_REQUESTS, TaskBoard
+from fairshare.model.work import ResourceRequest
 
 NO_PLACES: dict[str, None] = {}
 """The blacklist of whoever refuses nothing: one object for all, replaced and never changed, since
@@ -97,6 +100,20 @@ class Application:
         self.reservations: dict[str, Reservation] = {}  # by node
         self.blacklist = NO_PLACES
         self.master: ContainerId | None = None
+
+    def ask(self, requests: Sequence[ResourceRequest]) -> None:
+        """Replace entries of its table of asks."""
+        for request in requests:
+            self.asks.replace(request)
+            if request.request >= GROUP_REQUESTS:
+                self.tasks.groups[request.request - GROUP_REQUESTS].started = True
+
+    def change_blacklist(self, add: Sequence[str], remove: Sequence[str]) -> None:
+        """Refuse places, or no longer refuse them."""
+        blacklist = dict.fromkeys((*self.blacklist, *add))
+        for place in remove:
+            blacklist.pop(place, None)
+        self.blacklist = blacklist or NO_PLACES
 
     @property
     def managed(self) -> bool:

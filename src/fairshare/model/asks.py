@@ -49,6 +49,12 @@ class AskKey:
         """Whether containers are wanted."""
         return self.anywhere is not None and self.anywhere.count > 0
 
+    def offered(self, opportunities: int, level: Locality, since_ms: int) -> None:
+        """It has been passed over so often, for so long, and accepts so much now."""
+        self.opportunities = opportunities
+        self.level = level
+        self.since_ms = since_ms
+
     def size_at(self, node: str, rack: str, locality: Locality) -> Resource:
         """The size that the entry has which a grant of this locality serves; KeyError: none."""
         if locality == Locality.OFF_SWITCH or not self.places:

@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Generic
 
-from fairshare.model.applications import NO_PLACES
 from fairshare.model.events import (
     ApplicationAdmitted,
     ApplicationEnded,
@@ -51,7 +50,7 @@ from fairshare.model.nodes import Node, Reservation
 from fairshare.model.operations import Operations
 from fairshare.model.queues import ROOT, ApplicationType, QueueType
 from fairshare.model.resources import Resource, ResourceTypes, add, subtract
-from fairshare.model.tasks import GROUP_REQUESTS, TaskBoard
+from fairshare.model.tasks import TaskBoard
 
 
 class ClusterState(Operations, ABC, Generic[QueueType, ApplicationType]):
@@ -382,24 +381,14 @@ class ClusterState(Operations, ABC, Generic[QueueType, ApplicationType]):
         self.applications[event.application].expires_ms = event.expires_ms
 
     def _asks_changed(self, now_ms: int, event: AsksChanged) -> None:
-        application = self.applications[event.application]
-        for request in event.requests:
-            application.asks.replace(request)
-            if request.request >= GROUP_REQUESTS:
-                application.tasks.groups[request.request - GROUP_REQUESTS].started = True
+        self.applications[event.application].ask(event.requests)
 
     def _blacklist_changed(self, now_ms: int, event: BlacklistChanged) -> None:
-        application = self.applications[event.application]
-        blacklist = dict.fromkeys((*application.blacklist, *event.add))
-        for place in event.remove:
-            blacklist.pop(place, None)
-        application.blacklist = blacklist or NO_PLACES
+        self.applications[event.application].change_blacklist(event.add, event.remove)
 
     def _offers_counted(self, now_ms: int, event: OffersCounted) -> None:
         key = self.applications[event.application].asks.keys[(event.priority, event.request)]
-        key.opportunities = event.opportunities
-        key.level = event.level
-        key.since_ms = event.since_ms
+        key.offered(event.opportunities, event.level, event.since_ms)
 
     def _tasks_added(self, now_ms: int, event: TasksAdded) -> None:
         self.applications[event.application].tasks.add(event.tasks)

@@ -1,9 +1,9 @@
 """Owns what an access list of Hadoop says of a user. Knows no queue."""
 
-from collections.abc import Sequence
+from collections.abc import Collection
 
 
-def allows(acl: str, user: str, groups: Sequence[str]) -> bool:
+def allows(acl: str, user: str, groups: Collection[str]) -> bool:
     """Whether a list, `user1,user2 group1,group2`, names a user; `*` names all, a blank nobody.
 
     >>> allows("ann,bob staff", "eve", ["staff"]), allows(" ", "ann", [])

@@ -15,6 +15,7 @@ from fairshare.model.inputs import (
     NodeJoined,
     SubmitApplication,
 )
+from fairshare.schedulers.access_lists import allows
 from fairshare.schedulers.registry import SCHEDULERS
 
 READ = {
@@ -22,6 +23,25 @@ READ = {
     "pools": lambda site: read_pools(site, None)[0],
 }
 LISTS = {"yarn.acl.enable": True, "yarn.admin.acl": "root ops"}
+
+
+@pytest.mark.parametrize(
+    ("acl", "user", "groups", "named"),
+    [
+        ("*", "eve", (), True),
+        (" ", "eve", ("staff",), False),
+        ("", "", (), False),
+        ("ann, bob", "ann", (), True),
+        ("ann,bob", "eve", ("ann",), False),
+        ("ann ops,dev", "eve", ("staff", "dev"), True),
+        ("ann ops", "eve", ("staff",), False),
+        (" ops", "ops", (), False),
+    ],
+)
+def test_a_list_names_users_and_behind_a_blank_groups(
+    acl: str, user: str, groups: tuple[str, ...], named: bool
+) -> None:
+    assert allows(acl, user, groups) is named
 
 
 def manager_of(scheduler: str, values: dict[str, object]) -> ResourceManager:

@@ -10,6 +10,7 @@ import pytest
 from fairshare.config.limits import LimitSettings
 from fairshare.config.shell import AuthenticationSettings
 from fairshare.errors import InputError
+from fairshare.live.access.census import Census
 from fairshare.live.access.tokens import UserTokens
 from fairshare.live.server import LiveServer
 from fairshare.web.app import build_app
@@ -215,3 +216,13 @@ def test_a_stream_that_is_closed_makes_room():
     with streams.hold("ann"):
         pass
     assert not streams._open
+
+
+def test_who_has_two_applications_and_ends_one_has_one():
+    census = Census()
+    with census.on_its_way("ann"), census.on_its_way("ann"):
+        assert census.count("ann") == 2
+        with census.on_its_way("ann"):
+            assert census.count("ann") == 3
+        assert census.count("ann") == 2
+    assert census.count("ann") == 0

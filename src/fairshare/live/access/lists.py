@@ -3,6 +3,7 @@
 from collections.abc import Collection
 
 from fairshare.model.applications import Application
+from fairshare.schedulers.access_lists import allows
 
 
 def listed(acl: str | None, user: str, groups: Collection[str]) -> bool:
@@ -11,15 +12,7 @@ def listed(acl: str | None, user: str, groups: Collection[str]) -> bool:
     >>> listed("alice ops", "bob", ("ops",)), listed(" ", "bob", ()), listed(None, "bob", ())
     (True, False, False)
     """
-    if acl is None:
-        return False
-    if acl.strip() == "*":
-        return True
-    users, _, of_groups = acl.partition(" ")
-    if user in (name.strip() for name in users.split(",")):
-        return True
-    wanted = {name.strip() for name in of_groups.split(",") if name.strip()}
-    return any(group in wanted for group in groups)
+    return acl is not None and allows(acl, user, groups)
 
 
 def may_look(application: Application, user: str, groups: Collection[str]) -> bool:

@@ -245,6 +245,15 @@ def test_the_address_stands_in_yarn_site_also_with_several_resource_managers(
     assert states[1].split() == ["two.example:9088", "active"]
 
 
+def test_the_states_of_several_managers_are_none_of_one_alone():
+    import httpx
+
+    yarn = Yarn(httpx.MockTransport(lambda request: httpx.Response(404)))
+    result = yarn("rmadmin", "-getAllServiceState")
+    assert result.exit_code == 255
+    assert "when ResourceManager HA is not enabled" in result.stdout
+
+
 def test_nobody_at_the_address_ends_with_3(monkeypatch):
     import httpx
 
