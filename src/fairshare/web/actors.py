@@ -120,6 +120,31 @@ async def actor_of(request: Request, body: ActorBody, application: Application) 
     return user, groups if server.controls_access else ()
 
 
+async def mover_of(
+    request: Request, body: ActorBody, application: Application, queue: str
+) -> Actor:
+    """As `actor_of`, for a move: whoever may change the application must also be allowed to submit
+    to the queue where it goes, or administer it, by himself or by his groups.
+
+    Raises InputError (`access-denied`).
+    """
+    actor = await actor_of(request, body, application)
+    server = server_of(request)
+    identity = identity_of(request)
+    if not server.controls_access or (identity is not None and identity.administrator):
+        return actor
+    user = caller_of(request, body.user)
+    groups = await groups_of(server, user)
+    if actor[0]:
+        return user, groups  # the core judges both
+    scheduler = server.scheduler
+    if not (
+        scheduler.may_submit(queue, user, groups) or scheduler.may_administer(queue, user, groups)
+    ):
+        raise InputError("access-denied", f"{user} may not submit to {queue}")
+    return actor
+
+
 def believed_administrator(request: Request, named: str | None) -> str:
     """The user in whose name an administrator's order is carried out; that he is one is asked
     further down, unless his token says so: then it is the server's own user, who always is one.

@@ -19,6 +19,7 @@ from fairshare.web.actors import (
     check_claimed_groups,
     groups_of,
     identity_of,
+    mover_of,
     sees_all_of,
 )
 from fairshare.web.answers import answer, named, refusal
@@ -167,7 +168,7 @@ async def move_application(request: Request) -> Response:
     """POST /applications/ID/move."""
     body = await read_body(request, MoveBody)
     application = read_application(request)
-    actor = await actor_of(request, body, application)
+    actor = await mover_of(request, body, application, body.queue)
     await server_of(request).service.ask(MoveApplication(application.id, body.queue, *actor))
     return answer(application_row(server_of(request), application))
 

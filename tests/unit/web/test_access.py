@@ -22,8 +22,8 @@ SITE = """<configuration>
 QUEUES = """<allocations><queue name="root"><aclSubmitApps> </aclSubmitApps>
 <aclAdministerApps> </aclAdministerApps>
 <queue name="a"><aclSubmitApps>ann</aclSubmitApps><aclAdministerApps> leads</aclAdministerApps>
-</queue></queue></allocations>"""
-GROUPS = "eve: leads\nbob: staff\nzoe: admins\n"
+</queue><queue name="b"><aclSubmitApps> movers</aclSubmitApps></queue></queue></allocations>"""
+GROUPS = "ann: movers\neve: leads\nbob: staff\nzoe: admins\nmia: movers\n"
 
 
 @pytest.fixture
@@ -103,3 +103,16 @@ async def test_who_stands_in_an_applications_own_list_may_change_it(http):
     for user, number, status in (("dora", 2, 403), ("carl", 2, 200), ("bob", 3, 200)):
         answer = await http.post(f"/applications/{number}/kill", json={"user": user})
         assert answer.status_code == status, (user, answer.text)
+
+
+async def test_a_move_needs_the_right_to_submit_where_it_goes(http):
+    service = http._transport.app.state.server.service
+    details = SubmissionDetails(modify_acl="carl,mia")
+    await service.ask(SubmitApplication("ann", "root.a", details=details))
+    # The owner and Mia may submit to b as movers; Carl may change the application, not go there.
+    for user, number, status in (("carl", 2, 403), ("mia", 2, 200), ("ann", 1, 200)):
+        body = {"user": user, "queue": "b"}
+        answer = await http.post(f"/applications/{number}/move", json=body)
+        assert answer.status_code == status, (user, answer.text)
+    queue = (await http.get("/applications/2")).json()["queue"]
+    assert queue == "root.b"
