@@ -60,7 +60,9 @@ def _round(tree: Document, edits: Sequence[Edit] | None, judge: Judge) -> Docume
     together: list[Edit] = [{}]
     for edit in good:
         together.append({**together[-1], **edit})
-    smaller: Document = _edited(tree, _good(tree, together[1:], judge)[-1])
+    still = _good(tree, together[1:], judge)
+    # Where Hadoop takes what a hash map has first, a second look may show no difference at all.
+    smaller: Document = _edited(tree, still[-1]) if still else tree
     return smaller
 
 

@@ -68,3 +68,14 @@ def test_numbers_become_as_small_as_they_may() -> None:
 
 def test_a_scenario_that_needs_everything_stays_as_it_is() -> None:
     assert shrink(document(), lambda documents: set())["nodes"] == document()["nodes"]
+
+
+def test_a_difference_that_comes_by_chance_ends_the_search() -> None:
+    looks: list[int] = []
+
+    def judge(documents: Mapping[str, Any]) -> set[str]:
+        looks.append(len(documents))
+        return set(documents) if len(looks) == 1 else set()
+
+    assert shrink(document(), judge)["steps"] == document()["steps"]
+    assert len(looks) > 1
