@@ -75,7 +75,7 @@ def test_a_difference_that_comes_by_chance_ends_the_search() -> None:
 
     def judge(documents: Mapping[str, Any]) -> set[str]:
         looks.append(len(documents))
-        return set(documents) if len(looks) == 1 else set()
+        return set(documents) if len(looks) == 2 else set()  # both halves by themselves
 
     assert shrink(document(), judge)["steps"] == document()["steps"]
-    assert len(looks) > 1
+    assert looks[:3] == [1, 2, 2]
