@@ -223,6 +223,18 @@ def test_a_queue_is_found_by_a_part_of_its_name(visit, fair):
     page.wait_for_url("**queue=root.ml.tuning**")
 
 
+def test_queues_that_become_known_while_somebody_types_are_found(visit, fair):
+    page = ready(visit(fair.url + PAGE))
+    held = []
+    page.route("**/api/v1/pages/queues", lambda route: held.append(route), times=1)
+    page.keyboard.press("/")
+    page.keyboard.type("tun")
+    page.locator("#found-0", has_text="with").wait_for()
+    assert "tuning" not in page.locator("#found").inner_text()
+    held[0].continue_()
+    page.locator("#found-0", has_text="root.ml.tuning").wait_for()
+
+
 def test_a_number_explains_itself_and_escape_puts_it_away(visit, fair):
     page = ready(visit(f"{fair.url}{PAGE}?queue=root.ml.training"))
     share = page.locator(".matrix tr", has_text="Instantaneous Fair Share").locator("button").first

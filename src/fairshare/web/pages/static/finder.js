@@ -45,9 +45,19 @@ function finderParts() {
     chosen = 0;
     paint();
   };
+  // Names that come while somebody types are found at once; what he has gone down to stays chosen.
+  const learn = (known) => {
+    const names = known.map((one) => one.name);
+    if (names.join() === queues.join()) return;
+    queues = names;
+    const before = chosen ? choices[chosen]?.words : null;
+    look();
+    chosen = Math.max(0, choices.findIndex(({ words }) => words === before));
+    paint();
+  };
   const go = (n) => { choices[n]?.go(); input.value = ""; input.blur(); paint(); };
   input.addEventListener("focus", () => {
-    watching ??= store.watch("/pages/queues", ({ data }) => { if (data) queues = data.queues.map((one) => one.name); });
+    watching ??= store.watch("/pages/queues", ({ data }) => { if (data) learn(data.queues); });
     look();
   });
   input.addEventListener("blur", () => { watching?.(); watching = null; paint(); });
