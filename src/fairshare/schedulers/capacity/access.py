@@ -2,23 +2,9 @@
 
 from collections.abc import Sequence
 
+from fairshare.schedulers.access_lists import allows
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.settings import PriorityRule
-
-
-def listed(acl: str, user: str, groups: Sequence[str]) -> bool:
-    """Whether a list, `user1,user2 group1,group2`, names a user; `*` names all, a blank nobody.
-
-    >>> listed("ann,bob staff", "eve", ["staff"]), listed(" ", "ann", [])
-    (True, False)
-    """
-    if acl.strip() == "*":
-        return True
-    users, _, group_list = acl.partition(" ")
-    if user in [name.strip() for name in users.split(",") if name.strip()]:
-        return True
-    named = [name.strip() for name in group_list.split(",") if name.strip()]
-    return any(group in named for group in groups)
 
 
 def may_submit(queue: CapacityQueue, user: str, groups: Sequence[str]) -> bool:
@@ -38,7 +24,7 @@ def _may(queue: CapacityQueue, user: str, groups: Sequence[str], *, submit: bool
         lists = [own.administer_acl if own.administer_acl is not None else unset]
         if submit:
             lists.append(own.submit_acl if own.submit_acl is not None else unset)
-        if any(listed(acl, user, groups) for acl in lists):
+        if any(allows(acl, user, groups) for acl in lists):
             return True
     return False
 
@@ -55,7 +41,7 @@ def may_use_priority(
     if not queue.priority_rules:
         return True
     return any(
-        listed(rule.acl, user, groups) and priority <= min(rule.maximum_priority, most)
+        allows(rule.acl, user, groups) and priority <= min(rule.maximum_priority, most)
         for rule in queue.priority_rules
     )
 
@@ -64,6 +50,6 @@ def default_priority(queue: CapacityQueue, user: str, groups: Sequence[str]) -> 
     """The default that the rules give to a user: that of the rule with the highest maximum."""
     found: int | None = None
     for rule in sorted_rules(queue):
-        if listed(rule.acl, user, groups):
+        if allows(rule.acl, user, groups):
             found = max(rule.default_priority, 0)
     return found

@@ -25,6 +25,7 @@ from fairshare.model.work import ResourceRequest
 from fairshare.placement.mapping.placing import place
 from fairshare.placement.mapping.variables import MappingRequest
 from fairshare.placement.rule import Misplaced
+from fairshare.schedulers.access_lists import allows
 from fairshare.schedulers.capacity import (
     activation,
     containers,
@@ -38,7 +39,7 @@ from fairshare.schedulers.capacity import (
     views,
 )
 from fairshare.schedulers.capacity import submission as checks
-from fairshare.schedulers.capacity.access import listed, may_administer, may_submit
+from fairshare.schedulers.capacity.access import may_administer, may_submit
 from fairshare.schedulers.capacity.applications import Stage
 from fairshare.schedulers.capacity.heartbeat import Heartbeat
 from fairshare.schedulers.capacity.index import QueueIndex
@@ -231,10 +232,9 @@ class CapacityScheduler(labels.LabelDoors):
 
     def in_order_of_end(self, holder: Application | Node) -> Sequence[ContainerId]:
         """Containers that end together, in Hadoop's order."""
-        state = self._state
         if isinstance(holder, Node):
-            return containers.of_node(state, holder)
-        return containers.of_application(state, state.applications[holder.id])
+            return containers.of_node(self._state, holder)
+        return containers.of_application(self._state, self._state.applications[holder.id])
 
     def move(self, step: Step, application: Application, queue: str) -> None:
         """Put an application into another leaf; into its own too, as if it left and came (18.2)."""
@@ -281,7 +281,7 @@ class CapacityScheduler(labels.LabelDoors):
     def may_administer(self, queue: str, user: str, groups: Sequence[str]) -> bool:
         """Whether a user may kill or move others' applications of a queue (7.6)."""
         settings = self._state.settings
-        if not settings.acl_enabled or listed(settings.administrators_acl, user, groups):
+        if not settings.acl_enabled or allows(settings.administrators_acl, user, groups):
             return True
         found = self._state.queues.get(queue)
         return found is not None and may_administer(found, user, groups)

@@ -15,8 +15,9 @@ from fairshare.model.events import (
 )
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.queues import ROOT, parent_name
+from fairshare.schedulers.access_lists import allows
 from fairshare.schedulers.capacity import management, naming
-from fairshare.schedulers.capacity.access import listed, may_submit
+from fairshare.schedulers.capacity.access import may_submit
 from fairshare.schedulers.capacity.checks import refusals, sizes
 from fairshare.schedulers.capacity.configuration import settings_of
 from fairshare.schedulers.capacity.plan import named_queues
@@ -176,7 +177,7 @@ def check_access(state: "CapacityState", name: str, given: SubmitApplication) ->
     for path in missing:
         own = settings_of(state.settings, path, leaf=path == name, dynamic=True)
         lists = (own.submit_acl, own.administer_acl)
-        if any(acl is not None and listed(acl, given.user, given.groups) for acl in lists):
+        if any(acl is not None and allows(acl, given.user, given.groups) for acl in lists):
             return
     raise Refusal(
         "access-denied", f"User {given.user} does not have permission to submit to queue {name}"
