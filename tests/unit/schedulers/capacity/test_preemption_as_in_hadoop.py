@@ -1,7 +1,7 @@
 """What a round of the monitor counts as chosen, and for how long it remembers.
 
-The rules that need no look inside stand in `tests/scenarios/own/preemption`; each of those files ran
-on Hadoop as well.
+The rules that need no look inside stand in `tests/scenarios/own/preemption`; each of those files
+ran on Hadoop as well.
 """
 
 from typing import Any
