@@ -7,9 +7,14 @@ for him too; nobody asks, nothing is kept. Decides nothing.
 import msgspec
 
 from fairshare.model.applications import Application
-from fairshare.model.events import ContainerAllocated, ContainerReserved, Record
+from fairshare.model.events import (
+    ApplicationsForgotten,
+    ContainerAllocated,
+    ContainerReserved,
+    Record,
+)
 from fairshare.model.identifiers import ApplicationId
-from fairshare.model.inputs import NodeBeat
+from fairshare.model.inputs import ForgetApplications, NodeBeat
 from fairshare.model.resources import Resource
 
 KEPT_MS = 600_000
@@ -70,6 +75,8 @@ class Activities:
 
     def observe(self, record: Record, applications: dict[ApplicationId, Application]) -> None:
         """Take notice of one record, in the order of the journal."""
+        if isinstance(record.input, ForgetApplications):
+            self._forget(record)
         if not isinstance(record.input, NodeBeat):
             return
         if not self._wanted_nodes and not self._wanted_applications:
@@ -79,6 +86,7 @@ class Activities:
             _activity(event, applications[event.application], now_ms)
             for event in record.events
             if isinstance(event, ContainerAllocated | ContainerReserved)
+            and event.application in applications
         )
         update = Update(node, now_ms, done)
         if self._wanted_nodes.pop(node, 0) >= now_ms:
@@ -91,6 +99,13 @@ class Activities:
                 kept = self._applications.setdefault(one.application, [])
                 kept.append(one)
                 del kept[:-MAX_KEPT]
+
+    def _forget(self, record: Record) -> None:
+        for event in record.events:
+            if isinstance(event, ApplicationsForgotten):
+                for number in event.applications:
+                    self._wanted_applications.pop(number, None)
+                    self._applications.pop(number, None)
 
 
 def _activity(

@@ -23,6 +23,7 @@ from heapq import heapify, heappop, heappush
 from fairshare.model.events import (
     ApplicationAdmitted,
     ApplicationMoved,
+    ApplicationsForgotten,
     AsksChanged,
     AttemptEnded,
     AttemptStarted,
@@ -117,6 +118,9 @@ class Beats:
                 # Its reservations are gone without an event of their own.
                 candidates.application_changed(event.application)
                 candidates.nodes_apart_changed()
+            case ApplicationsForgotten():
+                for number in event.applications:
+                    candidates.application_forgotten(number)
             case ReservationMoved():
                 for node in (event.node, event.target):
                     candidates.node_changed(node, touched=True)

@@ -56,6 +56,12 @@ class Candidates:
         """Look at an application again before the next round."""
         self._applications_stale[number] = None
 
+    def application_forgotten(self, number: ApplicationId) -> None:
+        """An application is no longer known. It was over, so it wants nothing."""
+        if number in self._applications_stale:
+            del self._applications_stale[number]
+            self.wishes.refresh(number)
+
     def partitions_changed(self) -> None:
         """Look at everything again: nodes may belong elsewhere, others may lend."""
         for name in self._state.nodes:
@@ -84,7 +90,9 @@ class Candidates:
         """Look at the applications that have changed, and at what was reserved for them."""
         for number in self._applications_stale:
             self.wishes.refresh(number)
-            application = self._state.applications[number]
+            application = self._state.applications.get(number)
+            if application is None:
+                continue
             for name, reservation in application.reservations.items():
                 key = application.asks.keys.get((reservation.priority, reservation.request))
                 if key is None or not key.pending:

@@ -3,33 +3,48 @@
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 
-from fairshare.model.events import Event, LifetimeSet
+from fairshare.model.events import ApplicationEnded, ApplicationsForgotten, Event, LifetimeSet
 from fairshare.model.identifiers import ApplicationId
 from fairshare.schedulers.protocol import State
 
+_SLACK = 64
+"""Outdated entries of the heap that are not worth making it again."""
+
 
 class Lifetimes:
-    """Made for a state as it is, and kept in step with it by `note`, which must see all events."""
+    """Made for a state as it is, and kept in step with it by `note`, which must see all events.
+
+    `_expires_ms` has the applications that are not over. The heap may have entries besides that
+    are no longer true: of ends that were changed, of applications that are over or forgotten.
+    """
 
     def __init__(self, state: State) -> None:
-        self._state = state
-        self._ends = [
-            (application.expires_ms, application.id)
+        self._expires_ms: dict[ApplicationId, int] = {
+            application.id: application.expires_ms
             for application in state.applications.values()
             if application.expires_ms is not None and not application.over
-        ]
-        heapify(self._ends)
+        }
+        self._ends: list[tuple[int, ApplicationId]] = []
+        self._rebuild()
 
     def note(self, events: Sequence[Event]) -> None:
-        """Take note of lifetimes that were set."""
+        """Take note of lifetimes that were set, and of applications that need none any more."""
         for event in events:
             if type(event) is LifetimeSet:
+                self._expires_ms[event.application] = event.expires_ms
                 heappush(self._ends, (event.expires_ms, event.application))
+            elif type(event) is ApplicationEnded:
+                self._expires_ms.pop(event.application, None)
+            elif type(event) is ApplicationsForgotten:
+                for number in event.applications:
+                    self._expires_ms.pop(number, None)
+        if len(self._ends) > 2 * len(self._expires_ms) + _SLACK:
+            self._rebuild()
 
     def next_ms(self) -> int | None:
         """When the next application must end; None if none has to."""
         ends = self._ends
-        while ends and not self._holds(*ends[0]):
+        while ends and self._expires_ms.get(ends[0][1]) != ends[0][0]:
             heappop(ends)
         return ends[0][0] if ends else None
 
@@ -40,7 +55,6 @@ class Lifetimes:
             due.append(heappop(self._ends)[1])
         return due
 
-    def _holds(self, expires_ms: int, number: ApplicationId) -> bool:
-        """Whether an entry is still true: the application lives, and its end was not changed."""
-        application = self._state.applications[number]
-        return not application.over and application.expires_ms == expires_ms
+    def _rebuild(self) -> None:
+        self._ends = [(expires_ms, number) for number, expires_ms in self._expires_ms.items()]
+        heapify(self._ends)

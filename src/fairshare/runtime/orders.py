@@ -68,9 +68,9 @@ class OrderBook:
 
     def _launch(self, event: ContainerLaunched) -> LaunchOrder | None:
         number = application_of(event.container)
-        application = self._state.applications[number]
-        record = application.containers.get(event.container)
-        if record is None:  # ended meanwhile
+        application = self._state.applications.get(number)
+        record = None if application is None else application.containers.get(event.container)
+        if application is None or record is None:  # ended meanwhile, and is perhaps forgotten
             return None
         command, environment, time_limit_ms = self._work(application, event)
         if command is None:  # it stands for a master that runs elsewhere

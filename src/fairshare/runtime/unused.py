@@ -4,18 +4,18 @@ A driver is given containers and says what each shall run. One that it forgets w
 everybody else for as long as the application lives.
 """
 
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Sequence
 
-from fairshare.model.applications import Application
-from fairshare.model.events import ContainerAllocated, Event, ExitCode
+from fairshare.model.events import ContainerAllocated, ContainerCompleted, Event, ExitCode
 from fairshare.model.identifiers import ContainerId, application_of
 from fairshare.model.inputs import ContainerExited
 from fairshare.schedulers.protocol import State
 
 
 class UnusedContainers:
-    """Made for a state as it is, and kept in step with it by `note`, which must see all grants.
+    """Made for a state as it is, and kept in step with it by `note`, which must see all grants
+    and ends of containers.
 
     `expiry_ms` is how long a container may stay unused, None: for ever. Containers of outside
     masters, which run elsewhere, are nobody's to launch and never expire.
@@ -24,7 +24,8 @@ class UnusedContainers:
     def __init__(self, state: State, expiry_ms: int | None) -> None:
         self._state = state
         self._expiry_ms = expiry_ms
-        self._granted: deque[tuple[int, ContainerId]] = deque()  # the oldest first
+        # By container when it was granted, the oldest first.
+        self._granted: OrderedDict[ContainerId, int] = OrderedDict()
         if expiry_ms is not None:
             records = [
                 record
@@ -33,34 +34,41 @@ class UnusedContainers:
                 for record in application.containers.values()
             ]
             for record in sorted(records, key=lambda one: (one.allocated_ms, one.container)):
-                self._granted.append((record.allocated_ms, record.container))
+                self._granted[record.container] = record.allocated_ms
 
     def note(self, events: Sequence[Event]) -> None:
-        """Take note of containers that were granted to drivers."""
+        """Take note of containers that were granted to drivers, and of those that ended."""
         if self._expiry_ms is None:
             return
         for event in events:
             if type(event) is ContainerAllocated:
                 application = self._state.applications[event.application]
                 if application.submission.driver is not None:
-                    self._granted.append((event.allocated_ms, event.container))
+                    self._granted[event.container] = event.allocated_ms
+            elif type(event) is ContainerCompleted:
+                self._granted.pop(event.container, None)
 
     def next_ms(self) -> int | None:
         """When the next container must be taken back; None if none has to."""
         granted = self._granted
-        while granted and not self._unused(granted[0][1]):
-            granted.popleft()
-        return granted[0][0] + (self._expiry_ms or 0) if granted else None
+        while granted:
+            container, granted_ms = next(iter(granted.items()))
+            if self._unused(container):
+                return granted_ms + (self._expiry_ms or 0)
+            del granted[container]
+        return None
 
     def take(self, now_ms: int) -> list[ContainerExited]:
         """The ends of those whose time is over."""
         ends: list[ContainerExited] = []
         while (next_ms := self.next_ms()) is not None and next_ms <= now_ms:
-            _, container = self._granted.popleft()
+            container, _ = self._granted.popitem(last=False)
             words = f"Container expired: nothing was launched in it for {self._expiry_ms} ms."
             ends.append(ContainerExited(container, ExitCode.ABORTED, words))
         return ends
 
     def _unused(self, container: ContainerId) -> bool:
-        application: Application = self._state.applications[application_of(container)]
-        return container in application.containers and container not in application.launched
+        application = self._state.applications.get(application_of(container))
+        if application is None or container not in application.containers:
+            return False
+        return container not in application.launched
