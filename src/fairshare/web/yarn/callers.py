@@ -10,6 +10,7 @@ import base64
 import hashlib
 import hmac
 from collections.abc import Mapping
+from urllib.parse import quote, unquote
 
 import msgspec
 from starlette.requests import Request
@@ -117,7 +118,9 @@ def _may_act(settings: WebSettings, user: str, acting: str, groups: tuple[str, .
 
 def _cookie(user: str, gateway: Gateway) -> str:
     expires_ms = gateway.now_ms() + gateway.settings.validity_s * 1_000
-    text = f"u={user}&p={user}&t=simple-dt&e={expires_ms}"
+    # A header carries only Latin-1, and a "&" in a name would begin another field.
+    name = quote(user, safe="@/")
+    text = f"u={name}&p={name}&t=simple-dt&e={expires_ms}"
     return f'{COOKIE}="{text}&s={_signature(text, gateway.secret)}"; Path=/; HttpOnly'
 
 
@@ -132,7 +135,7 @@ def _remembered(cookie: str, gateway: Gateway) -> str:
     expires = fields.get("e", "")
     if not expires.isdigit() or int(expires) <= gateway.now_ms():
         return ""
-    return fields.get("u", "")
+    return unquote(fields.get("u", ""))
 
 
 def _signature(text: str, secret: bytes) -> str:

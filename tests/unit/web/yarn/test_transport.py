@@ -73,6 +73,17 @@ async def test_a_name_is_remembered_by_a_cookie_that_only_we_can_make(yarn):
     }
 
 
+@pytest.mark.parametrize(
+    "name", ["Ā", "名前", "a&u=admin", 'a"; Domain=x', "two words", "a\nb", "50%41"]
+)
+async def test_a_cookie_carries_any_name_and_nothing_else(yarn, name):
+    answer = await yarn.get("/userinfo", params={"user.name": name})
+    assert answer.status_code == 200
+    cookie = answer.headers["set-cookie"].partition(";")[0]
+    again = await yarn.get("/userinfo", headers={"Cookie": cookie})
+    assert again.json()["requestedUser"] == name
+
+
 async def test_nobody_can_be_shut_out(start):
     yarn = await start(**{"hadoop.http.authentication.simple.anonymous.allowed": False})
     assert (await yarn.get("/info")).status_code == 401
