@@ -38,6 +38,15 @@ def ready(page):
     return page
 
 
+def until(page, condition, timeout_s: float = 20.0) -> None:
+    """Let the browser's events arrive until the condition holds."""
+    for _ in range(int(timeout_s * 100)):
+        if condition():
+            return
+        page.wait_for_timeout(10)
+    raise AssertionError("the condition did not come true")
+
+
 def field(page, title: str) -> str:
     """A row of the panel's table, or one of its facts, as it is read."""
     found = page.locator(".panel").get_by_text(title, exact=True).locator("xpath=..")
@@ -231,6 +240,7 @@ def test_queues_that_become_known_while_somebody_types_are_found(visit, fair):
     page.keyboard.type("tun")
     page.locator("#found-0", has_text="with").wait_for()
     assert "tuning" not in page.locator("#found").inner_text()
+    until(page, lambda: held)  # the handler runs some time after the page has sent its request
     held[0].continue_()
     page.locator("#found-0", has_text="root.ml.tuning").wait_for()
 

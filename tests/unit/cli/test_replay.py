@@ -1,6 +1,7 @@
 """`replay` and `backup` on the state directory of a server that has run."""
 
 import sqlite3
+from contextlib import closing
 
 import msgspec
 import pytest
@@ -85,7 +86,8 @@ def test_without_verify_the_records_are_only_applied(state):
 
 
 def test_a_trimmed_journal_begins_at_its_snapshot(state):
-    (behind,) = SqliteJournal(state, read_only=True).snapshots()
+    with closing(SqliteJournal(state, read_only=True)) as reader:
+        (behind,) = reader.snapshots()
     change(state, f"DELETE FROM records WHERE sequence <= {behind}")
     result = run("replay", state, "--verify")
     assert result.exit_code == 0, result.output
