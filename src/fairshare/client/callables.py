@@ -32,7 +32,8 @@ def pickled(function: Callable[..., object], *arguments: object, **keywords: obj
 def unpickled(data: bytes, container: str) -> Any:
     """The result that a container kept; raises NotPicklable.
 
-    What is read here was written by the tenant's own callable, so reading it trusts nobody new.
+    Loading it runs what is in it: this trusts the task whose result it is, and whoever can write
+    its folder (docs/security.md).
     """
     try:
         return cloudpickle.loads(data)

@@ -19,6 +19,10 @@ class LimitSettings(msgspec.Struct, frozen=True):
     `applications_per_user` are those that are not over. `requests_per_second` (0: any number) is a
     mean, and twice as many may come at once; None: 1,000 where callers prove who they are, else any
     number. `streams` are answers that stay open, `connections` open ones of any kind.
+
+    The headers of a request must be there within `header_s`, its body within `body_s` and a second
+    more for each 10 kB; a reader must take 64 kB of an answer within `send_s`. `answers_mb` is what
+    one caller may leave unread of large answers, `result_mb` the value that a callable returns.
     """
 
     header_kb: int = 32
@@ -31,6 +35,12 @@ class LimitSettings(msgspec.Struct, frozen=True):
     streams_per_caller: int = 2_000
     streams: int = 5_000
     connections: int = 10_000
+    connections_per_address: int = 5_000
+    header_s: int = 10
+    body_s: int = 30
+    send_s: int = 30
+    answers_mb: int = 64
+    result_mb: int = 256
 
 
 RANGES: Final = {
@@ -44,5 +54,11 @@ RANGES: Final = {
     "streams_per_caller": (1, 1_000_000),
     "streams": (1, 1_000_000),
     "connections": (10, 1_000_000),
+    "connections_per_address": (10, 1_000_000),
+    "header_s": (1, 3_600),
+    "body_s": (1, 3_600),
+    "send_s": (1, 3_600),
+    "answers_mb": (1, 1_048_576),
+    "result_mb": (1, 1_048_576),
 }
 """The least and the most of each."""

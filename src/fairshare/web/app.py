@@ -27,6 +27,7 @@ from fairshare.web import (
     reasons,
     timelines,
 )
+from fairshare.web.addresses import Origin
 from fairshare.web.application_rows import ApplicationRows
 from fairshare.web.audit import Audit
 from fairshare.web.authentication import KEY, Door
@@ -101,6 +102,7 @@ def build_app(server: LiveServer) -> Starlette:
         ],
         middleware=[
             Middleware(metrics.Meter, metrics=server.metrics),
+            Middleware(Origin, proxies=server.authentication.proxies),
             Middleware(Audit, server=server, identity_key=KEY),
             Middleware(
                 Guard,
@@ -110,7 +112,7 @@ def build_app(server: LiveServer) -> Starlette:
                 trusted=trusted,
             ),
             Middleware(Door, server=server, buckets=buckets),
-            Middleware(Throttle, limits=server.settings.limits, buckets=buckets, identity_key=KEY),
+            Middleware(Throttle, server=server, buckets=buckets, identity_key=KEY),
         ],
         exception_handlers=HANDLERS,
     )

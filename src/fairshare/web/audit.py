@@ -14,6 +14,7 @@ from fairshare.live.access.audit import AuditEntry, instant, told
 from fairshare.live.access.identity import Identity
 from fairshare.live.server import LiveServer
 from fairshare.model.identifiers import application_name, application_of, parse_container
+from fairshare.web.addresses import address_of_scope
 
 KEY = "fairshare.audit"
 _LOOKING = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -89,7 +90,7 @@ class Audit:
             status=status,
             user=told(user or (proven.user if proven is not None else "")),
             proof="" if proven is None else proven.proof,
-            address=(scope.get("client") or ("",))[0],
+            address=address_of_scope(scope),
             application=told(name),
             queue=told(facts.get("queue") or self._queue(name)),
             code=told(answer.code or str(answer.remote.get("exception", "")))

@@ -22,8 +22,9 @@ from fairshare.model.identifiers import (
     parse_application,
     parse_container,
 )
+from fairshare.web.addresses import address_of_scope, peer_of_scope
 from fairshare.web.answers import refusal
-from fairshare.web.limits import Buckets, address_of_scope, too_many_requests
+from fairshare.web.limits import Buckets, too_many_requests
 
 KEY = "fairshare.identity"
 OPEN = ("/cluster", "/static/", "/healthz", "/readyz", "/favicon.ico")
@@ -53,8 +54,11 @@ class Door:
             return
         headers = Headers(scope=scope)
         address = address_of_scope(scope)
+        twice = [name for name in self.authentication.headers if len(headers.getlist(name)) > 1]
         try:
-            identity = self.authentication.identify(headers, address)
+            identity = None
+            if not twice:
+                identity = self.authentication.identify(headers, peer_of_scope(scope))
         except TokensUnreadable as error:
             await self._tell_unreadable(error)(scope, receive, send)
             return
@@ -62,6 +66,10 @@ class Door:
             wait_s = self.buckets.take(f"nobody at {address}")
             if wait_s:
                 await too_many_requests(wait_s)(scope, receive, send)
+                return
+            if twice:
+                _log.warning("400 from %s: the header %s came twice", address, twice[0])
+                await given_twice(twice[0])(scope, receive, send)
                 return
             given = "authorization" in headers
             _log.warning(
@@ -125,6 +133,16 @@ class Door:
             "owner may do this, who stands in the application's lists, and who administers its "
             "queue or the cluster"
         )
+
+
+def given_twice(name: str) -> Response:
+    """The answer to a call that says in two ways who sends it: one of them may be forged."""
+    return refusal(
+        400,
+        "bad-request",
+        f"the header {name} is there more than once, so that nobody can tell which one counts: a"
+        " proxy must replace what its callers send",
+    )
 
 
 def is_open(path: str) -> bool:

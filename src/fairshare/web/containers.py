@@ -6,11 +6,12 @@ through a link, and only regular files are opened.
 
 import os
 import stat
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from fairshare.engines.local.log_limit import dropped_range
@@ -28,6 +29,8 @@ from fairshare.web.requests import (
     whole_number,
 )
 
+PIECE_BYTES = 64 * 1024
+"""So much of a file is in memory at once."""
 DEFAULT_PART_BYTES = 1024 * 1024
 MAX_PART_BYTES = 16 * 1024 * 1024
 
@@ -68,34 +71,56 @@ async def read_log(request: Request) -> Response:
     skipped = end - offset if gap <= offset < end else 0
     if offset < gap:
         limit = min(limit, gap - offset)
-    content, size = await run_in_threadpool(read_part, path, offset + skipped, limit)
-    complete = over and offset + skipped + len(content) >= size
+    start = offset + skipped
+    first, size = await run_in_threadpool(read_part, path, start, min(limit, PIECE_BYTES))
+    count = max(0, min(limit, size - start))
+    complete = over and start + count >= size
     headers = {"X-Fairshare-Complete": "true" if complete else "false", "Accept-Ranges": "bytes"}
     if skipped:
         headers["X-Fairshare-Skipped"] = str(skipped)
     status = 200
-    if ranged is not None and content:
-        start = offset + skipped
+    if ranged is not None and count:
         whole = size if over else "*"  # it may still grow
-        headers["Content-Range"] = f"bytes {start}-{start + len(content) - 1}/{whole}"
+        headers["Content-Range"] = f"bytes {start}-{start + count - 1}/{whole}"
         status = 206
-    return Response(content, status, headers=headers, media_type="text/plain")
+    if count <= len(first):
+        return Response(first, status, headers=headers, media_type="text/plain")
+
+    def has_lost(place: int) -> bool:
+        """Whether bytes from `place` on were dropped since the answer began."""
+        gap, end = dropped_range(path)
+        return gap < place + PIECE_BYTES and end > max(start, place)
+
+    return file_answer(path, start, count, status, headers, "text/plain", has_lost)
 
 
 async def read_result(request: Request) -> Response:
-    """GET /containers/ID/result: the pickled value that the container's callable returned."""
+    """GET /containers/ID/result: the pickled value that the container's callable returned.
+
+    It is not trusted: whoever can write the container's folder can put there what he likes.
+    """
     read_parameters(request)
     container = read_container(request)
-    path = server_of(request).container_directory(container).result
+    server = server_of(request)
+    path = server.container_directory(container).result
+    name = request.path_params["container"]
     try:
-        content = await run_in_threadpool(read_whole, path)
+        os.close(await run_in_threadpool(open_regular, path))
     except FileNotFoundError:
         raise InputError(
             "no-result",
-            f"{request.path_params['container']} has no result: only a callable that has returned "
-            "leaves one",
+            f"{name} has no result: only a callable that has returned leaves one",
         ) from None
-    return Response(content, media_type="application/octet-stream")
+    size = await run_in_threadpool(size_of, path)
+    most_mb = server.settings.limits.result_mb
+    if size > most_mb * 1024 * 1024:
+        raise InputError(
+            "result-too-large",
+            f"the result of {name} has {size} bytes, and more than {most_mb} MB are not handed out:"
+            " have the callable write a file and return its path, or raise result_mb below [limits]"
+            " in fairshare.toml",
+        )
+    return file_answer(path, 0, size, 200, {}, "application/octet-stream")
 
 
 async def stop_container(request: Request) -> Response:
@@ -143,10 +168,34 @@ def size_of(path: Path) -> int:
         return 0
 
 
-def read_whole(path: Path) -> bytes:
-    """A file's bytes; raises FileNotFoundError."""
-    with os.fdopen(open_regular(path), "rb") as file:
-        return file.read()
+def file_answer(
+    path: Path,
+    start: int,
+    count: int,
+    status: int,
+    headers: Mapping[str, str],
+    media_type: str,
+    has_lost: Callable[[int], bool] = lambda place: False,
+) -> Response:
+    """`count` bytes of a file from `start` on, read as they are sent.
+
+    The answer breaks off if they are not there any more, which its reader sees by the length;
+    `has_lost` says so of a place that was read.
+    """
+
+    async def pieces() -> AsyncIterator[bytes]:
+        place, end = start, start + count
+        while place < end:
+            piece, _ = await run_in_threadpool(
+                read_part, path, place, min(PIECE_BYTES, end - place)
+            )
+            if not piece or await run_in_threadpool(has_lost, place):
+                return
+            yield piece
+            place += len(piece)
+
+    length = {"Content-Length": str(count)}
+    return StreamingResponse(pieces(), status, {**headers, **length}, media_type=media_type)
 
 
 def open_regular(path: Path) -> int:

@@ -26,6 +26,7 @@ STATUSES = {
     "no-such-queue": 404,
     "unknown-version": 404,
     "too-large": 413,
+    "result-too-large": 413,
     "too-many-tasks": 413,
     "too-many-asks": 413,
     "too-many-containers": 413,

@@ -18,6 +18,7 @@ from fairshare.errors import InputError
 from fairshare.live.access.identity import Identity
 from fairshare.live.server import LiveServer
 from fairshare.live.settings import LiveSettings
+from fairshare.web.addresses import address_of_scope, peer_of_scope
 from fairshare.web.answers import refusal
 from fairshare.wording import counted
 
@@ -26,6 +27,12 @@ BURST_S = 2.0
 
 STREAMS = frozenset({"/api/v1/changes", "/api/v1/events"})
 """Paths whose answers stay open: they wait for a change, or tell of one after the other."""
+
+CROWDED = "fairshare.crowded"
+"""In the scope of a call: its connection is one too many, and nothing idle could be closed."""
+
+HEALTH = frozenset({"/healthz", "/readyz"})
+"""Paths that answer in every crowd: who watches the server would restart it in vain."""
 
 MAX_KNOWN = 10_000
 """Callers that are remembered; who has not asked for a while is as good as unknown."""
@@ -90,13 +97,14 @@ class Throttle:
     """Middleware behind the door: sizes of headers, requests a second, open streams."""
 
     def __init__(
-        self, app: ASGIApp, limits: LimitSettings, buckets: Buckets, identity_key: str
+        self, app: ASGIApp, server: LiveServer, buckets: Buckets, identity_key: str
     ) -> None:
         self.app = app
         self.buckets = buckets
-        self.streams = Streams(limits)
-        self.limits = limits
+        self.limits = server.settings.limits
+        self.streams = Streams(self.limits)
         self.identity_key = identity_key
+        self.proxies = server.authentication.proxies
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -106,6 +114,16 @@ class Throttle:
         most = self.limits.header_kb * 1024
         if sum(len(name) + len(value) + 4 for name, value in scope["headers"]) > most:
             answer = refusal(431, "headers-too-large", f"the headers are larger than {most} bytes")
+            await answer(scope, receive, send)
+            return
+        if scope.get(CROWDED) and not self._passes_a_crowd(scope):
+            answer = refusal(
+                503,
+                "too-many-connections",
+                "there are as many connections as [limits] in fairshare.toml allows: close some, or"
+                " come again later",
+                {"Connection": "close", "Retry-After": "1"},
+            )
             await answer(scope, receive, send)
             return
         wait_s = self.buckets.take(caller)
@@ -122,6 +140,13 @@ class Throttle:
             if error.code != "too-many-streams":
                 raise
             await refusal(429, error.code, str(error), {"Retry-After": "1"})(scope, receive, send)
+
+    def _passes_a_crowd(self, scope: Scope) -> bool:
+        """Who watches the server, administers it, or stands for many."""
+        if scope.get("path") in HEALTH or self.proxies.name(peer_of_scope(scope)):
+            return True
+        identity = scope.get(self.identity_key)
+        return isinstance(identity, Identity) and identity.administrator
 
 
 def too_many_requests(wait_s: float) -> ASGIApp:
@@ -141,12 +166,6 @@ def caller_of_scope(scope: Scope, identity_key: str) -> str:
     if isinstance(identity, Identity):
         return f"user {identity.user}"
     return f"address {address_of_scope(scope)}"
-
-
-def address_of_scope(scope: Scope) -> str:
-    """Where a call comes from; empty where that is not known."""
-    address: str = (scope.get("client") or ("",))[0]
-    return address
 
 
 def requests_per_second(settings: LiveSettings) -> int:

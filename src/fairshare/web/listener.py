@@ -8,6 +8,7 @@ import contextlib
 import errno
 import ipaddress
 import logging
+import resource
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -19,6 +20,8 @@ from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.live.server import LiveServer
 from fairshare.live.settings import LiveSettings
 from fairshare.web.app import build_app
+from fairshare.web.authentication import KEY
+from fairshare.web.connections import Crowd, connection_class
 
 _log = logging.getLogger("fairshare.access")
 
@@ -192,17 +195,19 @@ async def _serve_until_stopped(
     server: LiveServer, listener: socket.socket, ready: Callable[[str], None]
 ) -> None:
     limits = server.settings.limits
+    crowd = Crowd(limits, server.authentication.proxies, most_connections(limits.connections))
     web = _Web(
         uvicorn.Config(
             build_app(server),
-            http="h11",
+            http=connection_class(crowd, KEY),
             ws="none",
             lifespan="off",
             log_config=None,
             access_log=False,
             server_header=False,
+            # Which proxies are believed is our own question (`addresses.py`).
+            proxy_headers=False,
             timeout_graceful_shutdown=GRACE_S,
-            limit_concurrency=limits.connections,
             h11_max_incomplete_event_size=limits.header_kb * 1024 + HEADER_ROOM_BYTES,
             ssl_certfile=server.settings.certificate,
             ssl_keyfile=server.settings.key,
@@ -225,6 +230,21 @@ async def _serve_until_stopped(
     finally:
         web.should_exit = True
         await serving
+
+
+def most_connections(wanted: int) -> int:
+    """How many connections may be open at once: a quarter of the files that the system lets this
+    process open is for everything else."""
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if allowed == resource.RLIM_INFINITY or wanted <= allowed * 3 // 4:
+        return wanted
+    most = max(10, allowed * 3 // 4)
+    _log.info(
+        "this process may open %d files, so that %d connections are taken at once, and not %d:"
+        " raise the limit (ulimit -n, LimitNOFILE=), or lower `connections` below [limits]",
+        *(allowed, most, wanted),
+    )
+    return most
 
 
 @contextlib.contextmanager

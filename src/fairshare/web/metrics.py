@@ -5,11 +5,14 @@ import time
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route, Router
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fairshare.live.metrics import Metrics
 from fairshare.web.requests import server_of
+
+EVERYTHING = "/{rest:path}"
+"""The path of a route that takes what no other does."""
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
 
@@ -55,20 +58,19 @@ class Meter:
 
 
 def path_form(scope: Scope) -> str:
-    """A path with names in the place of what callers choose; what leads nowhere is one form.
+    """The path of the route that answered, with names in the place of what callers choose; what
+    leads nowhere is one form. Nothing of it comes from a caller, so that there are few.
 
-    >>> path_form({"path": "/a/7/b", "endpoint": print, "path_params": {"number": "7"}})
-    '/a/{number}/b'
+    >>> path_form({"route": Route("/a/{file:path}/b/", print), "root_path": "/v1"})
+    '/v1/a/{file}/b'
     >>> path_form({"path": "/no/such/path"})
     '(none)'
     """
-    if isinstance(scope.get("endpoint"), Router | None):
+    route = scope.get("route")
+    if not isinstance(route, Route) or route.path == EVERYTHING:
         return "(none)"
-    path = str(scope["path"])
-    for name, value in scope.get("path_params", {}).items():
-        if str(value):
-            path = f"{path}/".replace(f"/{value}/", f"/{{{name}}}/", 1)[:-1]
-    return path
+    path = f"{scope.get('root_path', '')}{route.path_format}"
+    return path.rstrip("/") or path
 
 
 ROUTES = [Route("/metrics", show_metrics)]

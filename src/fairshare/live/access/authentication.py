@@ -4,11 +4,11 @@ Three kinds are believed: a user's token, the token that a driver was started wi
 of a proxy that was named. Knows nothing of HTTP but a header's text.
 """
 
-import ipaddress
 from collections.abc import Callable, Mapping
 
 from fairshare.config.shell import AuthenticationSettings
 from fairshare.live.access.identity import Identity
+from fairshare.live.access.proxies import Proxies
 from fairshare.live.access.tokens import PREFIX, UserTokens
 from fairshare.live.tokens import DriverTokens
 from fairshare.schedulers.protocol import State
@@ -31,20 +31,25 @@ class Authentication:
         self._drivers = drivers
         self._state = state
         self._now_ms = now_ms
-        self._proxies = [ipaddress.ip_network(text) for text in settings.proxies]
+        self.proxies = Proxies(settings.proxies)
 
-    def identify(self, headers: Mapping[str, str], address: str) -> Identity | None:
-        """Who calls from an address; None if that is not proven."""
+    @property
+    def headers(self) -> tuple[str, ...]:
+        """The headers by which somebody proves who he is, in lower case."""
+        return ("authorization", self._settings.proxy_header.lower())
+
+    def identify(self, headers: Mapping[str, str], peer: str) -> Identity | None:
+        """Who calls over a connection from `peer`; None if that is not proven."""
         scheme, _, token = headers.get("authorization", "").partition(" ")
         token = token.strip()
         if scheme.lower() == "bearer" and token:
             if self._settings.tokens and token.startswith(PREFIX):
                 return self._users.identify(token, self._now_ms())
             return self._driver(token)
-        if self._is_proxy(address):
+        if self.proxies.name(peer):
             user = headers.get(self._settings.proxy_header.lower(), "").strip()
             if user:
-                return Identity(user, proof=f"proxy {address}")
+                return Identity(user, proof=f"proxy {peer}")
         return None
 
     def _driver(self, token: str) -> Identity | None:
@@ -57,12 +62,3 @@ class Authentication:
             if self._drivers.accepts(token, application.id, application.attempt):
                 return Identity(application.user, proof="driver", application=application.id)
         return None
-
-    def _is_proxy(self, address: str) -> bool:
-        if not self._proxies:
-            return False
-        try:
-            found = ipaddress.ip_address(address)
-        except ValueError:
-            return False
-        return any(found in network for network in self._proxies)

@@ -1,0 +1,331 @@
+"""Owns what one connection may take: how long a request may be on its way, how long an answer, how
+many connections one address has, how much of large answers waits in memory.
+
+uvicorn reads requests and writes answers; here is what it has no limits for. It must not know what
+is asked. How much is allowed says `[limits]` of fairshare.toml.
+"""
+
+import asyncio
+import contextlib
+import socket
+import struct
+from collections import Counter
+from typing import Any, ClassVar
+
+from starlette.exceptions import HTTPException
+from starlette.types import Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from fairshare.config.limits import LimitSettings
+from fairshare.live.access.proxies import Proxies
+from fairshare.web.answers import refusal
+from fairshare.web.limits import CROWDED, caller_of_scope
+
+PIECE_BYTES = 64 * 1024
+"""So much of an answer is handed to the socket at once."""
+
+BODY_BYTES_PER_S = 10_000
+"""Each so many bytes of a body allow it a further second."""
+
+GRACE_S = 1.0
+"""So long a new connection is not closed for another, so that its request can arrive."""
+
+RESERVE = 100
+"""So many connections more than allowed have that grace; beyond them the oldest goes at once."""
+
+_AT_ONCE = struct.pack("ii", 1, 0)
+_LATE = (
+    b"HTTP/1.1 408 Request Timeout\r\ncontent-type: text/plain; charset=utf-8\r\n"
+    b"connection: close\r\ncontent-length: 41\r\n\r\nthe headers of the request took too long\n"
+)
+
+
+class Crowd:
+    """The open connections of one server, and the bytes of answers that wait for their readers.
+
+    `most` is how many may be open in all, `settings.connections_per_address` of one address that
+    is no named proxy.
+    """
+
+    def __init__(self, settings: LimitSettings, proxies: Proxies, most: int) -> None:
+        self.settings = settings
+        self._proxies = proxies
+        self._most = most
+        self._open: dict[str, dict[Connection, None]] = {}
+        self._total = 0
+        self._waiting_bytes: Counter[str] = Counter()
+
+    def enter(self, connection: "Connection") -> bool:
+        """Count a connection. If it is one too many, close the oldest one that has no request, of
+        the same address or of that with the most; False if there is none."""
+        address = connection.address
+        mine = self._open.setdefault(address, {})
+        mine[connection] = None
+        self._total += 1
+        per_address = self.settings.connections_per_address
+        if len(mine) > per_address and not self._proxies.name(address):
+            return self._make_room(mine, len(mine) > per_address + RESERVE)
+        if self._total > self._most:
+            largest = max(self._open.values(), key=len)
+            return self._make_room(largest, self._total > self._most + RESERVE)
+        return True
+
+    def _make_room(self, connections: "dict[Connection, None]", at_once: bool) -> bool:
+        for one in connections:
+            if one.idle and (at_once or one.age_s > GRACE_S):
+                one.cut()
+                self.leave(one)
+                return True
+        return False
+
+    def leave(self, connection: "Connection") -> None:
+        """Count a connection no more."""
+        mine = self._open.get(connection.address, {})
+        if connection in mine:
+            del mine[connection]
+            self._total -= 1
+            if not mine:
+                del self._open[connection.address]
+
+    def reserve(self, caller: str, size: int) -> bool:
+        """Count the bytes of an answer; False if the caller has too many that he does not take.
+
+        A single answer may be as large as it likes.
+        """
+        waiting = self._waiting_bytes[caller]
+        if waiting and waiting + size > self.settings.answers_mb * 1024 * 1024:
+            return False
+        self._waiting_bytes[caller] += size
+        return True
+
+    def release(self, caller: str, size: int) -> None:
+        """These bytes are gone."""
+        self._waiting_bytes[caller] -= size
+        if not self._waiting_bytes[caller]:
+            del self._waiting_bytes[caller]
+
+
+class Connection(H11Protocol):
+    """uvicorn's connection with limits of time, and of what it keeps."""
+
+    crowd: ClassVar[Crowd]
+    identity_key: ClassVar[str]
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self._inner = self.app
+        self.app = self._answer
+        self._timer: asyncio.TimerHandle | None = None
+        self._began_s = self.loop.time()
+        self._admitted = True
+
+    @property
+    def address(self) -> str:
+        """Of the peer."""
+        return self.client[0] if self.client else ""
+
+    @property
+    def age_s(self) -> float:
+        """How long it is open."""
+        return self.loop.time() - self._began_s
+
+    @property
+    def idle(self) -> bool:
+        """Whether no request is being served."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """As ever, and count it and its time."""
+        super().connection_made(transport)
+        self._admitted = self.crowd.enter(self)
+        self._expect_request()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """As ever, and forget it."""
+        self._expect_nothing()
+        self._unset_keepalive_if_required()
+        self.crowd.leave(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """As ever; what is no whole request yet has to become one in time."""
+        super().data_received(data)
+        if self.idle and self._timer is None and not self.transport.is_closing():
+            self._expect_request()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """As ever, but what nobody reads is thrown away."""
+        if self.transport.get_write_buffer_size():
+            self.cut()
+        else:
+            super().timeout_keep_alive_handler()
+
+    def cut(self) -> None:
+        """End it at once, and throw away what the peer has not taken, in the system too."""
+        found = self.transport.get_extra_info("socket")
+        if found is not None:
+            with contextlib.suppress(OSError):
+                found.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
+        self.transport.abort()
+
+    def _expect_request(self) -> None:
+        self._timer = self.loop.call_later(self.crowd.settings.header_s, self._too_late)
+
+    def _expect_nothing(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _too_late(self) -> None:
+        self._timer = None
+        if not self.idle or self.transport.is_closing():
+            return
+        if self.conn.trailing_data[0] and not self.transport.get_write_buffer_size():
+            self.transport.write(_LATE)
+            self.transport.close()
+        else:
+            self.cut()
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request within the limits."""
+        self._expect_nothing()
+        scope[CROWDED] = not self._admitted
+        cycle = self.cycle
+        sender = _Sender(self, scope, send)
+        try:
+            if is_ambiguous(scope):
+                await _AMBIGUOUS(scope, receive, sender)
+                return
+            began_s, received = self.loop.time(), 0
+
+            async def receive_in_time() -> Message:
+                nonlocal received
+                if not cycle.more_body or cycle.response_started:
+                    return await receive()  # this waits for the end of the connection
+                allowed_s = self.crowd.settings.body_s + received / BODY_BYTES_PER_S
+                try:
+                    async with asyncio.timeout_at(began_s + allowed_s):
+                        message = await receive()
+                except TimeoutError:
+                    raise HTTPException(
+                        408, "the body took too long", {"Connection": "close"}
+                    ) from None
+                received += len(message.get("body", b""))
+                return message
+
+            await self._inner(scope, receive_in_time, sender)
+        finally:
+            sender.finish()
+            if self.transport.is_closing() and self.transport.get_write_buffer_size():
+                # What is being closed waits for its reader, and for ever if nothing ends that.
+                self.loop.call_later(self.crowd.settings.send_s, self.cut)
+
+
+class _Sender:
+    """Sends one answer: in pieces, each within a time."""
+
+    def __init__(self, connection: Connection, scope: Scope, send: Send) -> None:
+        self._connection = connection
+        self._crowd = connection.crowd
+        self._scope = scope
+        self._send = send
+        self._held: Message | None = None
+        self._refused = False
+        self._caller = ""
+        self._counted = 0
+
+    async def __call__(self, message: Message) -> None:
+        if self._refused:
+            return
+        if message["type"] == "http.response.start":
+            if _length(message) > PIECE_BYTES and self._scope["method"] != "HEAD":
+                self._held = message
+            else:
+                await self._in_time(message)
+            return
+        body = message.get("body", b"")
+        if self._held is not None:
+            start, self._held = self._held, None
+            if len(body) > PIECE_BYTES and not self._counts(len(body)):
+                await _TOO_MUCH(self._scope, _nothing, self._in_time)
+                self._refused = True
+                return
+            await self._in_time(start)
+        if len(body) <= PIECE_BYTES or self._scope["method"] == "HEAD":
+            await self._in_time(message)
+            return
+        more = message.get("more_body", False)
+        view = memoryview(body)
+        for at in range(0, len(body), PIECE_BYTES):
+            last = at + PIECE_BYTES >= len(body)
+            piece = bytes(view[at : at + PIECE_BYTES])
+            await self._in_time({**message, "body": piece, "more_body": more or not last})
+
+    def finish(self) -> None:
+        """Nothing of it waits any more."""
+        if self._counted:
+            self._crowd.release(self._caller, self._counted)
+            self._counted = 0
+
+    def _counts(self, size: int) -> bool:
+        self._caller = caller_of_scope(self._scope, self._connection.identity_key)
+        if not self._crowd.reserve(self._caller, size):
+            return False
+        self._counted = size
+        return True
+
+    async def _in_time(self, message: Message) -> None:
+        connection = self._connection
+        if not connection.flow.write_paused:
+            await self._send(message)
+            return
+        try:
+            async with asyncio.timeout(self._crowd.settings.send_s):
+                await self._send(message)
+        except TimeoutError:
+            # The application sees a caller who has gone.
+            connection.cut()
+            connection.cycle.disconnected = True
+            connection.cycle.message_event.set()
+
+
+def is_ambiguous(scope: Scope) -> bool:
+    """Whether headers say in two ways how long the body is, which another server before this one
+    may read the other way (RFC 9112, 6.1).
+
+    >>> is_ambiguous({"headers": [(b"content-length", b"5"), (b"transfer-encoding", b"chunked")]})
+    True
+    """
+    names = {name for name, _ in scope["headers"]}
+    return b"content-length" in names and b"transfer-encoding" in names
+
+
+def connection_class(crowd: Crowd, identity_key: str) -> type[asyncio.Protocol]:
+    """The class of a server's connections."""
+    return type("_Connection", (Connection,), {"crowd": crowd, "identity_key": identity_key})
+
+
+def _length(start: Message) -> int:
+    for name, value in start.get("headers", ()):
+        if name.lower() == b"content-length":
+            return int(value)
+    return 0
+
+
+async def _nothing() -> Message:
+    return {"type": "http.disconnect"}
+
+
+_AMBIGUOUS = refusal(
+    400,
+    "bad-request",
+    "a request has a Content-Length or a Transfer-Encoding, never both",
+    {"Connection": "close"},
+)
+_TOO_MUCH = refusal(
+    429,
+    "too-much-in-flight",
+    "you have not taken the answers to your earlier requests yet: read them first, or ask for less"
+    " ([limits] in fairshare.toml says how much: answers_mb)",
+    {"Retry-After": "1"},
+)

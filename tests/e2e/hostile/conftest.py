@@ -1,0 +1,112 @@
+"""One server with narrow limits, and the raw sockets with which it is attacked."""
+
+import contextlib
+import socket
+import subprocess
+import sys
+
+import httpx
+import pytest
+from tests.e2e.test_server import ALLOCATIONS, YARN_SITE, Server
+
+PROXY = "127.0.0.2"
+"""Named below [authentication]; the whole of 127.0.0.0/8 leads here."""
+
+NARROW = f"""
+[authentication]
+tokens = true
+proxies = ["{PROXY}"]
+[limits]
+connections = 60
+connections_per_address = 40
+header_s = 2
+body_s = 1
+send_s = 1
+answers_mb = 1
+result_mb = 1
+user_mb = 1
+requests_per_second = 0
+"""
+
+
+class Attacked:
+    """A server, tokens for it, and sockets to it."""
+
+    def __init__(self, server, conf):
+        self.server = server
+        self.state = server.state
+        self.host, port = server.url.removeprefix("http://").split(":")
+        self.port = int(port)
+        self._tokens = {}
+
+    def token(self, user, *more):
+        """A token of a user; it is made once."""
+        if user not in self._tokens:
+            made = subprocess.run(
+                [
+                    *(sys.executable, "-m", "fairshare", "admin", "token", "create", user, *more),
+                    *("--state", str(self.state)),
+                ],
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=True,
+            )
+            self._tokens[user] = made.stdout.strip()
+        return self._tokens[user]
+
+    def client(self, user=None, address="127.0.0.1", *more, **headers):
+        """A client of its own connections; its requests come from `address`."""
+        if user is not None:
+            headers["Authorization"] = f"Bearer {self.token(user, *more)}"
+        return httpx.Client(
+            base_url=self.server.url,
+            transport=httpx.HTTPTransport(local_address=address),
+            headers=headers,
+            timeout=30,
+        )
+
+    @contextlib.contextmanager
+    def sockets(self, number=1, address="127.0.0.1", receive_bytes=None):
+        """Connections that say nothing yet."""
+        with contextlib.ExitStack() as stack:
+            found = []
+            for _ in range(number):
+                one = stack.enter_context(socket.socket())
+                if receive_bytes is not None:
+                    one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+                one.settimeout(30)
+                one.bind((address, 0))
+                one.connect((self.host, self.port))
+                found.append(one)
+            yield found
+
+    def head(self, path, user=None, method="GET", **headers):
+        """The bytes of a request's head."""
+        lines = [f"{method} {path} HTTP/1.1", f"Host: {self.host}:{self.port}"]
+        if user is not None:
+            lines.append(f"Authorization: Bearer {self.token(user)}")
+        lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+        return ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+
+def read_to_end(one):
+    """All that comes until the other side closes; a reset ends it too."""
+    found = b""
+    with contextlib.suppress(ConnectionResetError):
+        while part := one.recv(65536):
+            found += part
+    return found
+
+
+@pytest.fixture(scope="package")
+def attacked(tmp_path_factory):
+    conf = tmp_path_factory.mktemp("hostile") / "conf"
+    conf.mkdir()
+    (conf / "yarn-site.xml").write_text(YARN_SITE)
+    (conf / "fair-scheduler.xml").write_text(ALLOCATIONS)
+    (conf / "fairshare.toml").write_text(NARROW.replace("user_mb = 1\n", ""))
+    server = Server(conf, conf.parent / "state", "--port", "0")
+    yield Attacked(server, conf)
+    code, stderr = server.end()
+    assert code == 0, stderr

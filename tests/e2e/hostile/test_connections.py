@@ -1,0 +1,107 @@
+"""Connections that say nothing, or never end, take nothing from others for long."""
+
+import resource
+import select
+from pathlib import Path
+
+from fairshare.web.listener import most_connections
+
+from .conftest import PROXY, read_to_end
+
+
+def memory_kb(attacked):
+    status = Path(f"/proc/{attacked.server.process.pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0])
+
+
+def test_silent_connections_shut_nobody_out_and_are_cut(attacked):
+    with attacked.sockets(120) as silent:
+        for address in ("127.0.0.1", PROXY, "127.0.0.3"):
+            with attacked.client(address=address) as http:
+                assert http.get("/healthz").status_code == 200
+                assert http.get("/api/v1/cluster").status_code == 401
+        assert [read_to_end(one) for one in silent] == [b""] * 120
+
+
+def test_half_a_header_is_refused_after_a_while(attacked):
+    with attacked.sockets(1) as (one,):
+        one.sendall(b"GET /healthz HTTP/1.1\r\nHost: ")
+        assert read_to_end(one).startswith(b"HTTP/1.1 408")
+
+
+def test_a_body_that_does_not_come_is_refused_after_a_while(attacked):
+    with attacked.sockets(1) as (one,):
+        one.sendall(
+            attacked.head("/api/v1/applications", "ann", "POST", Content_Length=1000) + b"{"
+        )
+        found = read_to_end(one)
+    assert found.startswith(b"HTTP/1.1 408")
+    assert b"the body took too long" in found
+
+
+def test_when_all_connections_are_in_use_health_and_administrators_get_through(attacked):
+    waiting = attacked.head("/api/v1/changes?since=99999999&timeout=50", "ann")
+    with attacked.sockets(41) as used:
+        for one in used[:40]:
+            one.sendall(waiting)
+        with attacked.client("ann") as http:
+            answer = http.get("/api/v1/cluster")
+        assert (answer.status_code, answer.json()["code"]) == (503, "too-many-connections")
+        with attacked.client("root", "127.0.0.1", "--admin") as http:
+            assert http.get("/api/v1/cluster").status_code == 200
+        with attacked.client() as http:
+            assert http.get("/healthz").status_code == 200
+        with attacked.client(address="127.0.0.4") as http:
+            assert http.get("/api/v1/cluster").status_code == 401
+
+
+def test_a_length_that_is_told_in_two_ways_is_refused_and_nothing_follows(attacked):
+    with attacked.sockets(1) as (one,):
+        smuggled = attacked.head("/healthz")
+        one.sendall(
+            attacked.head(
+                *("/api/v1/applications", "ann", "POST"),
+                Content_Length=len(smuggled) + 5,
+                Transfer_Encoding="chunked",
+            )
+            + b"0\r\n\r\n"
+            + smuggled
+        )
+        found = read_to_end(one)
+    assert found.startswith(b"HTTP/1.1 400")
+    assert found.count(b"HTTP/1.1") == 1
+
+
+def test_who_does_not_read_his_answer_loses_it_and_the_server_its_memory_of_it(attacked):
+    with attacked.client("ann") as http:
+        task = {"command": "head -c 16777216 /dev/zero", "resources": {"memory-mb": 64}}
+        body = {"queue": "a", "tasks": [task]}
+        name = http.post("/api/v1/applications", json=body).json()["id"]
+        headers = {"Authorization": f"Bearer {attacked.token('ann')}"}
+        attacked.server.http.headers.update(headers)
+        attacked.server.finished(name)
+        (container,) = attacked.server.containers(name)
+        path = f"/api/v1/containers/{container['id']}/logs/stdout?limit=16777216"
+        whole = http.get(path)
+        assert (len(whole.content), whole.headers["X-Fairshare-Complete"]) == (2**24, "true")
+    before_kb = memory_kb(attacked)
+    with attacked.sockets(30, receive_bytes=4096) as lazy:
+        for one in lazy:
+            one.sendall(attacked.head(path, "ann"))
+        assert all(len(read_after_the_cut(one)) < 2**23 for one in lazy)
+    assert memory_kb(attacked) - before_kb < 30_000
+
+
+def read_after_the_cut(one):
+    """What is there when the server has given up: it closes without the rest."""
+    poll = select.poll()
+    poll.register(one, select.POLLRDHUP | select.POLLERR | select.POLLHUP)
+    assert poll.poll(30_000)
+    return read_to_end(one)
+
+
+def test_the_system_may_allow_fewer_connections_than_the_configuration():
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert most_connections(10) == 10
+    if allowed != resource.RLIM_INFINITY:
+        assert most_connections(allowed) == max(10, allowed * 3 // 4)

@@ -1,0 +1,35 @@
+"""Who forwards a call is believed if he is named, and nobody else is."""
+
+import json
+
+import pytest
+
+from .conftest import PROXY
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.3"])
+def test_nobody_becomes_a_proxy_by_saying_so(attacked, address):
+    told = {"X-Forwarded-For": PROXY, "X-Forwarded-User": "postgres", "X-Forwarded-Proto": "https"}
+    with attacked.client(address=address, **told) as http:
+        answer = http.get("/api/v1/session")
+    assert answer.status_code == 401
+
+
+def test_a_named_proxy_that_reports_addresses_is_believed_and_they_are_in_the_audit_log(attacked):
+    told = {"X-Forwarded-For": "198.51.100.9, 192.0.2.7", "X-Forwarded-User": "ann"}
+    with attacked.client(address=PROXY, **told) as http:
+        session = http.get("/api/v1/session").json()
+        assert (session["user"], session["proven"]) == ("ann", True)
+        refused = http.post("/api/v1/applications/application_1_1/kill", json={})
+    assert refused.status_code == 404
+    lines = (attacked.state / "audit.log").read_text().splitlines()
+    line = next(found for found in map(json.loads, lines) if found["status"] == 404)
+    assert (line["address"], line["proof"]) == ("192.0.2.7", f"proxy {PROXY}")
+
+
+def test_a_user_who_is_named_twice_is_refused(attacked):
+    with attacked.client(address=PROXY) as http:
+        headers = [("X-Forwarded-User", "root"), ("X-Forwarded-User", "ann")]
+        answer = http.get("/api/v1/session", headers=headers)
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad-request")
+    assert "more than once" in answer.json()["message"]
