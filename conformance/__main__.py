@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from conformance.oracle import Document, Oracle, OracleError
+from conformance.oracle import GENERATORS, Document, Oracle, OracleError
 from conformance.recordings import Recording, write
 from conformance.report import counting_line, scenario_text
 from conformance.seeds import generate, parse_numbers
@@ -32,6 +32,12 @@ def parse() -> argparse.Namespace:
         help="with the programs run and generate.py (default: %(default)s)",
     )
     parser.add_argument("--scheduler", choices=("fair", "capacity"), default="fair")
+    parser.add_argument(
+        "--generator",
+        choices=tuple(GENERATORS),
+        default="base",
+        help="wide has what the base leaves out, of what --features names (default: %(default)s)",
+    )
     parser.add_argument("--seeds", default="1-100", metavar="1-100", type=parse_numbers)
     parser.add_argument(
         "--profile", default="small", help="tiny, small, medium, large; with commas"
@@ -69,7 +75,9 @@ def runs_of(options: argparse.Namespace, oracle: Oracle) -> Iterator[Run]:
     for profile in options.profile.split(","):
         for start in range(0, len(options.seeds), AT_ONCE):
             numbers: Sequence[int] = options.seeds[start : start + AT_ONCE]
-            documents = generate(oracle, options.scheduler, profile, numbers, arguments)
+            documents = generate(
+                oracle, options.generator, options.scheduler, profile, numbers, arguments
+            )
             yield from run(oracle, documents, amounts=options.amounts)
 
 

@@ -1,7 +1,8 @@
 """Owns the oracle as a program: where it is, what it needs, how it is run.
 
-The oracle is a folder with `run` (Hadoop's schedulers behind scenario files, on Java) and
-`generate.py` (random scenarios). Knows nothing of what scenarios and records mean.
+The oracle is a folder with `run` (Hadoop's schedulers behind scenario files, on Java),
+`generate.py` and `generate_wide.py` (random scenarios). Knows nothing of what scenarios and records
+mean.
 """
 
 import json
@@ -19,6 +20,9 @@ Document = dict[str, Any]
 """A scenario as plain data."""
 
 NEEDED_JAVA = 17
+
+GENERATORS = {"base": "generate.py", "wide": "generate_wide.py"}
+"""The programs that write random scenarios: what is common, and what is rare."""
 
 
 class OracleError(Exception):
@@ -39,10 +43,15 @@ class Oracle:
         _need_java()
         self.folder = (folder if os.access(folder, os.W_OK) else _copy(folder)).absolute()
 
-    def generate(self, arguments: Iterable[str], into: Path) -> None:
-        """Let the generator write scenarios into a folder."""
-        command = [sys.executable, str(self.folder / "generate.py"), *arguments, "--out", str(into)]
-        subprocess.run(command, check=True)
+    def generate(self, generator: str, arguments: Iterable[str], into: Path) -> None:
+        """Let a generator write scenarios into a folder; raises OracleError if it does not."""
+        program = self.folder / GENERATORS[generator]
+        if not program.is_file():
+            raise OracleError(f"{self.folder} has no {program.name}: its copy is an older one")
+        command = [sys.executable, str(program), *arguments, "--out", str(into)]
+        process = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+        if process.returncode:
+            raise OracleError(f"{program.name} cannot write these scenarios: {process.stderr}")
 
     def record(self, documents: Mapping[str, Document]) -> dict[str, Document]:
         """The records of scenarios by their names: one call, one process for all of them.

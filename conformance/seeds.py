@@ -29,7 +29,12 @@ def parse_numbers(text: str) -> list[int]:
 
 
 def generate(
-    oracle: Oracle, scheduler: str, profile: str, numbers: Sequence[int], options: Sequence[str]
+    oracle: Oracle,
+    generator: str,
+    scheduler: str,
+    profile: str,
+    numbers: Sequence[int],
+    options: Sequence[str],
 ) -> dict[str, Document]:
     """Scenarios by their names (`small-250`). `options` are the generator's, such as features."""
     found: dict[str, Document] = {}
@@ -38,7 +43,8 @@ def generate(
         for seed, within in _batches(numbers):
             count = max(within) + 1
             arguments = ["--scheduler", scheduler, "--profile", profile, *options]
-            oracle.generate([*arguments, "--seed", str(seed), "--count", str(count)], folder)
+            arguments += ["--seed", str(seed), "--count", str(count)]
+            oracle.generate(generator, arguments, folder)
             for number in within:
                 path = folder / f"{scheduler}-{profile}-{seed}-{number:04d}.yaml"
                 found[f"{profile}-{seed * BATCH + number}"] = read(path.read_text(), path.name)

@@ -51,6 +51,7 @@ _DEPTH = 10_000
 
 ADDED: dict[str, dict[str, Any]] = {
     "fairshare.model.operations.Operations": {"drains": {}, "safe_mode": False},
+    "fairshare.schedulers.capacity.applications.CapacityApplication": {"asked": {}},
 }
 """Fields that a class has gained since the first release with snapshots, and what they are in an
 older one: `{"fairshare.model.nodes.Node": {"label": ""}}`."""

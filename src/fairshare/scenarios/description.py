@@ -11,7 +11,8 @@ from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationState, ContainerAllocated
 from fairshare.model.identifiers import attempt_of, number_of
 from fairshare.model.nodes import Node
-from fairshare.model.resources import MEMORY, Resource, ResourceTypes
+from fairshare.model.resources import MEMORY, Resource, ResourceTypes, total
+from fairshare.model.state import ClusterState
 from fairshare.scenarios.applications import Applications
 from fairshare.scenarios.cluster import Cluster
 from fairshare.schedulers.views import PartitionView, QueueView, UserView
@@ -50,7 +51,11 @@ def describe(cluster: Cluster, applications: Applications) -> Description:
 
 
 def describe_application(cluster: Cluster, applications: Applications, number: int) -> Description:
-    """One application. A rejected one is in no queue and has no attempt."""
+    """One application. A rejected one is in no queue and has no attempt.
+
+    What it uses and asks for is that of all partitions; `reserved`, as in Hadoop, that of the
+    default one.
+    """
     types = cluster.state.types
     view = cluster.scheduler.application_view(number)
     application = cluster.state.applications[number]
@@ -65,7 +70,7 @@ def describe_application(cluster: Cluster, applications: Applications, number: i
             for container in sorted(application.containers)
         ],
         "used": types.mapping(view.used),
-        "reserved": types.mapping(view.reserved),
+        "reserved": types.mapping(_reserved(cluster.state, application)),
         "pending": types.mapping(view.pending),
         "demand": types.mapping(view.demand),
         "fair_share": types.mapping(view.fair_share),
@@ -80,6 +85,16 @@ def describe_application(cluster: Cluster, applications: Applications, number: i
         described["attempt"] = view.attempt
         described["preempted"] = view.preempted
     return described
+
+
+def _reserved(state: ClusterState[Any, Any], application: Application) -> Resource:
+    """What is reserved for it on nodes of the default partition."""
+    found = (
+        reservation.resource
+        for node, reservation in application.reservations.items()
+        if not state.label_of(state.nodes[node])
+    )
+    return total(found, len(state.types.names))
 
 
 def _count_by_node(application: Application) -> dict[str, int]:
@@ -160,7 +175,11 @@ def describe_queue(types: ResourceTypes, view: QueueView, total: Resource) -> De
 
 
 def _describe_capacity(types: ResourceTypes, view: QueueView) -> Description:
-    """What only the capacity scheduler says of a queue, and what it means otherwise."""
+    """What only the capacity scheduler says of a queue, and what it means otherwise.
+
+    As all that stands there but `partitions` itself, what is used, reserved and asked for is that
+    of the default partition.
+    """
     capacity = view.capacity
     assert capacity is not None
     described: Description = {
@@ -183,6 +202,8 @@ def _describe_capacity(types: ResourceTypes, view: QueueView) -> Description:
         described["partitions"] = {
             part.label: _describe_partition(types, part) for part in capacity.partitions
         }
+        default = described["partitions"][""]
+        described |= {key: default[key] for key in ("used", "reserved", "pending")}
     if not view.leaf:
         return described
     described |= {

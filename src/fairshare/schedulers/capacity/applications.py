@@ -27,14 +27,15 @@ class Stage(enum.IntEnum):
 class CapacityApplication(Application):
     """An application in a leaf queue.
 
-    `held`: max-parallel-apps holds it back. `label` is the partition of its master, which counts
-    with `master_resource` towards the masters' limits there. `pending` is what it asks for, as
-    counted last, and `counted` the same by partition; `labelled`: some ask is for another partition
-    than the default one. `entry` is its key in the leaf's order while it is active: among those
-    that ask, or (`rests`) among those that do not. `size` and `demand` are what the fair order
-    knows of it, in MB. `reserved` sums its reservations, `reserved_apart` those outside of the
-    default partition; `default_misses` counts, by ask, the chances of asks for that partition where
-    others lend; `re_reservations` counts, by ask, how
+    `asked` has the partitions that the attempt has ever asked for. `held`: max-parallel-apps holds
+    it back. `label` is the partition of its master, which counts with `master_resource` towards the
+    masters' limits there. `pending` is what it asks for, as counted last, and `counted` the same by
+    partition; `labelled`: some ask is for another partition than the default one.
+    `entry` is its key in the leaf's order while it is active: among those that ask, or (`rests`)
+    among those that do not. `size` and `demand` are what the fair order knows of it, in MB.
+    `reserved` sums its reservations, `reserved_apart` those outside of the default partition;
+    `default_misses` counts, by ask, the chances of asks for that partition where others lend;
+    `re_reservations` counts, by ask, how
     often a reserved node beat in vain. `seen` is the leaf in which it was last considered, and its
     user's record there, from which its headroom follows; `tells` are the users of that leaf while
     its master hears of the headroom. `moved_from` is the leaf in which it still counts as asking
@@ -44,6 +45,7 @@ class CapacityApplication(Application):
     """
 
     __slots__ = (
+        "asked",
         "counted",
         "default_misses",
         "demand",
@@ -103,6 +105,7 @@ class CapacityApplication(Application):
         self.demand = 0
         self.pending: Resource = (0,) * types  # as counted last, and by partition for its queues
         self.counted: dict[str, Resource] = {}
+        self.asked: dict[str, None] = {}
         self.labelled = False  # whether some ask is for another partition than the default one
         self.reserved: Resource = (0,) * types
         self.reserved_apart: dict[str, Resource] = {}  # of it, on other partitions

@@ -165,7 +165,7 @@ def _fit(
                 break
     if room is None:
         return _Choice(size, locality, count > 0)
-    continue_looking = state.settings.continue_looking and not beat.label
+    continue_looking = state.settings.continue_looking
     more = _may_more(beat, application, key, size)
     need = larger(c, state.total, subtract(size, room.headroom), room.need)
     must_give = c.above_zero(need)
@@ -176,7 +176,7 @@ def _fit(
             if give_up is None:
                 return None
         return _Choice(size, locality, True, give_up, tuple(kill))
-    if not more or (state.settings.continue_looking and must_give):
+    if not more or (continue_looking and must_give):
         return None
     return _Choice(size, locality, False)
 
@@ -216,6 +216,7 @@ def _commit(
     after = 0 if patient else before + 1
     beat.served(application, key)
     if not _accepted(beat, application, choice):
+        beat.refused += 1
         beat.missed(application, key, after)
         return answer
     if choice.fits:

@@ -42,7 +42,7 @@ def below(top: CapacityQueue) -> list[CapacityQueue]:
 
 
 def _root(root: CapacityQueue, label: str, whole: Resource) -> None:
-    """Root has all of a partition, or nothing of one for which the file gives it no capacity."""
+    """Root has all of a partition, or nothing of one that no queue of the file names."""
     share = root.shares[label]
     part = 1.0 if root.has_part(label) else 0.0
     share.absolute_capacity = share.absolute_maximum = part

@@ -14,7 +14,12 @@ from fairshare.placement.mapping.checking import faults as mapping_faults
 from fairshare.schedulers.capacity import partitions
 from fairshare.schedulers.capacity.configuration import mode_of
 from fairshare.schedulers.capacity.index import QueueIndex
-from fairshare.schedulers.capacity.kinds import configured_percentage, kinds_of, percentages_told
+from fairshare.schedulers.capacity.kinds import (
+    configured_percentage,
+    kind_of,
+    kinds_of,
+    percentages_told,
+)
 from fairshare.schedulers.capacity.plan import named_queues, planned_tree
 from fairshare.schedulers.capacity.queues import (
     ABSOLUTE,
@@ -148,32 +153,37 @@ def _siblings(
     if not children or not planned.settings.legacy_queue_mode:
         return
     where = f"children of queue {parent.name}"
-    for label in ("", *partitions.configured(planned.settings)):
-        kinds = kinds_of(parent, label, live)
-        if len(kinds) > 1:
-            yield Fault(
-                parent.name,
-                "queues",
-                f"Parent queue {parent.name} has children of mixed modes"
-                f" ({', '.join(sorted(kinds))}), which is not allowed: give all {where} a"
-                " percentage, a weight or an absolute amount",
-            )
-            return
-        kind = kinds.pop() if kinds else PERCENTAGE
-        if parent.parent is not None and ABSOLUTE in (kind, parent.mode) and kind != parent.mode:
-            yield Fault(
-                parent.name,
-                "capacity",
-                f"Parent queue {parent.name} and its children must both be in absolute mode",
-            )
-        elif kind == ABSOLUTE:
+    # Nobody looks at what children have of a partition of which their parent has nothing.
+    configured = ("", *partitions.configured(planned.settings))
+    labels = [label for label in configured if parent.has_part(label)]
+    kinds = kinds_of(parent, labels, live)
+    if len(kinds) > 1:
+        yield Fault(
+            parent.name,
+            "queues",
+            f"Parent queue {parent.name} has children of mixed modes"
+            f" ({', '.join(sorted(kinds))}), which is not allowed: give all {where} a"
+            " percentage, a weight or an absolute amount",
+        )
+        return
+    kind = kinds.pop() if kinds else PERCENTAGE
+    own = kind_of(parent, labels)
+    if parent.parent is not None and ABSOLUTE in (kind, own) and kind != own:
+        yield Fault(
+            parent.name,
+            "capacity",
+            f"Parent queue {parent.name} and its children must both be in absolute mode",
+        )
+    elif kind == ABSOLUTE:
+        for label in labels:
             yield from _absolute_sum(planned, parent, label)
-        elif kind == PERCENTAGE:
-            yield from _percentage_sum(parent, label, live)
+    elif kind == PERCENTAGE:
+        for label in labels:
+            yield from _percentage_sum(parent, label, own, live)
 
 
 def _percentage_sum(
-    parent: CapacityQueue, label: str, live: CapacityState | None
+    parent: CapacityQueue, label: str, kind: str, live: CapacityState | None
 ) -> Iterator[Fault]:
     summed = 0.0
     for child in parent.children.values():
@@ -181,10 +191,8 @@ def _percentage_sum(
     allowed = parent.allow_zero_sum
     if live is not None and parent.name in live.queues:
         allowed = live.queues[parent.name].allow_zero_sum  # it is read when a queue is made (39.2)
-    if parent.parent is not None and not parent.has_part(label):
-        return  # nobody looks at what children have where their parent has nothing; root has all
     own = 1.0 if parent.parent is None else configured_percentage(parent, label)
-    if parent.mode == WEIGHT:
+    if kind == WEIGHT:
         wrong = abs(summed) > TOLERANCE and abs(1 - summed) > TOLERANCE
     elif abs(summed) <= TOLERANCE:
         wrong = own > 0 and not allowed

@@ -9,7 +9,7 @@ import msgspec
 
 from fairshare.model.queues import ROOT
 from fairshare.model.resources import MEMORY, VCORES, Resource, ResourceTypes
-from fairshare.schedulers.capacity import management
+from fairshare.schedulers.capacity import management, partitions
 from fairshare.schedulers.capacity.queues import (
     ABSOLUTE,
     PERCENTAGE,
@@ -95,6 +95,8 @@ def configure(state: "CapacityCluster", queue: CapacityQueue, *, first: bool = F
     settings = state.settings
     own = settings_of(settings, queue.name, leaf=queue.leaf, dynamic=queue.dynamic)
     parent = queue.parent
+    if parent is None:
+        own = _with_all_partitions(settings, own)
     queue.settings = own
     if first:
         queue.allow_zero_sum = bool(own.allow_zero_capacity_sum)
@@ -120,6 +122,13 @@ def configure(state: "CapacityCluster", queue: CapacityQueue, *, first: bool = F
     queue.user_limit_factor = _or(own.user_limit_factor, settings.user_limit_factor)
     queue.size_based = bool(own.size_based_weight)
     queue.users.reweigh(user_weights(settings, queue))
+
+
+def _with_all_partitions(settings: CapacitySettings, root: QueueSettings) -> QueueSettings:
+    """Root has all of each partition that any queue names, though the file does not say it."""
+    whole = LabelCapacity(Percentage(100.0), Percentage(100.0))
+    every = dict.fromkeys(partitions.configured(settings), whole)
+    return overlay(QueueSettings(label_capacities=every), root) if every else root
 
 
 def _or(value: Any, default: Any) -> Any:
@@ -234,7 +243,7 @@ def _take_state(queue: CapacityQueue, own: QueueSettings, *, first: bool) -> Non
 def take_capacities(state: "CapacityCluster", queue: CapacityQueue) -> None:
     """Let a queue take over its capacities on all partitions; none where it has none of its own.
 
-    Root has everything of a partition only if the file gives it a capacity there, as in Hadoop.
+    Root has everything of a partition if any queue has a capacity there, as in Hadoop.
     """
     own = queue.settings
     master = _or(own.maximum_master_share, state.settings.maximum_master_share)

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 
 _OFF_SWITCH, _RESERVED = Answer.OFF_SWITCH, Answer.RESERVED  # to look them up takes its time
 
+MOST_REFUSED = 100
+"""So many attempts of one heartbeat may end without effect since a limit forbids the container that
+was found. As in Hadoop each counts as done; without a maximum there it would try for ever."""
+
 
 class _Turns:
     """The active applications of a leaf in their order, as far as anything can come of them.
@@ -81,6 +85,7 @@ class Heartbeat:
         "ignore",
         "label",
         "node",
+        "refused",
         "state",
         "step",
         "whole",
@@ -93,6 +98,7 @@ class Heartbeat:
         self.label = state.label_of(node)
         self.whole = state.total_of(self.label)
         self.ignore = False
+        self.refused = 0  # attempts whose container a limit forbade after all
         self._plain = descent.is_plain(state)
         self._limits: dict[str, Resource] = {}
         self._walked: dict[str, CapacityQueue] = {}
@@ -114,6 +120,8 @@ class Heartbeat:
             done += 1
             off_switch += answer is _OFF_SWITCH
             if off_switch >= most_off_switch or answer is _RESERVED or done == most:
+                break
+            if self.refused >= MOST_REFUSED:
                 break
         self._record()
 

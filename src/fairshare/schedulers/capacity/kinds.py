@@ -3,6 +3,8 @@
 Questions only; what follows from a mixture is said in `checks.py`.
 """
 
+from collections.abc import Sequence
+
 from fairshare.schedulers.capacity.queues import ABSOLUTE, PERCENTAGE, WEIGHT, CapacityQueue
 from fairshare.schedulers.capacity.settings import LabelCapacity, Percentage
 from fairshare.schedulers.capacity.state import CapacityState
@@ -12,13 +14,20 @@ from fairshare.schedulers.rounding import single
 _ALL = 100.0
 
 
-def kinds_of(parent: CapacityQueue, label: str, live: CapacityState | None) -> set[str]:
-    """The kinds that the children of a queue have on a partition; more than one is a mixture.
+def kinds_of(parent: CapacityQueue, labels: Sequence[str], live: CapacityState | None) -> set[str]:
+    """The kinds that the children of a queue have on any of these partitions; more than one is a
+    mixture.
 
     As in Hadoop an amount hides the percentages that were seen before it, so that the order counts:
     of a percentage and then an amount only the amount is seen.
     """
-    return max((_kinds(order, label) for order in _orders(parent, live)), key=len)
+    return max((_kinds(order, labels) for order in _orders(parent, live)), key=len)
+
+
+def kind_of(queue: CapacityQueue, labels: Sequence[str]) -> str:
+    """The kind that a queue itself has: a weight on any partition counts before an amount."""
+    kinds = _kinds([queue], labels)
+    return next((kind for kind in (WEIGHT, ABSOLUTE) if kind in kinds), PERCENTAGE)
 
 
 def _orders(parent: CapacityQueue, live: CapacityState | None) -> list[list[CapacityQueue]]:
@@ -33,13 +42,14 @@ def _orders(parent: CapacityQueue, live: CapacityState | None) -> list[list[Capa
     return orders
 
 
-def _kinds(children: list[CapacityQueue], label: str) -> set[str]:
+def _kinds(children: list[CapacityQueue], labels: Sequence[str]) -> set[str]:
     kinds: set[str] = set()
     for child in children:
-        kind = _kind(child, label)
-        if kind == ABSOLUTE:
-            kinds.discard(PERCENTAGE)
-        kinds.add(kind)
+        for label in labels:
+            kind = _kind(child, label)
+            if kind == ABSOLUTE:
+                kinds.discard(PERCENTAGE)
+            kinds.add(kind)
     return kinds - {""}
 
 

@@ -154,20 +154,22 @@ def check_label(state: "CapacityState", leaf: CapacityQueue, label: str) -> None
 def check_submission(
     state: "CapacityState", leaf: CapacityQueue, submission: SubmitApplication
 ) -> None:
-    """Raise Refusal if the leaf may not use what a submission asks for from the start."""
+    """Raise Refusal if the leaf may not use what the master or the tasks of a submission are for.
+
+    Other asks are judged when they become live, as in Hadoop.
+    """
     if submission.master is not None:
         wanted = submission.wanted_label(master=True)
         check_label(state, leaf, resolve(state, leaf, wanted, master=True))
     default = submission.wanted_label(master=False)
-    asked = [request.label for request in submission.requests]
-    for label in (*asked, *(group.label for group in submission.tasks)):
-        label = default if label is None else label
+    for group in submission.tasks:
+        label = default if group.label is None else group.label
         check_label(state, leaf, resolve(state, leaf, label, master=False))
 
 
 def check_move(application: CapacityApplication, target: CapacityQueue) -> None:
     """Raise Refusal if a leaf may not use what an application has asked for (18.2)."""
-    labels = [label for label in partitions.requested(application) if label]
+    labels = [label for label in application.asked if label]
     if ALL_LABELS in target.accessible or all(label in target.accessible for label in labels):
         return
     raise _refuse(

@@ -6,7 +6,6 @@ Questions only; the events follow elsewhere (spec/capacity.md 8, 9, 10, 19).
 from typing import TYPE_CHECKING
 
 from fairshare.model.resources import Resource, add, smallest, subtract
-from fairshare.schedulers.capacity import partitions
 from fairshare.schedulers.capacity.applications import CapacityApplication
 from fairshare.schedulers.capacity.calculators import smaller, subtract_not_below_zero
 from fairshare.schedulers.capacity.queues import CapacityQueue
@@ -188,7 +187,7 @@ def headroom(state: "CapacityState", application: CapacityApplication) -> Resour
         return state.none
     leaf, record = application.seen
     room = state.none
-    for label in partitions.requested(application) or [""]:
+    for label in application.asked or ("",):
         room = add(room, _headroom_on(state, leaf, record, label))
     return (max(room[0], 0), *room[1:])
 

@@ -7,7 +7,6 @@ it is dropped, and a master counts for the limit of masters there (spec/capacity
 
 from typing import TYPE_CHECKING
 
-from fairshare.model.applications import Application
 from fairshare.model.nodes import Node
 from fairshare.model.resources import subtract
 from fairshare.schedulers.capacity import accounting
@@ -22,10 +21,12 @@ NODE_ATTRIBUTE = "partition"
 
 
 def configured(settings: CapacitySettings) -> dict[str, None]:
-    """Partitions for which some queue has a capacity, whether the cluster has them or not."""
-    return {
-        label: None for own in settings.queues.values() for label in own.label_capacities if label
-    }
+    """Partitions of which the file says anything for a queue or a template, whether the cluster has
+    them or not."""
+    told = list(settings.queues.values())
+    for template in settings.templates.values():
+        told += (template.common, template.leaf, template.parent, template.legacy_leaf)
+    return {label: None for own in told for label in own.label_capacities if label}
 
 
 def of_cluster(state: "CapacityCluster") -> dict[str, bool]:
@@ -82,8 +83,3 @@ def _move(state: "CapacityCluster", node: Node, before: str, after: str) -> None
         if container == application.master:
             accounting.move_master(application, after)
     state.partition_of[node.name] = after
-
-
-def requested(application: Application) -> list[str]:
-    """The partitions that an attempt has ever asked for, in the order of the asks."""
-    return list(dict.fromkeys(key.label for key in application.asks.keys.values()))

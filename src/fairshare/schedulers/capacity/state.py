@@ -34,6 +34,7 @@ from fairshare.model.events import (
 from fairshare.model.identifiers import application_of
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, ResourceTypes, add, subtract
+from fairshare.model.work import ANYWHERE
 from fairshare.schedulers.capacity import accounting, containers, labels, limits, orders
 from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
 from fairshare.schedulers.capacity.cluster import CapacityCluster
@@ -367,6 +368,9 @@ class CapacityState(CapacityCluster):
         application = self.applications[event.application]
         before = list(application.asks.wanting)
         super()._asks_changed(now_ms, event)
+        for request in event.requests:
+            if request.location == ANYWHERE:
+                application.asked.setdefault(request.label)
         leaf = application.leaf
         if leaf is None:
             return

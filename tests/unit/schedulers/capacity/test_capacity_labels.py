@@ -1,7 +1,7 @@
 """Partitions (node labels): who is served where, and what a partition is worth to a queue.
 
-The oracle knows no labels, so every number here is derived from spec/capacity.md by hand; all sizes
-are MB, the smallest container is 1024.
+Derived from spec/capacity.md by hand; `python -m conformance --generator wide --features labels`
+compares the same rules with Hadoop. All sizes are MB, the smallest container is 1024.
 """
 
 import pytest
@@ -15,6 +15,8 @@ from tests.unit.schedulers.capacity.playground import (
 )
 
 from fairshare.errors import ConfigurationError
+from fairshare.schedulers.capacity import assignment
+from fairshare.schedulers.capacity.heartbeat import MOST_REFUSED
 
 ADD_X = {"labels": {"add": {"x": "exclusive"}}}
 SHARE_X = {"labels": {"add": {"x": "shared"}}}
@@ -227,10 +229,19 @@ def test_a_default_is_inherited_by_who_may_use_all_that_its_parent_may(accessibl
 )
 def test_an_application_whose_label_cannot_be_is_refused(queue, label, reason):
     game = cluster()
-    found = game.refusal(submit("app", queue, asks(1, label)))
+    found = game.refusal(submit("app", queue, am=memory(1024), label=label))
     assert reason in (found or "")
     assert game.seen["apps"]["app"]["state"] == "REJECTED"
     assert reason in (game.refusal(submit("two", queue, am=memory(1024), am_label=label)) or "")
+
+
+@pytest.mark.parametrize("more", [{}, {"am": memory(1024), "am_label": ""}])
+def test_only_asks_are_refused_where_no_master_waits_for_their_label(more):
+    """b may not use x: the application runs, its master hears of it, and asks again."""
+    game = cluster(submit("app", "b", asks(2, "x"), **more), beat("n1"))
+    assert game.seen["apps"]["app"]["state"] == "RUNNING"
+    game.do({"ask": {"app": "app", "asks": [asks(2)]}}, beat("n1", 2))
+    assert game.on("app") == {"n1": 3 if more else 2}
 
 
 def test_a_later_ask_whose_label_cannot_be_is_refused_and_nothing_of_it_is_taken_over():
@@ -369,7 +380,7 @@ def test_changes_of_labels_are_refused_in_hadoops_words(change, reason):
 def test_without_node_labels_there_are_none_to_change_or_to_ask_for():
     game = Playground([node("n1")], **{"yarn.node-labels.enabled": None})
     assert "yarn.node-labels.enabled" in (game.refusal(ADD_X) or "")
-    found = game.refusal(submit("app", "a", asks(1, "x")))
+    found = game.refusal(submit("app", "a", am=memory(1024), label="x"))
     assert "node label not enabled" in (found or "")
 
 
@@ -386,9 +397,9 @@ def test_children_must_have_all_of_a_partition_or_nothing():
         cluster(**{"root.a.accessible-node-labels.x.capacity": "60"})
 
 
-def test_a_partition_that_root_has_nothing_of_is_nobodys():
-    """Without root's capacity of x (100 has to be written) asks for x find no room; the answer 054
-    of a real ResourceManager shows the label y so: capacity, maximum and both resources 0."""
+def test_a_partition_that_no_queue_names_is_nobodys():
+    """Where no queue has a capacity of x asks for x find no room; the answer 054 of a real
+    ResourceManager shows the label y so: capacity, maximum and both resources 0."""
     game = cluster(
         submit("app", "a", asks(1, "x")),
         beat("x1", 3),
@@ -401,6 +412,83 @@ def test_a_partition_that_root_has_nothing_of_is_nobodys():
     assert part["capacity"] == part["absolute_max_capacity"] == 0.0
     assert part["effective_max"]["memory-mb"] == 0
     assert game.on("app") == {}
+
+
+def test_root_has_all_of_a_partition_that_any_queue_names():
+    """The example of Hadoop's own page of node labels says nothing of root, and works."""
+    game = cluster(
+        submit("app", "a", asks(1, "x")),
+        beat("x1", 3),
+        **{"root.accessible-node-labels.x.capacity": None},
+    )
+    assert game.part("root", "x")["effective_max"]["memory-mb"] == 10240
+    assert game.on("app") == {"x1": 1}
+
+
+def test_a_parent_with_amounts_may_have_nothing_of_a_partition():
+    """Amounts on the default partition alone make a and its children absolute, on x too."""
+    amount = "[memory=2048,vcores=2]"
+    game = cluster(
+        **{
+            "root.a.capacity": amount,
+            "root.b.capacity": amount,
+            "root.a.accessible-node-labels": " ",
+            "root.a.accessible-node-labels.x.capacity": None,
+            "root.a.queues": "c",
+            "root.a.c.capacity": amount,
+            "root.b.accessible-node-labels": "x",
+            "root.b.accessible-node-labels.x.capacity": amount,
+        }
+    )
+    assert game.part("root.b", "x")["effective_min"]["memory-mb"] == 2048
+    assert game.part("root.a.c", "x")["effective_min"]["memory-mb"] == 0
+
+
+def test_a_headroom_stays_that_of_all_partitions_that_were_ever_asked_for():
+    """The ask for x is served; what x has left still counts: 9216, and 4096 of a's 5120."""
+    game = cluster(submit("app", "a", asks(1, "x"), asks(1, priority=2)), beat("x1"), beat("n1"))
+    assert game.seen["apps"]["app"]["pending"]["memory-mb"] == 0
+    assert game.seen["apps"]["app"]["headroom"]["memory-mb"] == 9216 + 4096
+
+
+def test_a_scenario_shows_of_queues_what_is_used_on_the_default_partition():
+    game = cluster(submit("app", "a", asks(2, "x"), asks(1, priority=2)), beat("x1", 2), beat("n1"))
+    seen = game.seen
+    assert seen["queues"]["root.a"]["used"]["memory-mb"] == 1024
+    assert seen["queues"]["root.a"]["partitions"]["x"]["used"]["memory-mb"] == 2048
+    assert seen["apps"]["app"]["used"]["memory-mb"] == 3072
+
+
+@pytest.mark.parametrize("most", ["-1", "100"])
+def test_who_is_above_the_limit_on_a_labelled_node_has_no_reservation_to_give_up(most):
+    """a has 5 % of x, so that the second container would exceed the user's limit. As in Hadoop the
+    user must give up a reservation first, labelled or not; the heartbeat ends."""
+    near = {**asks(8, "x", mb=1536), "hosts": ["x1"]}
+    game = cluster(
+        submit("app", "a", near),
+        beat("x1"),
+        **{
+            "per-node-heartbeat.maximum-container-assignments": most,
+            "root.a.user-limit-factor": "1",
+            "root.b.accessible-node-labels": "x",
+            "root.a.accessible-node-labels.x.capacity": "5",
+            "root.b.accessible-node-labels.x.capacity": "95",
+        },
+    )
+    assert game.on("app") == {"x1": 1}
+
+
+def test_attempts_that_a_limit_forbids_again_and_again_come_to_an_end(monkeypatch):
+    """Whatever refuses: without a maximum per heartbeat, one is over all the same."""
+    refused = []
+    monkeypatch.setattr(assignment, "_accepted", lambda *given: bool(refused.append(given)))
+    near = {**asks(8), "hosts": ["n1"]}
+    cluster(
+        submit("app", "b", near),
+        beat("n1"),
+        **{"per-node-heartbeat.maximum-container-assignments": "-1"},
+    )
+    assert len(refused) == MOST_REFUSED
 
 
 def test_fifo_with_partitions_keeps_enforced_partitions_to_their_own_applications():
