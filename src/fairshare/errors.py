@@ -4,6 +4,7 @@
       ConfigurationError           a file or setting is wrong; carries every problem found
       InputError                   a tenant's call is wrong; carries a stable code
       JournalError                 the record of what happened cannot be written or read
+      UndecidedError               a defect kept an input from being decided; nothing has changed
       EngineError                  a container could not be started or watched
     InvariantViolation             the scheduler itself is wrong: stop, do not go on
 
@@ -36,6 +37,13 @@ class InputError(FairshareError):
 
 class JournalError(FairshareError):
     """The journal cannot be written or read."""
+
+
+class UndecidedError(FairshareError):
+    """An input could not be decided because of a defect of fairshare; it has changed nothing.
+
+    The exception that shows the defect is its cause.
+    """
 
 
 class EngineError(FairshareError):

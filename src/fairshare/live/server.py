@@ -36,7 +36,7 @@ from fairshare.live.metrics_of_state import StateCollector
 from fairshare.live.moments import Moments
 from fairshare.live.moments import watch as watch_moments
 from fairshare.live.retention import Retention, restore
-from fairshare.live.service import Service
+from fairshare.live.service import Service, log_undecided
 from fairshare.live.settings import LiveSettings
 from fairshare.live.state_directory import open_state_directory
 from fairshare.live.tokens import DriverTokens
@@ -184,6 +184,7 @@ class LiveServer:
             extra_environment=self._environment,
             beat_interval_ms=self.settings.heartbeat_interval_ms,
             unused_expiry_ms=self.settings.container_expiry_ms,
+            on_undecided=log_undecided,
         )
         position = runtime.recover(
             HistoricJournal(

@@ -16,7 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from fairshare.errors import FairshareError, InputError
+from fairshare.errors import FairshareError, InputError, UndecidedError
 from fairshare.live.history import ContainerHistory
 from fairshare.live.views import Views
 from fairshare.model.events import Event, RequestRefused
@@ -40,6 +40,11 @@ MAX_RETREAT_MS = 1_000
 _log = logging.getLogger("fairshare.service")
 
 Answer = asyncio.Future[tuple[Event, ...]]
+
+
+def log_undecided(given: Input, error: UndecidedError) -> None:
+    """Say that an input was refused though nothing was wrong with it."""
+    _log.error("refused because of a defect of fairshare: %s", error, exc_info=error)
 
 
 class Service:
@@ -231,6 +236,8 @@ class Service:
         for (_, answer), (_, events) in zip(batch, steps, strict=False):
             if answer is not None and not answer.done():
                 answer.set_result(events)
+            elif answer is None and events and type(events[0]) is RequestRefused:
+                _log.error("a report of the engine was refused: %s", events[0].reason)
         self.on_turn(time.perf_counter() - began_s, len(batch))
         if self.version != before:
             self._changed.set()

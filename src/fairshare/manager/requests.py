@@ -10,8 +10,13 @@ from fairshare.model.applications import Application
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource
 from fairshare.model.work import ANYWHERE, ContainerRequest, ResourceRequest
+from fairshare.schedulers.protocol import Refusal
+from fairshare.wording import counted
 
 DEFAULT_RACK = "/default-rack"
+
+MOST_OUTSTANDING = 2**31 - 1
+"""Containers of one priority, size and place that may be outstanding, as many as in Hadoop."""
 
 _Key = tuple[int, int, str]
 
@@ -82,5 +87,10 @@ def _put(
     key = (request.priority, request.request, place)
     found.pop(key, None)
     count = max(0, outstanding + request.count)
+    if count > MOST_OUTSTANDING:
+        raise Refusal(
+            "too-many-containers",
+            f"{counted(count, 'container')} would be outstanding; {MOST_OUTSTANDING:,} is the most",
+        )
     label = label if place == ANYWHERE else ""
     found[key] = ResourceRequest(*key, count, size, relax, label)

@@ -10,7 +10,8 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from fairshare.manager import groups, lifetimes, nodes
+from fairshare.errors import InvariantViolation, UndecidedError
+from fairshare.manager import groups, lifetimes, nodes, reports
 from fairshare.manager.actors import check_actor
 from fairshare.manager.lifetimes import Lifetimes
 from fairshare.manager.lives import Lives
@@ -19,21 +20,19 @@ from fairshare.model.applications import Application
 from fairshare.model.events import (
     ApplicationNumberTaken,
     ApplicationRejected,
-    ApplicationsForgotten,
     ApplicationState,
     ApplicationSubmitted,
     BlacklistChanged,
     ContainerAllocated,
     ContainerCompleted,
     ContainerLaunched,
-    ContainerRunning,
     Event,
     ExitCode,
     MasterUnregistered,
     RequestRefused,
     TasksAdded,
 )
-from fairshare.model.identifiers import ApplicationId, ContainerId, application_name, application_of
+from fairshare.model.identifiers import ApplicationId, ContainerId, application_name
 from fairshare.model.inputs import (
     AddLabels,
     AddTasks,
@@ -137,10 +136,19 @@ class ResourceManager:
         """Decide on one input; the events have been applied to the state when this returns.
 
         No event: nothing has changed. A tenant's mistake is an event too (RequestRefused,
-        ApplicationRejected).
+        ApplicationRejected). Raises UndecidedError for a defect that shows before anything has
+        happened; any other exception leaves a state that contradicts itself.
         """
+        step = Step(now_ms, self.scheduler.state)
+        try:
+            return self._decide(step, given)
+        except Exception as error:
+            if step.events or isinstance(error, InvariantViolation):
+                raise
+            raise UndecidedError(f"{type(given).__name__}: {error!r}") from error
+
+    def _decide(self, step: Step, given: Input) -> tuple[Event, ...]:
         state = self.scheduler.state
-        step = Step(now_ms, state)
         try:
             self._inputs[type(given)](step, given)
         except Refusal as refusal:
@@ -222,6 +230,8 @@ class ResourceManager:
         number = self.state.next_application if given.number is None else given.number
         if number in self.state.applications:
             raise Refusal("repeated-number", f"there is an application {number} already")
+        if number > self.state.next_application:
+            raise Refusal("unknown-number", f"{number} was never reserved for an application")
         try:
             groups.check_groups(given.tasks)
             self._partitions.check_submission(given)
@@ -364,36 +374,12 @@ class ResourceManager:
             self._lives.end(step, application, state, lifetimes.diagnostics(application))
 
     def _forget(self, step: Step, given: ForgetApplications) -> None:
-        """Those that are not over, or for which room was made on a node, stay until next time."""
-        promised = {number for node in self.state.nodes.values() for number in node.promised}
-        applications = self.state.applications
-        forgotten = tuple(
-            number
-            for number in dict.fromkeys(given.applications)
-            if number in applications and applications[number].over and number not in promised
-        )
-        if forgotten:
-            step.emit(ApplicationsForgotten(forgotten))
+        reports.forget(step, self.state, given)
 
     # Containers, as engines report them.
 
     def _container_started(self, step: Step, given: ContainerStarted) -> None:
-        application = self.state.applications.get(application_of(given.container))
-        if application is None or given.container not in application.containers:
-            return
-        if given.container not in self.state.running:
-            step.emit(ContainerRunning(given.container))
+        reports.started(step, self.state, given)
 
     def _container_exited(self, step: Step, given: ContainerExited) -> None:
-        application = self.state.applications.get(application_of(given.container))
-        if application is None or given.container not in application.containers:
-            return
-        step.emit(
-            ContainerCompleted(
-                given.container,
-                given.exit_code,
-                given.diagnostics,
-                given.peak_memory_mb,
-                given.cpu_ms,
-            )
-        )
+        reports.exited(step, self.state, given)

@@ -6,8 +6,10 @@ call it.
 
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from fairshare.engines.protocol import Engine, LaunchOrder
-from fairshare.errors import EngineError
+from fairshare.errors import EngineError, UndecidedError
 from fairshare.journal.protocol import Journal
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import Event, Record
@@ -20,6 +22,7 @@ from fairshare.model.inputs import (
     TidyQueues,
     UpdateShares,
 )
+from fairshare.runtime.acceptance import failure_of, refusal_of
 from fairshare.runtime.beats import Beats
 from fairshare.runtime.drains import Drains
 from fairshare.runtime.lifetimes import Lifetimes
@@ -50,6 +53,9 @@ class Runtime:
     `extra_environment` adds to what a container is told. `beat_interval_ms` is Hadoop's heartbeat:
     the pace of offers while somebody waits for a nearer node. `unused_expiry_ms` is how long a
     driver may keep a container without launching anything in it; None: for ever.
+
+    `on_undecided` is told of each input from outside that a defect kept from being decided; its
+    step then has a refusal that is in no record. None: the exception is raised.
     """
 
     def __init__(
@@ -62,12 +68,15 @@ class Runtime:
         extra_environment: ExtraEnvironment = nothing_extra,
         beat_interval_ms: int = 1_000,
         unused_expiry_ms: int | None = None,
+        on_undecided: Callable[[Input, UndecidedError], None] | None = None,
     ) -> None:
         self.manager = manager
         self.journal = journal
         self.engine = engine
         self.position = Position()
         self._observers = tuple(observers)
+        self._on_undecided = on_undecided
+        self._encode = msgspec.msgpack.Encoder().encode
         self._orders = OrderBook(manager.state, extra_environment)
         self._interval_ms = beat_interval_ms
         self._beats = Beats(manager.state, beat_interval_ms)
@@ -123,9 +132,10 @@ class Runtime:
         """Decide each input, record what changed, commit once, then give the orders.
 
         Returns each input with its events, in order; behind them an update of shares that had to
-        come before them, and what an engine's refusal of an order brought about. Raises
-        JournalError; then nothing was ordered, and the state in memory is ahead of the journal: the
-        caller must stop.
+        come before them, and what an engine's refusal of an order brought about. An input that
+        cannot be recorded is refused, in no record. Any exception but UndecidedError (JournalError
+        is one) means that nothing was ordered, and the state in memory is ahead of the journal or
+        contradicts itself: the caller must stop.
         """
         self._take(now_ms, inputs)
         return self._finish()
@@ -164,10 +174,25 @@ class Runtime:
         self._now_ms = max(now_ms, self._now_ms)
         before = self._bring_clocks_up_to_date(inputs)
         for given in inputs:
-            events = self._decide(given)
+            events = self._accept(given)
             self._steps.append((given, events))
             self._note(events)
         self._steps += before  # behind the inputs, whose places callers count on
+
+    def _accept(self, given: Input) -> tuple[Event, ...]:
+        """Decide an input from outside, or refuse it before anything has changed."""
+        if type(given) in _OWN:
+            return self._decide(given)
+        refusal = refusal_of(given, self._encode)
+        if refusal is not None:
+            return (refusal,)
+        try:
+            return self._decide(given)
+        except UndecidedError as error:
+            if self._on_undecided is None:
+                raise
+            self._on_undecided(given, error)
+            return (failure_of(given, error),)
 
     def _note(self, events: Sequence[Event]) -> None:
         if any(self._beats.note(events)):

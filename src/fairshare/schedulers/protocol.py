@@ -43,8 +43,9 @@ class Step:
 
     def emit(self, event: Event) -> None:
         """Let something happen: change the state, and remember it."""
-        self._handlers[type(event)](self.now_ms, event)  # what `ClusterState.apply` does
+        # Noted first: where a handler fails, it is known that the state may have changed.
         self.events.append(event)
+        self._handlers[type(event)](self.now_ms, event)  # what `ClusterState.apply` does
 
 
 @runtime_checkable

@@ -152,6 +152,7 @@ def refusal_of(refused: Refused) -> Answer:
 def _input_error(error: InputError) -> Answer:
     """What the core refuses, and no handler has turned into YARN's own words."""
     status = {
+        "internal-error": 500,
         "busy": 503,
         "stopping": 503,
         "access-denied": 403,
