@@ -117,7 +117,7 @@ class SubmissionBody(_Body, frozen=True):
     queue: Annotated[str, msgspec.Meta(min_length=1, max_length=1_000)] = "default"
     name: Name = ""
     priority: Priority | None = None
-    lifetime_s: Annotated[int, msgspec.Meta(ge=1, le=2**40)] | None = None
+    lifetime_s: Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)] | None = None
     tags: Annotated[tuple[Tag, ...], msgspec.Meta(max_length=20)] = ()
     groups: Annotated[tuple[User, ...], msgspec.Meta(max_length=1_000)] | None = None
     tasks: Annotated[tuple[TaskGroupBody, ...], msgspec.Meta(max_length=1_000)] = ()

@@ -17,6 +17,7 @@ from fairshare.model.queues import parents_of
 from fairshare.schedulers.fair.dump import resource_text
 from fairshare.web.yarn.access import may_view
 from fairshare.web.yarn.answering import Answer, YarnRoute
+from fairshare.web.yarn.bodies import LONG, java_number
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.errors import Refused, bad_request, forbidden
 from fairshare.web.yarn.filters import words
@@ -29,6 +30,7 @@ _TOO_SMALL = "Initial check: node resource is insufficient for minimum allocatio
 _GONE = "fail to get application activities after finished"
 _NO_NAME = "Container-Id-Not-Assigned"
 DEFAULT_TIME_S = 3.0
+LONGEST_TIME_S = 1e9
 
 
 class Activities(Document):
@@ -241,7 +243,7 @@ def _max_time(text: str) -> float:
     if not text:
         return DEFAULT_TIME_S
     try:
-        return float(text)
+        return min(max(0.0, float(text)), LONGEST_TIME_S)  # what is no number is 0, as in Java
     except ValueError:
         message = f'For input string: "{text}.0"'
         raise Refused(400, "java.lang.NumberFormatException", message) from None
@@ -257,15 +259,18 @@ def _wrong_parameters(request: Request) -> str:
         return f"Got invalid groupBy: {group}, valid groupBy types: [DIAGNOSTIC]"
     limit = request.query_params.get("limit", "")
     if limit:
-        if not limit.removeprefix("-").isdigit():
+        try:
+            if java_number(limit) <= 0:
+                return "limit must be greater than 0!"
+        except ValueError:
             return "limit must be integer!"
-        if int(limit) <= 0:
-            return "limit must be greater than 0!"
     for name, told in (
         ("requestPriorities", "request priorities must be integers!"),
         ("allocationRequestIds", "allocation request Ids must be integers!"),
     ):
-        if any(not word.removeprefix("-").isdigit() for word in words(request, name)):
+        try:
+            [java_number(word, LONG) for word in words(request, name)]
+        except ValueError:
             return told
     return ""
 
@@ -280,7 +285,7 @@ def _wanted(request: Request, found: Sequence[Activity]) -> list[Activity]:
         and (not requests or one.request in requests)
     ]
     limit = request.query_params.get("limit", "")
-    return chosen[: int(limit)] if limit else chosen
+    return chosen[: java_number(limit)] if limit else chosen
 
 
 def _app_allocation(

@@ -15,9 +15,16 @@ from starlette.requests import Request
 from fairshare.config.problems import Problems
 from fairshare.config.xml import Element, parse
 from fairshare.web.limits import body_limit_bytes
-from fairshare.web.yarn.errors import Refused, wrong_form
+from fairshare.web.yarn.errors import Refused, bad_request, wrong_form
 
-_WHOLE = re.compile(r"[+-]?\d{1,18}")
+INT = 32
+LONG = 64
+"""The bits of Java's whole numbers, which Hadoop's fields have."""
+
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_LONGEST = 20
+"""The characters of the longest number of 64 bits; int() of a million digits takes long."""
+_SHOWN = 40
 
 
 async def read_object(request: Request, root: str) -> dict[str, Any]:
@@ -130,21 +137,45 @@ def text_of(value: Any, default: str = "") -> str:
     return str(value)
 
 
-def lenient_integer(value: Any, default: int = 0) -> int:
-    """A whole number, also as a text; anything else is 0, and nothing is the default.
+def lenient_integer(value: Any, name: str, default: int = 0, *, bits: int = INT) -> int:
+    """The whole number of a field, also as a text; anything else is 0, and nothing is the default.
 
-    >>> lenient_integer("1024"), lenient_integer("much"), lenient_integer(None, 7)
-    (1024, 0, 7)
+    Raises Refused (400) for one that Hadoop's field, of `INT` or `LONG` bits, cannot hold.
+
+    >>> lenient_integer("1024", "memory"), lenient_integer("much", "memory")
+    (1024, 0)
+    >>> lenient_integer(None, "memory", 7)
+    7
     """
     if value is None:
         return default
     if isinstance(value, bool):
         return 0
+    most = 1 << (bits - 1)
     if isinstance(value, int | float):
-        return int(value)
-    if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
-        return int(value)
-    return 0
+        # A float is compared as it is: int() of an infinite one fails.
+        if -most <= value < most:
+            return int(value)
+    elif not isinstance(value, str) or not _WHOLE.fullmatch(value.strip()):
+        return 0
+    else:
+        digits = value.strip()
+        if len(digits) <= _LONGEST and -most <= int(digits) < most:
+            return int(digits)
+    kind = "int" if bits == INT else "long"
+    raise bad_request(f"{name}: {str(value)[:_SHOWN]} is out of range of {kind}")
+
+
+def java_number(text: str, bits: int = INT) -> int:
+    """A number as Java's parseInt and parseLong read it; raises ValueError.
+
+    >>> java_number("-7"), java_number("+7")
+    (-7, 7)
+    """
+    most = 1 << (bits - 1)
+    if _WHOLE.fullmatch(text) and len(text) <= _LONGEST and -most <= int(text) < most:
+        return int(text)
+    raise ValueError(f"{text[:_SHOWN]!r} is no whole number of {bits} bits")
 
 
 def truth(value: Any, default: bool = False) -> bool:

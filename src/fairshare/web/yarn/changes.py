@@ -162,7 +162,7 @@ async def change_priority(request: Request, caller: Caller) -> Answer:
     """PUT /apps/ID/priority: 200 with the priority in force; 400 where there are none."""
     gateway, application = _application(request)
     body = await read_object(request, "applicationpriority")
-    wanted = lenient_integer(body.get("priority"))
+    wanted = lenient_integer(body.get("priority"), "priority")
     _check(gateway, caller, application, "change priority of appid")
     if not application.over and wanted != application.priority and gateway.scheduler.name != "fifo":
         try:

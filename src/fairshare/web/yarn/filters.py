@@ -11,6 +11,7 @@ from starlette.requests import Request
 
 from fairshare.live.biographies import Biographies
 from fairshare.model.applications import Application
+from fairshare.web.yarn.bodies import LONG, java_number
 from fairshare.web.yarn.errors import bad_request, wrong_argument
 from fairshare.web.yarn.states import (
     FINAL_STATUSES,
@@ -135,7 +136,7 @@ def read_range(request: Request, name: str, begin: str, short: str) -> tuple[int
 
 def _number(text: str, name: str) -> int:
     try:
-        return int(text)
+        return java_number(text, LONG)
     except ValueError:
         raise bad_request(f"{name} value must be a number!") from None
 

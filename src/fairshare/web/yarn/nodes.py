@@ -12,7 +12,7 @@ from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.rounding import single
 from fairshare.web.yarn.access import is_administrator
 from fairshare.web.yarn.answering import JSON, Answer, YarnRoute, accepted_form
-from fairshare.web.yarn.bodies import first_object, lenient_integer, read_object
+from fairshare.web.yarn.bodies import LONG, first_object, lenient_integer, read_object
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.errors import forbidden, not_found, wrong_argument
 from fairshare.web.yarn.gateway import Gateway, gateway_of
@@ -133,8 +133,8 @@ async def resize_node(request: Request, caller: Caller) -> Answer:
     asked = body.get("resource")
     total = node.total
     if isinstance(asked, dict):
-        memory = lenient_integer(asked.get("memory"), total[0])
-        vcores = lenient_integer(asked.get("vCores"), total[1])
+        memory = lenient_integer(asked.get("memory"), "memory", total[0], bits=LONG)
+        vcores = lenient_integer(asked.get("vCores"), "vCores", total[1])
         total = (max(0, memory), max(0, vcores), *total[2:])
     if total != node.total:
         await gateway.ask(NodeResized(node.name, total))

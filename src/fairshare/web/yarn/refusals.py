@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from fairshare.web.yarn.access import is_administrator
 from fairshare.web.yarn.answering import Answer, YarnRoute
-from fairshare.web.yarn.bodies import read_bytes, read_object
+from fairshare.web.yarn.bodies import java_number, read_bytes, read_object
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.errors import PlainRefusal, Refused, bad_request, forbidden
 from fairshare.web.yarn.gateway import gateway_of
@@ -57,7 +57,7 @@ async def change_log(request: Request, caller: Caller) -> Answer:
     )
     text = form.get("time", "")
     try:
-        period_s = int(text)
+        period_s = java_number(text)
     except ValueError:
         message = f'For input string: "{text}"'
         raise Refused(400, "java.lang.NumberFormatException", message) from None

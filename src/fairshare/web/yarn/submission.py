@@ -26,7 +26,15 @@ from fairshare.web.actors import check_account
 from fairshare.web.audit import note
 from fairshare.web.limits import submission_slot
 from fairshare.web.yarn.answering import Answer, YarnRoute
-from fairshare.web.yarn.bodies import as_list, lenient_integer, pairs, read_object, text_of, truth
+from fairshare.web.yarn.bodies import (
+    LONG,
+    as_list,
+    lenient_integer,
+    pairs,
+    read_object,
+    text_of,
+    truth,
+)
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.cluster import allocation_limits
 from fairshare.web.yarn.errors import PlainRefusal, Refused, bad_request
@@ -84,6 +92,11 @@ async def submit(request: Request, caller: Caller) -> Answer:
     accepted = Answer(status=202, headers={"Location": location})
     if number in state.applications:
         return accepted
+    if not 1 <= number < state.next_application:
+        # Whoever could choose a number would choose those of all applications that come after.
+        raise bad_request(
+            f"{text} was not given to anybody: get a number from POST /apps/new-application first"
+        )
     submission = read_submission(gateway, body, caller, number)
     note(request, application=text, queue=submission.queue)
     await check_account(request.app.state.server, submission.user)
@@ -133,14 +146,14 @@ def read_submission(
         queue=text_of(body.get("queue")) or DEFAULT_QUEUE,
         name=text_of(body.get("application-name")),
         groups=caller.groups,
-        priority=-1 if priority is None else lenient_integer(priority),
+        priority=-1 if priority is None else lenient_integer(priority, "priority"),
         tags=_tags(body.get("application-tags")),
         master=master,
         driver=None if unmanaged else _driver(gateway, container),
         number=number,
         details=SubmissionDetails(
             type=text_of(body.get("application-type"))[:LONGEST_TYPE],
-            max_attempts=lenient_integer(body.get("max-app-attempts")),
+            max_attempts=lenient_integer(body.get("max-app-attempts"), "max-app-attempts"),
             view_acl=_acl(acls, "VIEW_APP"),
             modify_acl=_acl(acls, "MODIFY_APP"),
             application_label=text_of(body.get("app-node-label-expression")),
@@ -176,8 +189,8 @@ def _master(gateway: Gateway, value: Any) -> Resource:
     """The size of the master's container; what is not said is the least there is."""
     state = gateway.scheduler.state
     asked = value if isinstance(value, dict) else {}
-    memory = lenient_integer(asked.get("memory"))
-    vcores = lenient_integer(asked.get("vCores"))
+    memory = lenient_integer(asked.get("memory"), "memory", bits=LONG)
+    vcores = lenient_integer(asked.get("vCores"), "vCores")
     wanted = (memory, vcores, *state.none[2:])
     settings = getattr(state, "settings", None)
     most = getattr(settings, "maximum_allocation", state.total)

@@ -12,6 +12,8 @@ from fairshare.web.yarn.rendering import Document
 
 LIFETIME: Final = "LIFETIME"
 UNLIMITED: Final = "UNLIMITED"
+_LAST_MS = 253_402_300_799_999
+"""The end of the year 9999."""
 _INSTANT = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,3}))?(Z|[+-]\d\d:?\d\d)"
 )
@@ -51,6 +53,7 @@ def instant_text(instant_ms: int) -> str:
     >>> instant_text(1927893846789)
     '2031-02-03T14:04:06.789+0000'
     """
+    instant_ms = min(instant_ms, _LAST_MS)  # a lifetime may end when no calendar of ours goes on
     instant = datetime.fromtimestamp(instant_ms // 1_000, UTC)
     return f"{instant:%Y-%m-%dT%H:%M:%S}.{instant_ms % 1_000:03d}+0000"
 
