@@ -15,7 +15,8 @@ class LimitSettings(msgspec.Struct, frozen=True):
     """How much is taken in.
 
     `header_kb` and `body_mb` are of one request; `tasks` of one application; `asks` and
-    `containers` of one request of a driver, the containers of all its asks together;
+    `containers` of one request of a driver, the containers of all its asks together; `places` are
+    hosts, racks and groups to wait for that one request names;
     `applications_per_user` are those that are not over. `requests_per_second` (0: any number) is a
     mean, and twice as many may come at once; None: 1,000 where callers prove who they are, else any
     number. `streams` are answers that stay open, `connections` open ones of any kind.
@@ -30,6 +31,7 @@ class LimitSettings(msgspec.Struct, frozen=True):
     tasks: int = 1_000_000
     asks: int = 10_000
     containers: int = 1_000_000
+    places: int = 10_000
     applications_per_user: int = 10_000
     requests_per_second: int | None = None
     streams_per_caller: int = 2_000
@@ -49,6 +51,7 @@ RANGES: Final = {
     "tasks": (1, 1_000_000),
     "asks": (1, 10_000),
     "containers": (1, 2**31 - 1),
+    "places": (1, 1_000_000),
     "applications_per_user": (1, 10_000_000),
     "requests_per_second": (0, 1_000_000),
     "streams_per_caller": (1, 1_000_000),

@@ -172,11 +172,17 @@ class Views:
         """The groups of tasks of one application in the order of their submission."""
         return tuple(group_view(progress) for progress in application.tasks.groups)
 
-    def tasks(self, application: Application) -> Iterator[TaskView]:
-        """The tasks of one application, by group and index."""
+    def tasks(
+        self, application: Application, offset: int = 0, limit: int | None = None
+    ) -> Iterator[TaskView]:
+        """The tasks of one application, by group and index: `limit` of them from `offset` on."""
         history = self._history.application(application.id)
         for number, progress in enumerate(application.tasks.groups):
-            for index in range(progress.spec.count):
+            count = progress.spec.count
+            first, offset = min(offset, count), max(0, offset - count)
+            last_index = count if limit is None else min(count, first + limit)
+            limit = None if limit is None else limit - (last_index - first)
+            for index in range(first, last_index):
                 record = history.tasks.get((number, index))
                 last = record.last if record else None
                 container = progress.results.get(index) or progress.running.get(index)
@@ -198,12 +204,12 @@ class Views:
 
     def containers(self, application: Application) -> Iterator[ContainerView]:
         """The containers of one application in the order of their allocation, ended ones too."""
-        for record in self._history.application(application.id).containers.values():
+        for record in list(self._history.application(application.id).containers.values()):
             yield self._container(application, record)
 
     def live_containers(self, application: Application) -> Iterator[ContainerView]:
         """Those that have not ended."""
-        for container in application.containers:
+        for container in list(application.containers):
             record = self._history.container(container)
             if record is not None:
                 yield self._container(application, record)

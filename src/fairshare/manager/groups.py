@@ -14,7 +14,7 @@ from fairshare.schedulers.protocol import Refusal
 
 def check_groups(new: Sequence[TaskGroup], known: Sequence[TaskGroup] = ()) -> None:
     """Raise Refusal if groups have no tasks, share a name, or wait for what never comes."""
-    names = [group.name for group in known]
+    names = {group.name for group in known}
     for group in new:
         if not group.name:
             raise Refusal("invalid-tasks", "a group of tasks needs a name")
@@ -30,15 +30,14 @@ def check_groups(new: Sequence[TaskGroup], known: Sequence[TaskGroup] = ()) -> N
             )
         if group.time_limit_ms is not None and group.time_limit_ms < 1:
             raise Refusal("invalid-tasks", f"group {group.name} has a time limit below 1 ms")
-        names.append(group.name)
-    after = {group.name: group.after for group in (*known, *new)}
+        names.add(group.name)
     for group in new:
         for name in group.after:
-            if name not in after:
+            if name not in names:
                 raise Refusal(
                     "invalid-tasks", f"group {group.name} waits for {name}, which does not exist"
                 )
-    _check_circles(after)
+    _check_circles(new)
 
 
 def asks_anywhere(
@@ -53,17 +52,25 @@ def asks_anywhere(
     ]
 
 
-def _check_circles(after: dict[str, tuple[str, ...]]) -> None:
-    done: set[str] = set()
-    left = dict(after)
-    while left:
-        free = [name for name, needs in left.items() if done.issuperset(needs)]
-        if not free:
-            circle = ", ".join(sorted(left))
-            raise Refusal("invalid-tasks", f"these groups wait for each other: {circle}")
-        for name in free:
-            done.add(name)
-            del left[name]
+def _check_circles(new: Sequence[TaskGroup]) -> None:
+    """Those that were known before wait for none of the new ones. Each wait is looked at once."""
+    left = {group.name: set(group.after) for group in new}
+    waiting: dict[str, list[str]] = {}
+    for name, needs in left.items():
+        needs.intersection_update(left)
+        for need in needs:
+            waiting.setdefault(need, []).append(name)
+    free = [name for name, needs in left.items() if not needs]
+    while free:
+        done = free.pop()
+        del left[done]
+        for name in waiting.get(done, ()):
+            left[name].discard(done)
+            if not left[name]:
+                free.append(name)
+    if left:
+        circle = ", ".join(sorted(left))
+        raise Refusal("invalid-tasks", f"these groups wait for each other: {circle}")
 
 
 def due_requests(application: Application) -> list[ContainerRequest]:

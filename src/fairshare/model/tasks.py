@@ -70,15 +70,19 @@ class GroupProgress:
 class TaskBoard:
     """All groups of an application, and which container runs what."""
 
-    __slots__ = ("assigned", "groups")
+    __slots__ = ("_by_name", "assigned", "groups")
 
     def __init__(self) -> None:
         self.groups: list[GroupProgress] = []
         self.assigned: dict[ContainerId, Assignment] = {}
+        self._by_name: dict[str, GroupProgress] = {}
 
     def add(self, groups: tuple[TaskGroup, ...]) -> None:
         """More groups, behind those that there are."""
-        self.groups.extend(GroupProgress(spec) for spec in groups)
+        for spec in groups:
+            progress = GroupProgress(spec)
+            self.groups.append(progress)
+            self._by_name[spec.name] = progress
 
     def launched(self, container: ContainerId, group: int, task: int) -> None:
         """A container runs a task now."""
@@ -113,11 +117,13 @@ class TaskBoard:
 
         With `slow_start` s of a group of n tasks, ceil(n * s) must have succeeded: 0.05 of 40 is 2.
         """
-        for other in self.groups:
-            if other.spec.name in progress.spec.after:
-                need = ceil(other.spec.count * progress.spec.slow_start)
-                if other.succeeded < need:
-                    return False
+        for name in progress.spec.after:
+            other = self._by_name.get(name)
+            if other is None:
+                continue
+            need = ceil(other.spec.count * progress.spec.slow_start)
+            if other.succeeded < need:
+                return False
         return True
 
     @property

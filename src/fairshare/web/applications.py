@@ -25,8 +25,8 @@ from fairshare.web.actors import (
 from fairshare.web.answers import answer, named, refusal
 from fairshare.web.application_rows import ApplicationRows, Chosen, application_row
 from fairshare.web.audit import note
-from fairshare.web.bodies import KillBody, MoveBody, PriorityBody, SubmissionBody
-from fairshare.web.limits import check_tasks, submission_slot
+from fairshare.web.bodies import MAX_TASKS, KillBody, MoveBody, PriorityBody, SubmissionBody
+from fairshare.web.limits import check_places, check_tasks, submission_slot
 from fairshare.web.requests import (
     read_application,
     read_body,
@@ -34,6 +34,7 @@ from fairshare.web.requests import (
     server_of,
     whole_number,
 )
+from fairshare.web.slices import listing, sliced
 from fairshare.web.submissions import submission_of
 
 MAX_LISTED = 100_000
@@ -103,6 +104,7 @@ async def submit_application(request: Request) -> Response:
     check_claimed_groups(request, body.groups)
     groups = body.groups or await groups_of(server, user)
     check_tasks(server.settings.limits, sum(group.count for group in body.tasks))
+    check_places(server.settings.limits, body.tasks)
     submission = submission_of(body, server.service.state.types, user, groups)
     note(request, queue=submission.queue)
     await check_account(server, user)
@@ -131,15 +133,22 @@ async def show_application(request: Request) -> Response:
     types = server.service.state.types
     row = application_row(server, application)
     row["groups"] = views.groups(application)
-    row["containers"] = [named(c, types) for c in views.live_containers(application)]
+    row["containers"] = [
+        named(view, types) async for view in sliced(views.live_containers(application))
+    ]
     return answer(row)
 
 
 async def list_tasks(request: Request) -> Response:
-    """GET /applications/ID/tasks."""
-    read_parameters(request)
+    """GET /applications/ID/tasks: all of them, or `limit` from `offset` on.
+
+    Many are sent as they are looked at, each as it is at that moment.
+    """
+    parameters = read_parameters(request, "offset", "limit")
+    offset = whole_number(parameters, "offset", 0, MAX_TASKS)
+    limit = whole_number(parameters, "limit", MAX_TASKS, MAX_TASKS, least=1)
     views = server_of(request).service.views
-    return answer({"tasks": list(views.tasks(read_application(request)))})
+    return listing("tasks", views.tasks(read_application(request), offset, limit))
 
 
 async def list_containers(request: Request) -> Response:
@@ -148,8 +157,8 @@ async def list_containers(request: Request) -> Response:
     application = read_application(request)
     service = server_of(request).service
     types = service.state.types
-    containers = [named(view, types) for view in service.views.containers(application)]
-    return answer({"containers": containers})
+    views = service.views.containers(application)
+    return listing("containers", (named(view, types) for view in views))
 
 
 async def kill_application(request: Request) -> Response:

@@ -29,7 +29,7 @@ from fairshare.web.bodies import (
     RequestsBody,
     TasksBody,
 )
-from fairshare.web.limits import check_asks, check_tasks
+from fairshare.web.limits import check_asks, check_places, check_tasks
 from fairshare.web.requests import (
     container_of,
     read_application,
@@ -79,6 +79,7 @@ async def request_containers(request: Request) -> Response:
     body = await read_body(request, RequestsBody)
     server = server_of(request)
     check_asks(server.settings.limits, [wish.count for wish in body.requests])
+    check_places(server.settings.limits, body.requests)
     translation = Translation(server.service.state.types)
     wishes = translation.requests(body.requests)
     translation.finish()
@@ -98,6 +99,7 @@ async def add_tasks(request: Request) -> Response:
         sum(group.count for group in body.tasks),
         sum(group.count for group in earlier),
     )
+    check_places(server.settings.limits, body.tasks)
     tasks = translation.groups(body.tasks, "tasks", earlier)
     translation.finish()
     await server.service.ask(AddTasks(application.id, tasks))

@@ -32,6 +32,7 @@ STATUSES = {
     "result-too-large": 413,
     "too-many-tasks": 413,
     "too-many-asks": 413,
+    "too-many-places": 413,
     "too-many-containers": 413,
     "too-many-applications": 429,
     "busy": 503,

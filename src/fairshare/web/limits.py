@@ -8,7 +8,7 @@ says `[limits]` of fairshare.toml.
 import contextlib
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -20,6 +20,7 @@ from fairshare.live.server import LiveServer
 from fairshare.live.settings import LiveSettings
 from fairshare.web.addresses import address_of_scope, peer_of_scope
 from fairshare.web.answers import refusal
+from fairshare.web.bodies import ContainerRequestBody, TaskGroupBody
 from fairshare.wording import counted
 
 BURST_S = 2.0
@@ -203,6 +204,21 @@ def check_asks(limits: LimitSettings, counts: list[int]) -> None:
             "too-many-containers",
             f"{counted(wanted, 'container')} are more than the {limits.containers} of one request:"
             " ask for the rest when some of these are done",
+        )
+
+
+def check_places(
+    limits: LimitSettings, wishes: Sequence[ContainerRequestBody | TaskGroupBody]
+) -> None:
+    """Raise InputError (`too-many-places`) for more names than one request may look up."""
+    named = sum(
+        len(wish.hosts) + len(wish.racks) + len(getattr(wish, "after", ())) for wish in wishes
+    )
+    if named > limits.places:
+        raise InputError(
+            "too-many-places",
+            f"{named} hosts, racks and groups to wait for are more than the {limits.places} that"
+            " one request may name: name racks instead of hosts, or send several requests",
         )
 
 

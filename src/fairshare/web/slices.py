@@ -5,6 +5,10 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Final, TypeVar
 
+from starlette.responses import Response, StreamingResponse
+
+from fairshare.web.answers import encoded
+
 Item = TypeVar("Item")
 
 SLICE_S: Final = 0.002
@@ -15,6 +19,8 @@ LOOKED_AFTER: Final = 16
 
 ROUNDS: Final = 4
 """How often what has changed meanwhile is done again in slices."""
+
+PIECE_BYTES: Final = 64 * 1024
 
 FEW: Final = 30
 """So many items are left to be done at once: about as long as a slice."""
@@ -31,6 +37,22 @@ async def sliced(items: Iterable[Item]) -> AsyncIterator[Item]:
         if count % LOOKED_AFTER == 0 and time.perf_counter() - began_s >= SLICE_S:
             await asyncio.sleep(0)
             began_s = time.perf_counter()
+
+
+def listing(name: str, items: Iterable[object]) -> Response:
+    """`{"name": [...]}` as JSON, written in slices and sent as it is written."""
+
+    async def pieces() -> AsyncIterator[bytes]:
+        written, between = bytearray(b'{"%s":[' % name.encode()), b""
+        async for item in sliced(items):
+            written += between + encoded(item)
+            between = b","
+            if len(written) >= PIECE_BYTES:
+                yield bytes(written)
+                written.clear()
+        yield bytes(written) + b"]}"
+
+    return StreamingResponse(pieces(), media_type="application/json")
 
 
 async def brought_up_to_date(

@@ -191,7 +191,12 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
     ("POST", "/applications"): _order("applications", bodies.SubmissionBody, SUBMITTED, 201),
     ("GET", "/applications/{application}"): Operation("applications", DETAILS),
     ("GET", "/applications/{application}/tasks"): Operation(
-        "applications", _listed("Tasks", "tasks", TaskView)
+        "applications",
+        _listed("Tasks", "tasks", TaskView),
+        parameters=(
+            Parameter("offset", "How many are left out before.", NUMBER),
+            Parameter("limit", "How many at most.", {"type": "integer", "minimum": 1}),
+        ),
     ),
     ("GET", "/applications/{application}/containers"): Operation(
         "applications", form("Containers", "A list.", containers=CONTAINERS)

@@ -1,0 +1,74 @@
+"""While one caller is served something long, all others are served too."""
+
+import threading
+import time
+
+import pytest
+
+SMALL = {"memory-mb": 64}
+
+
+def longest_wait_s(http, busy):
+    """The longest time of a small answer while `busy` goes on."""
+    longest_s = 0.0
+    while busy.is_alive():
+        before_s = time.monotonic()
+        assert http.get("/healthz").status_code == 200
+        longest_s = max(longest_s, time.monotonic() - before_s)
+        busy.join(0.005)
+    return longest_s
+
+
+def test_a_list_of_many_tasks_holds_nobody_up_and_has_pages(attacked):
+    with attacked.client("ann") as http, attacked.client() as other:
+        group = {"command": "sleep 99", "count": 200_000, "resources": SMALL}
+        body = {"queue": "b", "tasks": [group, {**group, "name": "more", "count": 5}]}
+        name = http.post("/api/v1/applications", json=body).json()["id"]
+        path = f"/api/v1/applications/{name}/tasks"
+        found = {}
+        asking = threading.Thread(target=lambda: found.update(http.get(path).json()))
+        asking.start()
+        # All at once they took more than a second.
+        assert longest_wait_s(other, asking) < 0.5
+        assert len(found["tasks"]) == 200_005
+        page = http.get(path, params={"offset": 199_999, "limit": 3}).json()["tasks"]
+        assert [(task["group"], task["index"]) for task in page] == [
+            ("tasks", 199_999),
+            ("more", 0),
+            ("more", 1),
+        ]
+        assert http.get(path, params={"offset": 200_005}).json() == {"tasks": []}
+        http.post(f"/api/v1/applications/{name}/kill", json={})
+
+
+HOSTS = [f"h{number}" for number in range(100_000)]
+GROUPS = [
+    {"command": "true", "name": f"g{number}", "after": [f"g{one}" for one in range(number)]}
+    for number in range(300)
+]
+
+
+@pytest.mark.parametrize(
+    "tasks",
+    [[{"command": "true", "hosts": HOSTS}], [{"command": "true", "racks": HOSTS}], GROUPS],
+    ids=["hosts", "racks", "groups"],
+)
+def test_more_names_than_one_request_may_look_up_are_refused(attacked, tasks):
+    with attacked.client("ann") as http:
+        answer = http.post("/api/v1/applications", json={"queue": "b", "tasks": tasks})
+    assert (answer.status_code, answer.json()["code"]) == (413, "too-many-places")
+
+
+def test_as_many_names_as_allowed_are_looked_up_at_once(attacked):
+    with attacked.client("ann") as http, attacked.client() as other:
+        tasks = [
+            {"command": "true", "resources": SMALL, "hosts": HOSTS[:4000]},
+            {"command": "true", "resources": SMALL, "name": "late", "after": ["tasks"]},
+        ]
+        tasks += [
+            {**group, "resources": SMALL, "after": group["after"][:30]} for group in GROUPS[:100]
+        ]
+        body = {"queue": "b", "tasks": tasks}
+        submitting = threading.Thread(target=lambda: http.post("/api/v1/applications", json=body))
+        submitting.start()
+        assert longest_wait_s(other, submitting) < 0.5
