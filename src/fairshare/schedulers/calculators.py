@@ -6,6 +6,7 @@ largest part of the cluster only.
 
 import math
 from collections.abc import Callable
+from operator import truediv
 
 from fairshare.model.resources import Resource, subtract
 
@@ -21,6 +22,9 @@ def dominant_calculator(cluster: Resource, a: Resource, b: Resource, single: boo
     """By the largest parts of the cluster, from the largest down; of equal ones the next decide.
 
     Example: of a cluster (8000, 8), (4000, 1) is half and (2000, 5) is five eighths, so -1.
+
+    A type that the cluster has none of has no part: Hadoop passes over it, except where only memory
+    and vcores are compared as a whole.
     """
     if a == b:
         return 0
@@ -28,16 +32,23 @@ def dominant_calculator(cluster: Resource, a: Resource, b: Resource, single: boo
         less = any(x < y for x, y in zip(a, b, strict=True))
         greater = any(x > y for x, y in zip(a, b, strict=True))
         return greater - less
+    if not all(cluster) and (single or len(cluster) > 2):
+        a, b, cluster = _present(a, cluster), _present(b, cluster), _present(cluster, cluster)
+    if single:
+        x = max(0.0, *map(truediv, a, cluster))
+        y = max(0.0, *map(truediv, b, cluster))
+        return (x > y) - (x < y)
     parts_a = sorted(map(_part, a, cluster), reverse=True)
     parts_b = sorted(map(_part, b, cluster), reverse=True)
-    if single:
-        parts_a, parts_b = parts_a[:1], parts_b[:1]
     for x, y in zip(parts_a, parts_b, strict=True):
-        if single:
-            x, y = max(x, 0.0), max(y, 0.0)
         if x != y:
             return 1 if x > y else -1
     return 0
+
+
+def _present(amount: Resource, cluster: Resource) -> Resource:
+    """The amounts of the types that the cluster has."""
+    return tuple(part for part, whole in zip(amount, cluster, strict=True) if whole)
 
 
 def take_from(amount: Resource, part: Resource) -> Resource:
