@@ -104,7 +104,8 @@ class FairScheduler:
         """Choose, and make, the queue; all applications have the priority 0 (13.1, 13.7)."""
         settings = self._state.settings
         if submission.recovering:
-            return self._place_recovering(step, full_name(submission.queue)), 0
+            name = tree.queue_of_plan(settings.allocations, full_name(submission.queue))
+            return self._place_recovering(step, name), 0
         rules = settings.allocations.rules or derived_rules(
             user_as_default=settings.user_as_default_queue,
             allow_undeclared=settings.allow_undeclared_pools,
@@ -121,6 +122,7 @@ class FairScheduler:
             raise Refusal(
                 "access-denied", f"User {user} does not have permission to submit to {name}"
             )
+        name = tree.queue_of_plan(settings.allocations, name)
         masters = () if submission.master is None else (submission.master,)
         self._check_sizes(masters, self.maximum_allocation(step.now_ms, name), name)
         leaf = tree.get_or_create(self._state, step, name, leaf=True)
@@ -194,7 +196,8 @@ class FairScheduler:
         state = self._state
         mover = state.applications[application.id]
         source = mover.leaf
-        target = state.queues.get(full_name(queue))
+        plans = state.settings.allocations
+        target = state.queues.get(tree.queue_of_plan(plans, full_name(queue)))
         if target is None or not target.leaf:
             raise Refusal("unknown-queue", f"Target queue {queue} not found or is not a leaf queue")
         if source is None:

@@ -15,6 +15,7 @@ from fairshare.model.queues import ROOT, full_name
 from fairshare.placement.rule import BLANKS
 from fairshare.schedulers.fair.configuration import policy_of
 from fairshare.schedulers.fair.queues import FairQueue
+from fairshare.schedulers.fair.settings import AllocationSettings
 from fairshare.schedulers.hash_order import in_hash_order, table_size, text_code
 from fairshare.schedulers.protocol import Refusal, Step
 
@@ -61,6 +62,18 @@ def get_or_create(
         step.emit(QueueCreated(new, is_leaf, dynamic))
         parent = state.queues[new]
     return parent
+
+
+def queue_of_plan(allocations: AllocationSettings, name: str) -> str:
+    """Where an application of the queue `name` (in full) runs: itself, or for a queue with
+    <reservation/> the child for applications without a reservation (spec/fair.md 16.1).
+
+    `root.plan` becomes `root.plan.plan-default`.
+    """
+    settings = allocations.queues.get(name)
+    if settings is None or not settings.reservable:
+        return name
+    return f"{name}.{name.rpartition('.')[2]}-default"
 
 
 def tidy(state: "FairState", step: Step) -> None:
