@@ -35,8 +35,8 @@ def dominant_calculator(cluster: Resource, a: Resource, b: Resource, single: boo
     if not all(cluster) and (single or len(cluster) > 2):
         a, b, cluster = _present(a, cluster), _present(b, cluster), _present(cluster, cluster)
     if single:
-        x = max(0.0, *map(truediv, a, cluster))
-        y = max(0.0, *map(truediv, b, cluster))
+        x: float = max(0.0, *map(truediv, a, cluster))
+        y: float = max(0.0, *map(truediv, b, cluster))
         return (x > y) - (x < y)
     parts_a = sorted(map(_part, a, cluster), reverse=True)
     parts_b = sorted(map(_part, b, cluster), reverse=True)
