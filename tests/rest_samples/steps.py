@@ -261,6 +261,7 @@ class Driver:
             self._server.gateway.node_book.utilization[argument["name"]] = Utilization(
                 argument.get("physical", 0), argument.get("virtual", 0), argument.get("cpu", 0.0)
             )
+            await self._beat_node(argument["name"])  # what it reports, it reports by a heartbeat
         elif kind == "resize":
             await self._ask(NodeResized(argument["name"], self._vector(argument["resources"])))
         elif kind == "remove":

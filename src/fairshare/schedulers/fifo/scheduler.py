@@ -113,14 +113,20 @@ class FifoScheduler:
                     )
 
     def normalise(self, step: Step, queue: str, resource: Resource) -> Resource:
-        """At least the minimum, in multiples of it."""
+        """At least the minimum of memory, in multiples of it, and one vcore whatever is asked for.
+
+        Hadoop's FifoScheduler knows memory alone: its calculator gives each container one vcore.
+        Further types it would forget; here they are kept, for a task must not run without its GPU.
+        With steps of 1024 MB (1500, 4, 2) becomes (2048, 1, 2).
+        """
         settings = self._state.settings
-        return normalise(
+        rounded = normalise(
             resource,
             settings.minimum_allocation,
             settings.increment_allocation,
             self._maximum(step.now_ms),
         )
+        return (rounded[0], 1, *rounded[2:])
 
     def node_changed(self, step: Step) -> None:
         """Nothing depends on it."""
