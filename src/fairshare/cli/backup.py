@@ -1,7 +1,9 @@
 """Owns `fairshare backup`: a copy of a server's record, from which another one can go on."""
 
+import glob
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import click
@@ -35,7 +37,9 @@ def command(target: Path, state: Path) -> None:
         raise Failure(f"{target} exists already: name a new folder")
     journal = SqliteJournal(state, read_only=True)
     draft = target.with_name(f".{target.name}.{os.getpid()}")
+    before = signal.signal(signal.SIGTERM, _interrupted)
     try:
+        _remove_left_over(target)
         draft.mkdir(mode=0o700, parents=True)
         journal.back_up(draft / JOURNAL_FILE)
         for name in _SMALL_FILES:
@@ -44,11 +48,36 @@ def command(target: Path, state: Path) -> None:
                 (draft / name).chmod(0o600)
         (draft / JOURNAL_FILE).chmod(0o600)
         draft.rename(target)
-    except (OSError, FairshareError) as error:
+    except BaseException as error:  # an interrupt too leaves nothing behind
         shutil.rmtree(draft, ignore_errors=True)
+        if not isinstance(error, OSError | FairshareError):
+            raise
         reason = failed_call(error) if isinstance(error, OSError) else error
         raise Failure(f"no copy was made: {reason}") from error
     finally:
+        signal.signal(signal.SIGTERM, before)
         journal.close()
     size = (target / JOURNAL_FILE).stat().st_size
     click.echo(f"copied {counted(size, 'byte')} to {target}")
+
+
+def _interrupted(number: int, frame: object) -> None:
+    raise SystemExit(128 + number)
+
+
+def _remove_left_over(target: Path) -> None:
+    """Remove unfinished copies to the same folder whose process is gone: it was killed."""
+    for draft in target.parent.glob(f".{glob.escape(target.name)}.*"):
+        number = draft.name.rpartition(".")[2]
+        if number.isdecimal() and not _lives(int(number)):
+            shutil.rmtree(draft, ignore_errors=True)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass  # it is somebody else's
+    return True

@@ -17,6 +17,7 @@ import msgspec
 from fairshare.errors import JournalError
 from fairshare.journal.checksums import checksum
 from fairshare.journal.lock import StateLock
+from fairshare.journal.place import Place
 from fairshare.journal.protocol import Snapshot
 from fairshare.model.events import Record
 
@@ -80,6 +81,7 @@ class SqliteJournal:
         self._buffer: list[tuple[object, ...]] = []
         self._lock = None if read_only else StateLock(directory, address)
         self._connection: sqlite3.Connection | None = None
+        self._place: Place | None = None
         try:
             if read_only and not self.path.exists():
                 raise JournalError(f"{self.path} does not exist: name a server's state directory")
@@ -88,6 +90,7 @@ class SqliteJournal:
             self._prepare(self._connection, read_only)
             if suspicious:
                 self._check_pages(self._connection)
+            self._place = None if read_only else Place(self.path)
         except sqlite3.Error as error:
             self.close()
             raise self._trouble("open", error) from error
@@ -106,11 +109,21 @@ class SqliteJournal:
         self._buffer.append((*row, checksum(*row)))
 
     def commit(self) -> None:
-        """Write all that was appended in one transaction, and wait for the disk."""
+        """Write all that was appended in one transaction, and wait for the disk.
+
+        What was written to a file that is no longer there is not safe: JournalError.
+        """
         if not self._buffer:
             return
         rows, self._buffer = self._buffer, []
         self._write("INSERT INTO records VALUES (?, ?, ?, ?)", rows)
+        self.check_place()
+
+    def check_place(self) -> None:
+        """Raises JournalError if the file was removed, moved away or replaced since it was opened:
+        a writer must stop then. To be asked now and then, though nothing is recorded."""
+        if self._place is not None:
+            self._place.check()
 
     def records(self, after: int = 0) -> Iterator[Record]:
         """The committed records behind number `after`, checked to be without a gap and unharmed."""
@@ -205,11 +218,18 @@ class SqliteJournal:
         """
         if target.exists():
             raise JournalError(f"{target} exists already: name a new file")
-        self._check_rows()
+        connection = self._connected()
         copy = None
         try:
-            copy = sqlite3.connect(target)
-            self._connected().backup(copy, pages=1_000)
+            # One transaction, so that what is checked is what is copied. In one step, since SQLite
+            # begins anew where somebody writes between two steps: under load it would never end.
+            connection.execute("BEGIN")
+            try:
+                self._check_rows()
+                copy = sqlite3.connect(target)
+                connection.backup(copy, pages=-1)
+            finally:
+                connection.execute("ROLLBACK")
             copy.execute("PRAGMA journal_mode = DELETE")
         except sqlite3.Error as error:
             raise JournalError(f"cannot back {self.path} up to {target}: {error}") from error

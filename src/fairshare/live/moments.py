@@ -37,7 +37,7 @@ AGES = ((300_000, 0), (3_600_000, 10_000), (86_400_000, 60_000))
 THINNING_INTERVAL_MS = 60_000
 
 _LINES = 5
-_encoder = msgspec.msgpack.Encoder()
+_encoder = msgspec.json.Encoder()  # which knows numbers of any size, as demands may be
 
 
 class Moment(msgspec.Struct, frozen=True):
@@ -73,7 +73,7 @@ class _Kept(msgspec.Struct, frozen=True):
         return len(self.figures) + len(self.whole)
 
 
-_decoder = msgspec.msgpack.Decoder(Moment)
+_decoder = msgspec.json.Decoder(Moment)
 
 
 class Moments:

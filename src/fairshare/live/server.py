@@ -39,6 +39,7 @@ from fairshare.live.retention import Retention, restore
 from fairshare.live.service import Service, log_undecided
 from fairshare.live.settings import LiveSettings
 from fairshare.live.state_directory import open_state_directory
+from fairshare.live.supervision import Supervisor, watch_journal
 from fairshare.live.tokens import DriverTokens
 from fairshare.live.users.groups import user_groups
 from fairshare.manager.resource_manager import ResourceManager
@@ -115,7 +116,7 @@ class LiveServer:
         self.open_streams = 0
         self.metrics = Metrics()
         self.groups = user_groups(settings.configuration)
-        self._watching: list[asyncio.Task[None]] = []
+        self.background = Supervisor()
         self.directory = open_state_directory(settings.state_directory)
         with contextlib.ExitStack() as opened:
             self._journal = SqliteJournal(self.directory.path)
@@ -197,11 +198,8 @@ class LiveServer:
             self._since,
         )
         if position.sequence:
-            _log.info(
-                "recovered up to record %d, from the snapshot behind %d",
-                position.sequence,
-                self._since.sequence,
-            )
+            found = (position.sequence, self._since.sequence)
+            _log.info("recovered up to record %d, from the snapshot behind %d", *found)
         return runtime
 
     def _parts(self) -> dict[str, object]:
@@ -315,14 +313,17 @@ class LiveServer:
         self._warn_of_limits()
         self.directory.publish_url(url)
         self.service.start()
-        self._watching = [
-            asyncio.create_task(self.configuration.watch(), name="fairshare-watch"),
-            asyncio.create_task(self._retention.watch(), name="fairshare-retention"),
-            asyncio.create_task(self.metrics.watch(), name="fairshare-lag"),
-            asyncio.create_task(watch_moments(self.service, self.moments, self.lines)),
-        ]
+        self._start_background()
         self.started = True
         _log.info("listening on %s", url)
+
+    def _start_background(self) -> None:
+        start, service = self.background.start, self.service
+        start("configuration", self.configuration.watch)
+        start("retention", self._retention.watch)
+        start("lag", self.metrics.watch)
+        start("moments", lambda: watch_moments(service, self.moments, self.lines))
+        start("journal", lambda: watch_journal(self._journal, service))
 
     def _load_configuration(self) -> None:
         """Feed the settings, unless the journal says that they are in force already."""
@@ -373,9 +374,7 @@ class LiveServer:
         After a failure they are always left: the next server takes them over. Raises EngineError
         if some process cannot be ended. The views can still be looked at. Twice is no error.
         """
-        for watching in self._watching:
-            watching.cancel()
-        await asyncio.gather(*self._watching, return_exceptions=True)
+        await self.background.stop()
         await self.service.stop()
         started, self.started = self.started, False
         if started and self.stop_containers and self.service.failure is None:

@@ -66,6 +66,7 @@ class Service:
         self._changed = asyncio.Event()
         self._writer: asyncio.Task[None] | None = None
         self._stopping = False
+        self._doom: Exception | None = None
         self._vain_wakes = 0
         self.on_turn: Callable[[float, int], None] = lambda seconds, inputs: None
         self._views: Views | None = None
@@ -182,6 +183,11 @@ class Service:
         if self._writer is not None:
             await self._writer
 
+    def fail(self, error: Exception) -> None:
+        """End as after a failure of the writer itself: something else says that it cannot go on."""
+        self._doom = self._doom or error
+        self._wake.set()
+
     async def _write(self) -> None:
         try:
             while await self._something_to_do():
@@ -198,11 +204,16 @@ class Service:
             self._changed.set()
 
     async def _something_to_do(self) -> bool:
-        """Wait for work or a deadline; False when there is none and the service stops."""
+        """Wait for work or a deadline; False when there is none and the service stops.
+
+        Raises what `fail` was told.
+        """
         if self._inbox:
             await asyncio.sleep(0)  # whoever is ready joins this batch, and answers go out
+            self._raise_doom()
             return True
         while not self._stopping:
+            self._raise_doom()
             delay_s = self._delay_ms() / 1_000
             self._wake.clear()
             try:
@@ -212,8 +223,13 @@ class Service:
                 if delay_s < MAX_SLEEP_MS / 1_000:
                     return True
             if self._inbox:
+                self._raise_doom()
                 return True
         return bool(self._inbox)
+
+    def _raise_doom(self) -> None:
+        if self._doom is not None:
+            raise self._doom
 
     def _delay_ms(self) -> int:
         deadline_ms = self._runtime.next_deadline_ms()

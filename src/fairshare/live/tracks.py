@@ -17,7 +17,7 @@ Row = TypeVar("Row", bound=msgspec.Struct)
 OVERHEAD_BYTES = 64
 """What one packed row costs beside its own bytes."""
 
-_encoder = msgspec.msgpack.Encoder()
+_encoder = msgspec.json.Encoder()  # which knows numbers of any size, as demands may be
 
 
 class _Track:
@@ -45,7 +45,7 @@ class Tracks(Generic[Key, Row]):
         self.size = 0
         self._form = form
         fields = msgspec.structs.fields(form)
-        self._decoder = msgspec.msgpack.Decoder(tuple[tuple(f.type for f in fields)])  # type: ignore[misc]
+        self._decoder = msgspec.json.Decoder(tuple[tuple(f.type for f in fields)])  # type: ignore[misc]
         self._tracks: dict[Key, _Track] = {}
         self._last: Mapping[Key, Row] = {}
 

@@ -29,9 +29,15 @@ async def show_readiness(request: Request) -> Response:
         "stopping": "stopping" if service.stopping else "ok",
         "inbox": "full" if service.full else "ok",
         "safe_mode": "on" if service.state.safe_mode else "ok",
+        "background": _failing(server.background.failing),
     }
     ready = all(word == "ok" for word in checks.values())
     return _told(checks, "ready" if ready else "not ready")
+
+
+def _failing(reasons: dict[str, str]) -> str:
+    """Which background work failed lately; why, for the log alone: this asks for no proof."""
+    return f"failing: {', '.join(sorted(reasons))}" if reasons else "ok"
 
 
 def _told(checks: dict[str, str], status: str) -> Response:

@@ -1,6 +1,9 @@
 """`replay` and `backup` on the state directory of a server that has run."""
 
+import os
+import signal
 import sqlite3
+import subprocess
 from contextlib import closing
 
 import msgspec
@@ -136,3 +139,28 @@ def test_a_backup_never_goes_over_what_is_there(state, tmp_path):
     assert result.exit_code == 1
     assert "exists already" in result.output
     assert list((tmp_path / "copy").iterdir()) == []
+
+
+def test_a_backup_that_is_interrupted_leaves_nothing_behind(state, tmp_path, monkeypatch):
+    def interrupted(journal, target):
+        target.write_bytes(b"half")
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(SqliteJournal, "back_up", interrupted)
+    before = set(tmp_path.iterdir())
+    result = run("backup", tmp_path / "copy", "--state", state)
+    assert result.exit_code == 128 + signal.SIGTERM
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_a_backup_removes_what_one_that_was_killed_has_left(state, tmp_path):
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    left = tmp_path / f".copy.{gone.pid}"
+    (left / "half").mkdir(parents=True)
+    at_work = tmp_path / f".copy.{os.getppid()}"
+    at_work.mkdir()
+    result = run("backup", tmp_path / "copy", "--state", state)
+    assert result.exit_code == 0, result.output
+    assert not left.exists()
+    assert at_work.exists()

@@ -1,8 +1,12 @@
 """What only the SQLite journal does: formats, damage, full disks, several openers."""
 
+import itertools
 import os
+import shutil
 import sqlite3
+import threading
 
+import msgspec
 import pytest
 
 from fairshare.errors import JournalError
@@ -255,3 +259,66 @@ def test_a_large_journal_is_checked_only_after_a_server_that_did_not_end_in_orde
     (tmp_path / f"{JOURNAL_FILE}-wal").touch()
     SqliteJournal(tmp_path).close()
     assert checked
+
+
+@pytest.mark.parametrize(
+    "remove",
+    [
+        lambda state: shutil.rmtree(state),
+        lambda state: state.rename(state.with_name("elsewhere")),
+        lambda state: (state / JOURNAL_FILE).unlink(),
+        lambda state: (state / f"{JOURNAL_FILE}-wal").unlink(),
+        lambda state: (
+            shutil.copy(state / JOURNAL_FILE, state / "c")
+            and (state / "c").replace(state / JOURNAL_FILE)
+        ),
+    ],
+    ids=["directory", "moved", "file", "write-ahead log", "replaced"],
+)
+def test_nothing_is_acknowledged_once_the_file_is_gone(tmp_path, records, remove):
+    state = tmp_path / "state"
+    state.mkdir()
+    journal = SqliteJournal(state)
+    journal.append(records[0])
+    journal.commit()
+    journal.check_place()
+    remove(state)
+    with pytest.raises(JournalError, match="no longer the file that this server writes to"):
+        journal.check_place()
+    journal.append(records[1])
+    with pytest.raises(JournalError, match=r"restore a copy.*then start again"):
+        journal.commit()
+    journal.close()
+
+
+def test_a_backup_ends_though_records_are_written_all_the_time(tmp_path, records):
+    writer = SqliteJournal(tmp_path)
+    large = b"x" * 200_000
+    for number in range(100):
+        writer.save(Snapshot(number, 0, "layout", large))
+    stop, written = threading.Event(), []
+
+    def write_on() -> None:
+        for record in itertools.cycle(records):
+            if stop.is_set():
+                return
+            written.append(record)
+            writer.append(msgspec.structs.replace(record, sequence=len(written)))
+            writer.commit()
+
+    writing = threading.Thread(target=write_on)
+    writing.start()
+    reader = SqliteJournal(tmp_path, read_only=True)
+    backing = threading.Thread(target=reader.back_up, args=(tmp_path / "copy",), daemon=True)
+    backing.start()
+    backing.join(timeout=30)
+    ended = not backing.is_alive()
+    stop.set()
+    writing.join()
+    assert ended
+    reader.close()
+    writer.close()
+    copy = sqlite3.connect(tmp_path / "copy")
+    assert copy.execute("SELECT count(*) FROM snapshots").fetchone() == (100,)
+    assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    copy.close()

@@ -3,6 +3,7 @@
 import itertools
 import random
 
+import msgspec
 import pytest
 
 from fairshare.live.moments import Moment, Moments
@@ -127,3 +128,12 @@ def test_nodes_stand_in_each_moment_that_is_kept_as_its_queues_do():
         if instant is not None:
             assert moments.at(at_ms).at_ms == instant
             assert {one.name: one for one in moments.nodes.at(instant)} == truth[instant]
+
+
+def test_a_demand_of_more_than_64_bits_is_remembered():
+    moments = Moments(0)
+    given = moment(5_000, msgspec.structs.replace(queue("root.a", 3), demand=(2 * 10**19, 1)))
+    node = NodeView("n1", "/r", (10**20, 1), (0, 0), (0, 0), 0, None, {})
+    moments.add(given, nodes={"n1": node})
+    assert moments.at(5_000) == given
+    assert moments.nodes.at(5_000) == [node]

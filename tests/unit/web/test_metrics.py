@@ -70,6 +70,11 @@ async def test_names_of_figures_follow_the_rules(page):
 async def test_health_and_readiness_tell_a_writer_that_has_failed(page, monkeypatch):
     for path in ("/healthz", "/readyz"):
         assert (await page.get(ROOT + path)).status_code == 200
+    page.server.background.failing["moments"] = "OverflowError: too large"
+    answer = await page.get(f"{ROOT}/readyz")
+    assert answer.status_code == 503
+    assert answer.json()["checks"]["background"] == "failing: moments"
+    page.server.background.failing.clear()
 
     def fail():
         raise JournalError("the disk is full")
