@@ -4,6 +4,7 @@ It is every call that may change something, and every one that was refused for w
 much. Handlers add what only they know with `note`; the file itself is `live/access/audit.py`.
 """
 
+import asyncio
 import re
 
 import msgspec
@@ -12,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fairshare.live.access.audit import AuditEntry, instant, told
 from fairshare.live.access.identity import Identity
+from fairshare.live.access.repeats import INTERVAL_S
 from fairshare.live.server import LiveServer
 from fairshare.model.identifiers import application_name, application_of, parse_container
 from fairshare.web.addresses import address_of_scope
@@ -24,6 +26,10 @@ _CHANGING_LOOKS = ("/scheduler-conf/format",)
 _NAME = re.compile(r"/(?:applications|apps|containers)/((?:application|container)_\w+)")
 _APPLICATION = re.compile(r"application_(\d{1,19})_(\d{1,19})")
 _MOST_BYTES = 4096
+
+REFUSALS_OF_NOBODY = 5
+REFUSALS_OF_SOMEBODY = 200
+"""So many refusals of one caller within an interval have lines; further ones are counted."""
 
 
 class _Refusal(msgspec.Struct):
@@ -71,7 +77,18 @@ class Audit:
             raise
         finally:
             if status and is_told(scope["method"], scope.get("path", ""), status):
-                self.server.audit.write(self._entry(scope, status, start))
+                self._write(self._entry(scope, status, start))
+
+    def _write(self, entry: AuditEntry) -> None:
+        """A refusal is counted for who is refused: his name, if it is proven, else his address."""
+        audit = self.server.audit
+        if entry.status < 400:
+            audit.write(entry)
+            return
+        who = entry.user if entry.proof else f"nobody at {entry.address}"
+        many = entry.proof or not self.server.authentication.required
+        if audit.refuse(who, entry, REFUSALS_OF_SOMEBODY if many else REFUSALS_OF_NOBODY):
+            asyncio.get_running_loop().call_later(INTERVAL_S, audit.flush)
 
     def _entry(self, scope: Scope, status: int, start: bytes) -> AuditEntry:
         facts = scope[KEY]

@@ -3,6 +3,7 @@
 What a caller may do with an application, or a queue, is asked where it is done (`actors.py`).
 """
 
+import asyncio
 import logging
 import re
 
@@ -14,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from fairshare.live.access.audit import told
 from fairshare.live.access.identity import Identity
 from fairshare.live.access.lists import may_change, may_look
+from fairshare.live.access.repeats import INTERVAL_S, Repeats
 from fairshare.live.access.tokens import TokensUnreadable
 from fairshare.live.server import LiveServer
 from fairshare.model.identifiers import (
@@ -34,6 +36,9 @@ _OWN = re.compile(r"/api/v1/(applications|containers)/([^/]+)(/.*)?")
 _OWN_OF_YARN = re.compile(r"/ws/v1/cluster/(apps|containers)/([^/]+)(/.*)?")
 _SHARED = frozenset({"/api/v1/changes", "/api/v1/cluster"})
 
+LINES = 20
+"""So many refusals of one caller within an interval have a line in the log."""
+
 _log = logging.getLogger("fairshare.access")
 
 
@@ -46,6 +51,7 @@ class Door:
         self.buckets = buckets
         self.authentication = server.authentication
         self._unreadable = ""
+        self._refusals: Repeats[str] = Repeats(_log_refusal)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "")
@@ -68,15 +74,13 @@ class Door:
                 await too_many_requests(wait_s)(scope, receive, send)
                 return
             if twice:
-                _log.warning("400 from %s: the header %s came twice", address, twice[0])
+                self._tell(address, f"400 from {address}: the header {twice[0]} came twice")
                 await given_twice(twice[0])(scope, receive, send)
                 return
             given = "authorization" in headers
-            _log.warning(
-                "401 %s %s from %s: %s",
-                *(scope["method"], told(path), address or "somebody"),
-                "an unknown, revoked or expired token" if given else "no credentials",
-            )
+            why = "an unknown, revoked or expired token" if given else "no credentials"
+            where = f"{scope['method']} {told(path)} from {address or 'somebody'}"
+            self._tell(address, f"401 {where}: {why}")
             answer = refusal(
                 401,
                 "wrong-token" if given else "no-token",
@@ -90,7 +94,8 @@ class Door:
             return
         scope[KEY] = identity
         if identity.application is not None and not is_its_own(identity, path):
-            _log.warning("403 %s %s: a driver's token elsewhere", scope["method"], told(path))
+            where = f"{scope['method']} {told(path)}"
+            self._tell(identity.user, f"403 {where}: a driver's token elsewhere")
             answer = refusal(
                 403, "access-denied", "a driver's token opens its own application and nothing else"
             )
@@ -98,10 +103,15 @@ class Door:
             return
         reason = await self._closed(identity, path, scope["method"] in ("GET", "HEAD"))
         if reason:
-            _log.warning("403 %s %s: %s", scope["method"], told(path), reason)
+            self._tell(identity.user, f"403 {scope['method']} {told(path)}: {reason}")
             await refusal(403, "access-denied", reason)(scope, receive, send)
             return
         await self.app(scope, receive, send)
+
+    def _tell(self, who: str, words: str) -> None:
+        """A refusal has a line in the log; many of one caller have a few, and then a number."""
+        if self._refusals.add(who, words, LINES):
+            asyncio.get_running_loop().call_later(INTERVAL_S, self._refusals.flush)
 
     def _tell_unreadable(self, error: TokensUnreadable) -> Response:
         """The answer to callers, who can do nothing about it; the reason is for the log, once."""
@@ -133,6 +143,15 @@ class Door:
             "owner may do this, who stands in the application's lists, and who administers its "
             "queue or the cluster"
         )
+
+
+def _log_refusal(words: str, repeated: int, key: str) -> None:
+    if repeated:
+        _log.warning(
+            "%s (the last of %d more within %d s, of %s)", words, repeated, INTERVAL_S, key
+        )
+    else:
+        _log.warning("%s", words)
 
 
 def given_twice(name: str) -> Response:

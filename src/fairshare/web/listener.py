@@ -8,15 +8,18 @@ import contextlib
 import errno
 import ipaddress
 import logging
+import math
 import resource
 import signal
 import socket
+import time
 from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 import uvicorn
 
 from fairshare.errors import ConfigurationError, FairshareError
+from fairshare.live.access.repeats import INTERVAL_S
 from fairshare.live.server import LiveServer
 from fairshare.live.settings import LiveSettings
 from fairshare.web.app import build_app
@@ -48,6 +51,25 @@ class _Web(uvicorn.Server):
         """As ever, and then say so."""
         await super().startup(sockets)
         self.accepting.set()
+
+
+class _Sparing(logging.Filter):
+    """Lets one line through of what anybody can make uvicorn say as often as he likes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said_s = -math.inf
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a line is written."""
+        if record.levelno != logging.WARNING:
+            return True
+        now_s = time.monotonic()
+        if now_s - self._said_s < INTERVAL_S:
+            return False
+        self._said_s = now_s
+        record.msg = f"{record.msg} (said once in {INTERVAL_S:.0f} s)"
+        return True
 
 
 def bind(host: str, port: int, preferred_port: int | None = None) -> socket.socket:
@@ -213,6 +235,8 @@ async def _serve_until_stopped(
             ssl_keyfile=server.settings.key,
         )
     )
+    sparing = _Sparing()
+    logging.getLogger("uvicorn.error").addFilter(sparing)
     serving = asyncio.create_task(web.serve(sockets=[listener]))
     ends = [
         asyncio.create_task(event.wait()) for event in (server.stop_requested, server.service.ended)
@@ -230,6 +254,7 @@ async def _serve_until_stopped(
     finally:
         web.should_exit = True
         await serving
+        logging.getLogger("uvicorn.error").removeFilter(sparing)
 
 
 def most_connections(wanted: int) -> int:

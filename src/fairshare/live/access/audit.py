@@ -2,7 +2,8 @@
 
 Every change and every refusal has a line. There is never a secret in it: no header, no body, no
 parameter, and what looks like a token of ours is masked. The file is its owner's alone, and begins
-anew when it is large; some older ones are kept.
+anew when it is large; some older ones are kept. Refusals that repeat are summed up, or whoever is
+refused often enough could empty it.
 """
 
 import logging
@@ -14,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from fairshare.errors import FairshareError
+from fairshare.live.access.repeats import OTHERS, Repeats
 from fairshare.live.access.tokens import masked
 from fairshare.live.event_log import LogFile
 
@@ -35,6 +37,7 @@ class AuditEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     application: str = ""
     queue: str = ""
     code: str = ""
+    repeated: int = 0  # so many more like this one were not told; this is the last of them
 
 
 class _PrivateFile(LogFile):
@@ -54,6 +57,8 @@ class AuditLog:
         except OSError as error:
             raise FairshareError(f"cannot write the audit log {path}: {error.strerror}") from error
         self._file.setFormatter(logging.Formatter("%(message)s"))
+        self._refusals: Repeats[AuditEntry] = Repeats(self._summed)
+        self._open = True
 
     def write(self, entry: AuditEntry) -> None:
         """Add a line."""
@@ -61,9 +66,28 @@ class AuditLog:
         record = logging.LogRecord("audit", logging.INFO, "", 0, "%s", (text,), None)
         self._file.handle(record)
 
+    def refuse(self, key: str, entry: AuditEntry, at_once: int) -> bool:
+        """Add a line for a refusal, or count it, if its `key` had `at_once` lines already.
+
+        True: `flush` is due after an interval.
+        """
+        return self._refusals.add(key, entry, at_once)
+
+    def flush(self) -> None:
+        """Add the lines for what was counted."""
+        if self._open:
+            self._refusals.flush()
+
     def close(self) -> None:
         """Close the file."""
+        self.flush()
+        self._open = False
         self._file.close()
+
+    def _summed(self, entry: AuditEntry, repeated: int, key: str) -> None:
+        if repeated and key == OTHERS:
+            entry = msgspec.structs.replace(entry, address=OTHERS)
+        self.write(msgspec.structs.replace(entry, repeated=repeated) if repeated else entry)
 
 
 def instant(now_ms: int) -> str:
