@@ -102,7 +102,8 @@ def test_tokens_stand_nowhere_but_where_they_belong(serving):
         for entry in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     )
     of_driver = environment[b"FAIRSHARE_TOKEN"].decode()
-    assert len(of_driver) == 43
+    assert of_driver.startswith("fsd_1_")
+    assert len(of_driver) == len("fsd_1_") + 43
     assert holders_of(secret, state) == []
     assert holders_of(of_driver, state) == []
     for text in told:

@@ -1,17 +1,23 @@
 """Owns the tokens by which a driver proves that it is the master of its application.
 
-A token is a message authentication code over the application and its attempt, so the server keeps
-no list of tokens, and those that it gave out before a restart go on working. The token of an
-attempt that is over opens nothing. It must not know how a token travels.
+A token is `fsd_APPLICATION_CODE`: the number finds the application, the code is a message
+authentication code over it and its attempt. So the server keeps no list of tokens, and those that
+it gave out before a restart go on working. The token of an attempt that is over opens nothing. It
+must not know how a token travels.
+
+In earlier servers a token was the code alone; drivers that were started by one go on with theirs.
 """
 
 import base64
 import hashlib
 import hmac
+import re
 
 from fairshare.model.identifiers import ApplicationId
 
 SECRET_BYTES = 32
+PREFIX = "fsd_"
+_FORM = re.compile(r"fsd_([0-9]{1,19})_")
 
 
 class DriverTokens:
@@ -23,11 +29,29 @@ class DriverTokens:
         self._secret = secret
 
     def issue(self, application: ApplicationId, attempt: int) -> str:
-        """The token of one attempt: 43 characters that may stand in a header or a variable."""
+        """The token of one attempt; it may stand in a header or a variable."""
+        return f"{PREFIX}{application}_{self.code(application, attempt)}"
+
+    def code(self, application: ApplicationId, attempt: int) -> str:
+        """What proves it: 43 characters."""
         message = f"driver/{application}/{attempt}".encode()
         code = hmac.new(self._secret, message, hashlib.sha256).digest()
         return base64.urlsafe_b64encode(code).rstrip(b"=").decode()
 
     def accepts(self, token: str, application: ApplicationId, attempt: int) -> bool:
         """Whether the token is that of this attempt; how long it takes does not tell how near."""
-        return hmac.compare_digest(token.encode(), self.issue(application, attempt).encode())
+        named = named_application(token)
+        code = token if named is None else token[token.index("_", len(PREFIX)) + 1 :]
+        expected = self.code(application, attempt)
+        right = hmac.compare_digest(code.encode(), expected.encode())
+        return right and named in (None, application)
+
+
+def named_application(token: str) -> ApplicationId | None:
+    """The application that a token names; None for one of an earlier server, or nonsense.
+
+    >>> named_application("fsd_7_abc"), named_application("abc")
+    (7, None)
+    """
+    found = _FORM.match(token)
+    return int(found[1]) if found else None

@@ -165,6 +165,30 @@ async def test_a_driver_opens_its_own_application_and_nothing_else(door):
         assert (await driving.post("/applications", json={"tasks": [TASK]})).status_code == 403
 
 
+DRIVER = {"driver": {"command": "drive"}, "master": {"resources": TASK["resources"]}}
+
+
+async def test_a_token_is_looked_up_and_not_compared_with_those_of_all_drivers(door, monkeypatch):
+    async with door.as_user("ann") as ann:
+        for _ in range(5):
+            await ann.post("/applications", json={"queue": "a", **DRIVER})
+    tokens = door.server.tokens
+    attempt = door.server.service.state.applications[3].attempt
+    new, earlier = tokens.issue(3, attempt), tokens.code(3, attempt)
+    for token in (new, earlier, "nonsense"):
+        async with door.client(token) as driving:  # those of earlier servers are collected once
+            assert (await driving.get("/cluster")).status_code == (
+                401 if token == "nonsense" else 200
+            )
+    computed = []
+    code = type(tokens).code
+    monkeypatch.setattr(type(tokens), "code", lambda *given: computed.append(given) or code(*given))
+    for token, status in ((new, 200), (earlier, 200), ("A" * 43, 401), ("fsd_9_x", 401)):
+        async with door.client(token) as driving:
+            assert (await driving.get("/cluster")).status_code == status
+    assert len(computed) == 2
+
+
 async def test_a_proxy_is_believed_by_its_address_alone(door):
     async with door.client(address="10.0.0.7", **{"X-User": "eve"}) as behind:
         assert (await submitted(behind))["id"]

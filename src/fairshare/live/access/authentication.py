@@ -10,7 +10,8 @@ from fairshare.config.shell import AuthenticationSettings
 from fairshare.live.access.identity import Identity
 from fairshare.live.access.proxies import Proxies
 from fairshare.live.access.tokens import PREFIX, UserTokens
-from fairshare.live.tokens import DriverTokens
+from fairshare.live.tokens import DriverTokens, named_application
+from fairshare.model.identifiers import ApplicationId
 from fairshare.schedulers.protocol import State
 
 
@@ -32,6 +33,7 @@ class Authentication:
         self._state = state
         self._now_ms = now_ms
         self.proxies = Proxies(settings.proxies)
+        self._earlier: dict[str, ApplicationId] | None = None
 
     @property
     def headers(self) -> tuple[str, ...]:
@@ -53,12 +55,29 @@ class Authentication:
         return None
 
     def _driver(self, token: str) -> Identity | None:
-        """Of a token that belongs to the present attempt of some application."""
+        """Of a token that belongs to the present attempt of some application.
+
+        It takes the same time however many drivers there are.
+        """
         if not token.isascii():
             return None
-        for application in self._state().applications.values():
-            if application.over or application.submission.driver is None:
-                continue
-            if self._drivers.accepts(token, application.id, application.attempt):
-                return Identity(application.user, proof="driver", application=application.id)
-        return None
+        number = named_application(token)
+        if number is None:
+            number = self._of_earlier_servers().get(token)
+        application = None if number is None else self._state().applications.get(number)
+        if application is None or application.over or application.submission.driver is None:
+            return None
+        if not self._drivers.accepts(token, application.id, application.attempt):
+            return None
+        return Identity(application.user, proof="driver", application=application.id)
+
+    def _of_earlier_servers(self) -> Mapping[str, ApplicationId]:
+        """The drivers that may have been started with a token that names no application: those
+        that live when somebody first comes with such a one."""
+        if self._earlier is None:
+            self._earlier = {
+                self._drivers.code(application.id, application.attempt): application.id
+                for application in self._state().applications.values()
+                if not application.over and application.submission.driver is not None
+            }
+        return self._earlier

@@ -5,10 +5,14 @@ A token is `fst_NAME_SECRET`: the name finds it in the list, the secret has 256 
 plain SHA-256 of it is as good as a slow hash. The server looks at the file again when it changes.
 """
 
+import contextlib
+import fcntl
 import hashlib
 import hmac
+import os
 import re
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -16,11 +20,12 @@ import msgspec
 from fairshare.errors import FairshareError
 from fairshare.live.access.identity import Identity
 from fairshare.live.state_directory import write_file
+from fairshare.live.tokens import PREFIX as DRIVER_PREFIX
 
 FILE = "tokens.json"
 PREFIX = "fst_"
 _FORM = re.compile(r"fst_([a-z0-9]{8})_([A-Za-z0-9_-]{43})")
-_INSIDE = re.compile(r"(fst_[a-z0-9]{8}_)[A-Za-z0-9_-]+")
+_INSIDE = re.compile(r"(fst_[a-z0-9]{8}_|fsd_[0-9]+_)[A-Za-z0-9_-]+")
 
 
 class TokensUnreadable(FairshareError):
@@ -60,13 +65,14 @@ class UserTokens:
         """Make a token for a user; what is returned is nowhere else. Raises FairshareError."""
         if not user.strip() or not user.isprintable():
             raise FairshareError(f"{user!r} is no name of a user")
-        known = self._load()
-        name = secrets.token_hex(4)
-        while name in known:
+        with self._changing():
+            known = self._load()
             name = secrets.token_hex(4)
-        text = f"{PREFIX}{name}_{secrets.token_urlsafe(32)}"
-        token = UserToken(name, user, _hash(text), now_ms, expires_ms, administrator, note)
-        self._write({**known, name: token})
+            while name in known:
+                name = secrets.token_hex(4)
+            text = f"{PREFIX}{name}_{secrets.token_urlsafe(32)}"
+            token = UserToken(name, user, _hash(text), now_ms, expires_ms, administrator, note)
+            self._write({**known, name: token})
         return text
 
     def listed(self) -> list[UserToken]:
@@ -75,10 +81,11 @@ class UserTokens:
 
     def revoke(self, name: str) -> None:
         """Let a token open nothing from now on. Raises FairshareError if there is none."""
-        known = dict(self._load())
-        if known.pop(name, None) is None:
-            raise FairshareError(f"there is no token {name!r}: `fairshare admin token list`")
-        self._write(known)
+        with self._changing():
+            known = dict(self._load())
+            if known.pop(name, None) is None:
+                raise FairshareError(f"there is no token {name!r}: `fairshare admin token list`")
+            self._write(known)
 
     def identify(self, text: str, now_ms: int) -> Identity | None:
         """Whose token it is; None for one that is unknown, revoked or too old."""
@@ -93,6 +100,22 @@ class UserTokens:
         if token.expires_ms is not None and now_ms >= token.expires_ms:
             return None
         return Identity(token.user, token.administrator, f"token {token.name}")
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Read, change and write with nobody in between: a lost revocation would be a token that
+        opens again. The lock is the directory's, so that no file is left of it."""
+        folder = self._path.parent
+        try:
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise FairshareError(f"cannot open {folder}: {error.strerror}") from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            self._stamp = None  # two files of one moment may look alike
+            yield
+        finally:
+            os.close(descriptor)
 
     def _load(self) -> dict[str, UserToken]:
         try:
@@ -121,8 +144,10 @@ def masked(text: str) -> str:
 
     >>> masked("GET /fst_0a1b2c3d_" + "s" * 43)
     'GET /fst_0a1b2c3d_...'
+    >>> masked("GET /fsd_7_" + "s" * 43)
+    'GET /fsd_7_...'
     """
-    return _INSIDE.sub(r"\1...", text) if PREFIX in text else text
+    return _INSIDE.sub(r"\1...", text) if PREFIX in text or DRIVER_PREFIX in text else text
 
 
 def _hash(text: str) -> str:
