@@ -127,9 +127,13 @@ class QueueConversionPending(RecordedEvent, frozen=True):
 
 
 class QueueExpiring(RecordedEvent, frozen=True):
-    """A queue that was made on demand has been idle for long, and goes if it still is next time."""
+    """A round found a queue that was made on demand empty: it may go if the next one does so too.
+
+    `empty` False: the count of rounds starts again.
+    """
 
     queue: str
+    empty: bool = True
 
 
 class QueueLimited(RecordedEvent, frozen=True):

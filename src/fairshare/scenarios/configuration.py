@@ -21,6 +21,7 @@ from fairshare.errors import FairshareError
 from fairshare.model.resources import ResourceTypes
 from fairshare.scenarios.document import not_supported
 from fairshare.scenarios.steps import Scenario
+from fairshare.schedulers.capacity.settings import CapacitySettings
 from fairshare.schedulers.registry import SCHEDULERS
 
 RELOAD_WAIT_MS: Final = 5000
@@ -61,13 +62,21 @@ def _read_fifo(site: Site, files: dict[str, str]) -> LoadedSettings:
 
 def _read_capacity(site: Site, files: dict[str, str]) -> LoadedSettings:
     settings, _ = read_capacity(site)
-    monitor = settings.monitor
     return LoadedSettings(
         settings.types,
         msgspec.json.encode(settings),
-        update_interval_ms=monitor.legacy_interval_ms if monitor.legacy_queue_management else 0,
-        preemption_interval_ms=monitor.interval_ms if monitor.monitor_on else 0,
+        preemption_interval_ms=_rounds_ms(settings),
     )
+
+
+def _rounds_ms(settings: CapacitySettings) -> int:
+    """How far apart the rounds of the monitors are: those of preemption, if there are such."""
+    monitor = settings.monitor
+    if monitor.enabled:
+        return monitor.interval_ms
+    if monitor.legacy_queue_management:
+        return monitor.legacy_interval_ms
+    return settings.queue_expiration_ms if monitor.auto_removal else 0
 
 
 _READERS: Final[dict[str, Callable[[Site, dict[str, str]], LoadedSettings]]] = {

@@ -11,7 +11,13 @@ from typing import NamedTuple
 
 from fairshare.model.events import ContainerCompleted, ContainerMarked, Event
 from fairshare.model.identifiers import ContainerId
-from fairshare.model.inputs import ContainerExited, NodeBeat, PreemptContainers, UpdateShares
+from fairshare.model.inputs import (
+    ContainerExited,
+    NodeBeat,
+    PreemptContainers,
+    TidyQueues,
+    UpdateShares,
+)
 from fairshare.scenarios.cluster import Cluster
 from fairshare.scenarios.masters import Masters
 
@@ -102,6 +108,10 @@ class Passage:
             if passes.comes(cluster.now_ms):
                 cluster.call(PreemptContainers())
                 self._settle()
+                if monitored:  # the monitors of queues made on demand come in the same rounds
+                    for more in (UpdateShares(), TidyQueues()):
+                        cluster.call(more)
+                        self._settle()
             if heartbeats.comes(cluster.now_ms):
                 for node in tuple(cluster.state.nodes):
                     cluster.call(NodeBeat(node))

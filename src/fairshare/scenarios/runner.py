@@ -265,17 +265,19 @@ class Runner:
 
     @_apply.register
     def _update(self, step: steps.Update) -> None:
+        if self._intervals.preemption_ms is not None:
+            return  # its monitors alone do anything in the background
         for _ in range(step.passes):
-            if self._intervals.preemption_ms is None:
-                # What is due is killed first; a master lost by that asks anew within the pass.
-                self._cluster.call(inputs.PreemptContainers())
+            # What is due is killed first; a master lost by that asks anew within the pass.
+            self._cluster.call(inputs.PreemptContainers())
             self._repeat(inputs.UpdateShares(), 1)
 
     @_apply.register
     def _preempt(self, step: steps.Preempt) -> None:
         for _ in range(step.passes):
             self._repeat(inputs.PreemptContainers(), 1)
-            if self._intervals.preemption_ms is not None:  # the monitor that removes idle queues
+            if self._intervals.preemption_ms is not None:  # the monitors of queues made on demand
+                self._repeat(inputs.UpdateShares(), 1)
                 self._repeat(inputs.TidyQueues(), 1)
 
     @_apply.register

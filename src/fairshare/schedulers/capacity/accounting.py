@@ -331,7 +331,8 @@ def count_application(leaf: CapacityQueue, change: int, now_ms: int) -> None:
     """
     for queue in leaf.path:
         queue.number_of_applications += change
-        queue.idle_since_ms = now_ms
+        if change > 0 and queue is leaf:
+            queue.idle_since_ms = now_ms
         if change > 0 and queue.state == STOPPED:  # only what comes back after a restart does this
             queue.state = DRAINING
         if queue.state == DRAINING and queue.number_of_applications == 0:

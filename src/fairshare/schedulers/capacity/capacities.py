@@ -8,7 +8,7 @@ import math
 from typing import TYPE_CHECKING
 
 from fairshare.model.resources import Resource, add, subtract, total
-from fairshare.schedulers.capacity import management, orders, vectors
+from fairshare.schedulers.capacity import orders, vectors
 from fairshare.schedulers.capacity.calculators import ResourceCalculator, smaller, truncate
 from fairshare.schedulers.capacity.queues import ABSOLUTE, CapacityQueue, Share
 from fairshare.schedulers.capacity.users import NO_FACTOR
@@ -173,8 +173,6 @@ def limit_applications(state: "CapacityCluster", leaf: CapacityQueue) -> None:
         else:
             for label in state.labels:
                 part = leaf.shares[label].absolute_capacity
-                if leaf.parent is not None and management.is_made(leaf):
-                    part = management.part(state, leaf.parent, label)  # without capacity it waits
                 most = max(most, int(single(base * part)))
     leaf.maximum_applications = most
     leaf.maximum_per_user = most

@@ -188,6 +188,7 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
 
     def _queues_configured(self, now_ms: int, event: QueuesConfigured) -> None:
         for queue in capacities.below(self.root):
+            queue.entitled = frozenset()  # of leaves made in the older way; given anew at once
             configuration.configure(self, queue)
             if queue.leaf:
                 orders.sort_applications(queue)
@@ -273,7 +274,7 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
             self._recompute(self.made_below(queue.parent))
 
     def _queue_expiring(self, now_ms: int, event: QueueExpiring) -> None:
-        self.queues[event.queue].expiring_ms = now_ms
+        self.queues[event.queue].expiring_ms = now_ms if event.empty else None
 
     def room(self, node: Node) -> Resource:
         """What is free on a node, with what lazy preemption would kill for others (23.3)."""

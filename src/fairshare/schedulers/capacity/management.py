@@ -2,7 +2,8 @@
 its parent's template, or none, by Hadoop's GuaranteedOrZeroCapacityOverTimePolicy.
 
 A new leaf has it if the parent has so much left. Then a round every 1.5 s takes it from leaves
-without applications, and gives it to those whose applications have waited longest. Decides by
+without applications, and gives it to those whose applications have waited longest; where leaves
+must not exceed their parent, there are no rounds. A reload gives everything anew. Decides by
 `step.emit` alone.
 """
 
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from fairshare.model.events import QueueEntitled
+from fairshare.schedulers.capacity.applications import Stage
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.settings import (
     LabelCapacity,
@@ -56,14 +58,19 @@ def part(state: "CapacityCluster", parent: CapacityQueue, label: str) -> float:
     capacity = template.capacity
     if label:
         capacity = template.label_capacities.get(label, LabelCapacity()).capacity
+    above = parent.shares[label]
     match capacity:
         case Percentage(percent):
-            return single(single(percent / 100) * parent.shares[label].absolute_capacity)
-        case Vector() as vector if vector.absolute is not None:
-            whole = state.total_of(label)
-            return state.calculator.divide(whole, vector.absolute, whole) if any(whole) else 0.0
+            fraction = single(percent / 100)
+        case Vector() as vector if vector.absolute is not None and above.configured_minimum:
+            if not any(state.total):
+                return 0.0
+            fraction = state.calculator.divide(
+                state.total, vector.absolute, above.configured_minimum
+            )
         case _:
             return 0.0
+    return single(fraction * above.absolute_capacity)
 
 
 def _left(state: "CapacityCluster", parent: CapacityQueue, label: str) -> float:
@@ -90,18 +97,17 @@ def begin(state: "CapacityCluster", step: "Step", leaf: CapacityQueue) -> None:
 
 def check_room(state: "CapacityCluster", parent: CapacityQueue, name: str) -> None:
     """Raise Refusal if another leaf would exceed the parent's capacity, where that is forbidden."""
-    if not parent.settings.legacy_fail_on_exceeding:
-        return
-    for label in _labels(state, parent):
-        summed = part(state, parent, label)
-        for leaf in parent.children.values():
-            summed = single(summed + leaf.shares[label].absolute_capacity)
-        if summed > parent.shares[label].absolute_capacity:
-            raise Refusal(
-                "parent-capacity",
-                f"Cannot auto create leaf queue {name}. Child queues capacities have reached parent"
-                f" queue : {parent.name}'s guaranteed capacity",
-            )
+    if not parent.settings.legacy_fail_on_exceeding or not parent.children:
+        return  # as in Hadoop the template's part is not known before the first leaf
+    given = 0.0
+    for leaf in parent.children.values():
+        given = single(given + leaf.share.absolute_capacity)
+    if single(part(state, parent, "") + given) > parent.share.absolute_capacity:
+        raise Refusal(
+            "parent-capacity",
+            f"Cannot auto create leaf queue {name}. Child queues capacities have reached parent"
+            f" queue : {parent.name}'s guaranteed capacity",
+        )
 
 
 def run(state: "CapacityCluster", step: "Step") -> None:
@@ -110,7 +116,13 @@ def run(state: "CapacityCluster", step: "Step") -> None:
         step.emit(QueueEntitled(leaf.name, labels))
 
 
-def changes(state: "CapacityCluster") -> Iterator[Entitlement]:
+def run_after_reload(state: "CapacityCluster", step: "Step") -> None:
+    """All leaves have lost their parts; those with applications get them, the oldest first."""
+    for leaf, labels in tuple(changes(state, reloaded=True)):
+        step.emit(QueueEntitled(leaf.name, labels))
+
+
+def changes(state: "CapacityCluster", *, reloaded: bool = False) -> Iterator[Entitlement]:
     """What a round would change: leaves, and the partitions of which each has a part afterwards.
 
     Example: a parent of 50 % with a template of 50 % has room for two leaves. Of three made, the
@@ -118,6 +130,8 @@ def changes(state: "CapacityCluster") -> Iterator[Entitlement]:
     """
     for parent in state.queues.values():
         if not makes_leaves(parent) or not parent.children:
+            continue
+        if parent.settings.legacy_fail_on_exceeding and not reloaded:
             continue
         after = {leaf.name: set(leaf.entitled) for leaf in parent.children.values()}
         for label in _labels(state, parent):
@@ -134,7 +148,7 @@ def _balance(
     each = part(state, parent, label)
     available = _left(state, parent, label) + EPSILON
     for leaf in parent.children.values():
-        if label in leaf.entitled and not leaf.applications:
+        if label in leaf.entitled and not (leaf.active or leaf.waiting or leaf.held):
             after[leaf.name].discard(label)
             available += each
     if available < each or each <= 0:
@@ -143,6 +157,7 @@ def _balance(
         (application.submitted_ms, application.id, leaf.name)
         for leaf in parent.children.values()
         for application in leaf.applications.values()
+        if application.stage in (Stage.WAITING, Stage.ACTIVE)
     )
     most = min(int(available / each), len(waiting))
     chosen: dict[str, None] = {}

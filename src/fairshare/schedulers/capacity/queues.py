@@ -212,7 +212,7 @@ class CapacityQueue(Queue[CapacityApplication]):
         self.reserved_now = none
         self.created_ms = 0
         self.idle_since_ms = 0
-        self.expiring_ms: int | None = None  # when a round first found it idle for too long
+        self.expiring_ms: int | None = None  # when a round found it empty
         self.users = Users(none)
         self.limit = none
         self.sure_limit: Resource | None = None

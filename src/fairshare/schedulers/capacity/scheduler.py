@@ -102,6 +102,7 @@ class CapacityScheduler(labels.LabelDoors):
         idle = not any(queue.applications for queue in state.queues.values())
         if not idle and tree.is_sound(state):
             step.emit(QueuesConfigured(()))
+            management.run_after_reload(state, step)
             activation.activate_everywhere(state, step)
 
     def tidy(self, step: Step) -> None:
@@ -114,8 +115,7 @@ class CapacityScheduler(labels.LabelDoors):
         state = self._state
         if not state.settings.monitor.auto_removal:
             return None
-        expiring = any(tree.may_expire(queue) for queue in state.queues.values() if queue.dynamic)
-        return max(1, state.settings.queue_expiration_ms) if expiring else None
+        return max(1, state.settings.queue_expiration_ms) if tree.expires(state) else None
 
     # Applications.
 

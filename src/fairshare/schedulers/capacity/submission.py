@@ -6,6 +6,7 @@ Raises Refusal in Hadoop's words; changes nothing (spec/capacity.md 7.2, 7.3, 18
 from typing import TYPE_CHECKING
 
 from fairshare.model.events import UserNoted
+from fairshare.schedulers.capacity import management
 from fairshare.schedulers.capacity.queues import RUNNING, CapacityQueue
 from fairshare.schedulers.protocol import Refusal
 
@@ -28,12 +29,13 @@ def check_leaf(step: "Step", leaf: CapacityQueue, user: str) -> None:
     """A leaf, and all above it, take one more application of a user.
 
     As in Hadoop a leaf knows the user from the moment in which it counts the user's applications,
-    though it refuses.
+    though it refuses; and a leaf of the older auto-creation takes any number of them.
     """
     if leaf.state != RUNNING:
         raise _stopped(leaf)
+    limited = not management.is_made(leaf)
     accepted = len(leaf.waiting) + len(leaf.active) + len(leaf.held)
-    if accepted >= leaf.maximum_applications:
+    if limited and accepted >= leaf.maximum_applications:
         raise Refusal(
             "queue-limit",
             f"Queue {leaf.name} already has {accepted} applications, cannot accept submission of"
@@ -42,9 +44,10 @@ def check_leaf(step: "Step", leaf: CapacityQueue, user: str) -> None:
     record = leaf.users.get(user)
     own = 0 if record is None else record.applications
     stopped = next((above for above in leaf.path[1:] if above.state != RUNNING), None)
-    if record is None and (own >= leaf.maximum_per_user or stopped is not None):
+    exceeded = limited and own >= leaf.maximum_per_user
+    if record is None and (exceeded or stopped is not None):
         step.emit(UserNoted(leaf.name, user))
-    if own >= leaf.maximum_per_user:
+    if exceeded:
         raise Refusal(
             "user-limit",
             f"Queue {leaf.name} already has {own} applications from user {user}, cannot accept"

@@ -58,6 +58,7 @@ def follow(
         elif found.dynamic:
             step.emit(QueueDynamicChanged(name, False))
     step.emit(QueuesConfigured(()))
+    management.run_after_reload(state, step)
 
 
 def reaches_queues(new: CapacitySettings) -> bool:
@@ -211,17 +212,28 @@ def may_expire(queue: CapacityQueue) -> bool:
     return queue.settings.remove_dynamic is not False
 
 
+def expires(state: "CapacityState") -> bool:
+    """Whether a round could change anything."""
+    made = [queue for queue in state.queues.values() if queue.dynamic]
+    return any(may_expire(queue) or queue.expiring_ms is not None for queue in made)
+
+
 def remove_idle(state: "CapacityState", step: "Step") -> None:
     """One round of what removes queues that were made on demand (27.3).
 
-    A queue goes when it has been idle longer than the settings allow, and was so already in the
-    round before: with 300 s and rounds 300 s apart, after 600 to 900 s.
+    A queue goes when this round and the one before have found it empty, and the last application
+    came longer ago than the settings allow, in whole seconds: with 300 s and rounds 300 s apart,
+    after 301 to 600 s. One that came in between starts the count of rounds again.
     """
-    wait_ms = state.settings.queue_expiration_ms
-    for queue in reversed(tuple(state.queues.values())):
-        if not may_expire(queue) or step.now_ms - queue.idle_since_ms <= wait_ms:
-            continue
-        if queue.expiring_ms is not None and queue.expiring_ms > queue.idle_since_ms:
+    wait_s = state.settings.queue_expiration_ms // 1000
+    empty = [queue for queue in reversed(tuple(state.queues.values())) if may_expire(queue)]
+    for queue in state.queues.values():
+        if queue.expiring_ms is not None and queue not in empty:
+            step.emit(QueueExpiring(queue.name, False))
+    for queue in empty:
+        if queue.expiring_ms is None:
+            step.emit(QueueExpiring(queue.name))
+        elif (step.now_ms - queue.idle_since_ms) // 1000 > wait_s:
             step.emit(QueueRemoved(queue.name))
         else:
-            step.emit(QueueExpiring(queue.name))
+            step.emit(QueueExpiring(queue.name, False))

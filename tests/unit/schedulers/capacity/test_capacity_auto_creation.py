@@ -71,13 +71,13 @@ def test_a_round_takes_capacity_from_idle_leaves_and_gives_it_to_those_that_wait
     """ann is done: in the next round eve, who waits, has ann's part."""
     game = older(by("ann", asks(1)), by("bob", asks(1)), by("eve", asks(1)), {"kill": "ann"})
     assert leaves(game, "ann", "bob", "eve") == [5120, 5120, 0]
-    game.do({"update": 1})
+    game.do({"preempt": 1})
     assert leaves(game, "ann", "bob", "eve") == [0, 5120, 5120]
 
 
 def test_who_has_waited_longest_is_given_capacity_first():
     users = ("ann", "bob", "eve", "zoe")
-    game = older(*(by(user, asks(1)) for user in users), {"kill": "bob"}, {"update": 1})
+    game = older(*(by(user, asks(1)) for user in users), {"kill": "bob"}, {"preempt": 1})
     assert leaves(game, *users) == [5120, 0, 5120, 0]
 
 
@@ -89,7 +89,7 @@ def test_a_round_that_would_change_nothing_is_not_needed():
 
 
 def test_without_the_policy_a_leaf_keeps_what_it_was_made_with():
-    game = older(by("ann", asks(1)), {"kill": "ann"}, {"update": 1}, **{POLICIES: None})
+    game = older(by("ann", asks(1)), {"kill": "ann"}, {"preempt": 1}, **{POLICIES: None})
     assert leaves(game, "ann") == [5120]
 
 
@@ -119,6 +119,27 @@ def test_a_leaf_that_exceeds_its_parent_is_refused_where_that_is_configured():
     game = older(by("ann", asks(1)), by("bob", asks(1)), **{name: "true"})
     found = game.refusal(by("eve", asks(1)))
     assert "have reached parent queue : root.made's guaranteed capacity" in (found or "")
+
+
+def test_an_older_leaf_takes_any_number_of_applications():
+    """eve's leaf has no capacity, and of 10000 applications its part of nothing."""
+    again = submit("again", "default", asks(1), user="eve")
+    game = older(by("ann"), by("bob"), by("eve"), again)
+    leaf = game.seen["queues"]["root.made.eve"]
+    assert (leaf["running_apps"], leaf["pending_apps"], leaf["max_apps"]) == (1, 1, 0)
+
+
+def test_a_reload_gives_capacity_to_those_with_applications_alone():
+    """ann is done, and would keep her part until the next round; eve gets it."""
+    game = older(by("ann", asks(1)), by("bob", asks(1)), by("eve", asks(1)), {"kill": "ann"})
+    game.do({"reload": {"properties": {}}})
+    assert leaves(game, "ann", "bob", "eve") == [0, 5120, 5120]
+
+
+def test_there_are_no_rounds_where_leaves_must_not_exceed_their_parent():
+    name = "root.made.auto-create-child-queue.fail-on-exceeding-parent-capacity"
+    game = older(by("ann", asks(1)), {"kill": "ann"}, {"preempt": 1}, **{name: "true"})
+    assert leaves(game, "ann") == [5120]
 
 
 def test_an_older_leaf_stays_when_it_is_idle():
