@@ -10,7 +10,7 @@ import msgspec
 from fairshare.config import literals
 from fairshare.config.capacity_mappings import read_mappings
 from fairshare.config.capacity_monitor import PREEMPTION, read_monitor
-from fairshare.config.capacity_names import PREFIX, advice_on
+from fairshare.config.capacity_names import HINTS, PREFIX, advice_on
 from fairshare.config.capacity_priorities import read_workflow_priorities
 from fairshare.config.capacity_queue import QueueReader
 from fairshare.config.capacity_refusals import report_refusals
@@ -218,8 +218,8 @@ def _report_unknown(site: Site, problems: Problems) -> None:
     unread = {unknown.name for unknown in site.unread(PREFIX)}
     known = [name for name in site.names(PREFIX) if name not in unread]
     for prefix in (PREFIX, PREEMPTION, RESOURCE_TYPES + "."):
-        for unknown in site.unread(prefix):
-            hint = advice_on(unknown.name, known)
+        for count, unknown in enumerate(site.unread(prefix)):
+            hint = advice_on(unknown.name, known if count < HINTS else ())
             problems.warning(
                 unknown.place,
                 "unknown-property",

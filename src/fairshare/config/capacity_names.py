@@ -95,6 +95,13 @@ _LABEL: Final = re.compile(
 _QUEUE: Final = re.compile(_PATH + r"\.(.+)", re.DOTALL)
 
 
+_MOST_PARTS: Final = 1 + max(suffix.count(".") for suffix in SUFFIXES | UNSUPPORTED)
+"""Of the suffix that has the most."""
+
+HINTS: Final = 50
+"""So many mistakes are told with what may be meant by them: to look for it takes long."""
+
+
 class Scope:
     """What is written of one queue, or in one of its templates.
 
@@ -148,9 +155,11 @@ class QueueNames:
 
 def _owner(rest: str) -> str | None:
     """The queue of `root.a.capacity`: what stands before the longest suffix that is known."""
-    for match in re.finditer(r"\.", rest):
-        if rest[match.end() :] in SUFFIXES or rest[match.end() :] in UNSUPPORTED:
-            return rest[: match.start()]
+    parts = rest.split(".")
+    for length in range(max(1, len(parts) - _MOST_PARTS), len(parts)):
+        suffix = ".".join(parts[length:])
+        if suffix in SUFFIXES or suffix in UNSUPPORTED:
+            return ".".join(parts[:length])
     return None
 
 

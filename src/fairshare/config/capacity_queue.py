@@ -17,7 +17,7 @@ from fairshare.config.capacity_text import (
 )
 from fairshare.config.problems import Problems
 from fairshare.config.site import Site
-from fairshare.model.queues import ROOT
+from fairshare.model.queues import LONGEST_NAME, ROOT
 from fairshare.model.resources import ResourceTypes
 from fairshare.schedulers.capacity.settings import (
     Capacity,
@@ -82,6 +82,12 @@ class QueueReader:
                 self._refuse(name, f"{child!r} stands twice, but names must differ")
             elif "." in child:
                 self._refuse(name, f"{child!r} has a period, which divides names of queues")
+            elif len(scope.path) + len(child) >= LONGEST_NAME:
+                self._refuse(
+                    name,
+                    f"{child[:50]!r} and the queues above have more than the {LONGEST_NAME}"
+                    " characters that a full name may have",
+                )
             else:
                 found[child] = None
         return tuple(found)

@@ -4,11 +4,13 @@ Knows no property of a queue but its list of children, and what lets queues be m
 """
 
 import difflib
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Collection, Iterator
 
 import msgspec
 
 from fairshare.config.capacity_names import (
+    HINTS,
     LEGACY_TEMPLATE,
     PREFIX,
     TEMPLATES,
@@ -35,6 +37,7 @@ def read_tree(site: Site, reader: QueueReader, problems: Problems) -> QueueTree:
     names = QueueNames(found.name for found in site)
     queues = dict(_listed(names, reader))
     templates: dict[str, Template] = {}
+    unlisted = 0
     for (path, template), scope in names.scopes.items():
         if template:
             # Hadoop reads the older templates at its start, the others when a queue is made.
@@ -46,19 +49,20 @@ def read_tree(site: Site, reader: QueueReader, problems: Problems) -> QueueTree:
                 used = reader.forgiving()
                 queues[path] = used.read(scope, "either", used.children(scope))
             else:
-                _report_unlisted(scope, queues, site, problems)
+                unlisted += 1
+                _report_unlisted(scope, queues if unlisted <= HINTS else {}, site, problems)
         _report_unsupported(scope, site, problems)
     return QueueTree(queues, templates)
 
 
 def _listed(names: QueueNames, reader: QueueReader) -> Iterator[tuple[str, QueueSettings]]:
     """The queues that lists of children lead to, from root down."""
-    waiting = [ROOT]
+    waiting = deque([ROOT])
     while waiting:
-        path = waiting.pop(0)
+        path = waiting.popleft()
         scope = names.scope(path)
         children = reader.children(scope)
-        waiting += [f"{path}.{child}" for child in children or ()]
+        waiting.extend(f"{path}.{child}" for child in children or ())
         parent = bool(children) or path == ROOT or reader.makes_queues(scope)
         yield path, reader.read(scope, "parent" if parent else "leaf", children)
 
@@ -73,12 +77,10 @@ def _made_on_demand(path: str, queues: dict[str, QueueSettings]) -> bool:
     return False
 
 
-def _report_unlisted(
-    scope: Scope, queues: dict[str, QueueSettings], site: Site, problems: Problems
-) -> None:
+def _report_unlisted(scope: Scope, meant: Collection[str], site: Site, problems: Problems) -> None:
     for name in scope.names:
         site.text(name, Problems())  # told here, once for all properties of the queue
-    near = difflib.get_close_matches(scope.path, list(queues), 1, 0.85)
+    near = difflib.get_close_matches(scope.path, meant, 1, 0.85)
     hint = f". Is {near[0]} meant?" if near else ""
     problems.warning(
         site.place(scope.first),

@@ -16,7 +16,7 @@ from fairshare.config.writing import escaped
 from fairshare.config.xml_text import Change, Span, changed, read_spans, with_child, with_value
 from fairshare.config.xml_text import without as taken_away
 from fairshare.errors import InputError
-from fairshare.model.queues import ROOT, parent_name
+from fairshare.model.queues import LONGEST_NAME, ROOT, parent_name
 
 Kind = Literal["fair", "capacity", "pools"]
 
@@ -125,7 +125,8 @@ def _queues(kind: Kind, top: Span) -> Iterator[tuple[str, Span]]:
 
 
 def _below(above: str, name: str, span: Span) -> Iterator[tuple[str, Span]]:
-    full = f"{above}.{name}" if above else name
+    # A name that is too long is told where the file is judged.
+    full = (f"{above}.{name}" if above else name)[:LONGEST_NAME]
     yield full, span
     for child in span.children:
         if child.name in _QUEUES:
@@ -193,12 +194,15 @@ def _read_properties(top: Span) -> Reading:
 
 def _queue_names(properties: Mapping[str, str]) -> frozenset[str]:
     """The queues that the lists of children lead to from root."""
-    found: list[str] = [ROOT]
-    for queue in found:
+    found = {ROOT}
+    waiting = [ROOT]
+    while waiting:
+        queue = waiting.pop()
         for part in properties.get(f"{PREFIX}{queue}.queues", "").split(","):
             child = f"{queue}.{part.strip()}"
-            if part.strip() and child not in found:
-                found.append(child)
+            if part.strip() and child not in found and len(child) <= LONGEST_NAME:
+                found.add(child)
+                waiting.append(child)
     return frozenset(found)
 
 
@@ -207,11 +211,11 @@ def _queue_of(name: str, queues: frozenset[str]) -> tuple[str, str]:
     rest = name.removeprefix(PREFIX)
     if rest == name:
         return "", name
-    parts = rest.split(".")
-    for length in range(len(parts) - 1, 0, -1):
-        queue = ".".join(parts[:length])
+    queue = parent_name(rest[:LONGEST_NAME])
+    while queue:
         if queue in queues:
-            return queue, ".".join(parts[length:])
+            return queue, rest[len(queue) + 1 :]
+        queue = parent_name(queue)
     return "", rest
 
 

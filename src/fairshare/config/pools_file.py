@@ -11,6 +11,7 @@ import msgspec
 from fairshare.config import literals
 from fairshare.config.problems import Problem, Problems
 from fairshare.config.xml import Element, parse
+from fairshare.model.queues import LONGEST_NAME
 from fairshare.schedulers.pools.settings import (
     SLOTS,
     Generation,
@@ -142,6 +143,15 @@ class _FileReader:
             )
             return
         full = f"{parent}.{name}" if parent else name
+        if len(full) > LONGEST_NAME:
+            self._problems.error(
+                element.place,
+                "pool",
+                f"the pool {full[:50]}... has a name of {len(full)} characters: {LONGEST_NAME} are"
+                " the most here",
+                "takes names of any length",
+            )
+            return
         self._elements[full], self._parents[full] = element, parent
         inner = [child for child in element.children if child.name == "pool"]
         rest = [child for child in element.children if child.name != "pool"]

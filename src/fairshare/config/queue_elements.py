@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from fairshare.config.element_values import BAD_FILE, ElementValues
 from fairshare.config.xml import Element
+from fairshare.model.queues import LONGEST_NAME
 from fairshare.model.resources import UNBOUNDED, fits
 from fairshare.schedulers.fair.settings import QueueSettings
 
@@ -190,7 +191,17 @@ class _Queues:
                 f"the queue name {name!r} must not contain a period: nest the queues instead",
                 BAD_FILE,
             )
-        return f"{parent}.{name}" if parent else name
+            name = name.replace(".", "_")
+        full = f"{parent}.{name}" if parent else name
+        if len(full) > LONGEST_NAME:
+            self.problems.error(
+                element.place,
+                "queue-name",
+                f"the queue {full[:50]}... has a full name of {len(full)} characters:"
+                f" {LONGEST_NAME} are the most here",
+                "takes names of any length",
+            )
+        return full[:LONGEST_NAME]
 
     def typed_parent(self, element: Element) -> bool:
         kind = element.attributes.get("type")

@@ -16,6 +16,7 @@ OSError, or ValueError with what is wrong with the reference."""
 
 _IGNORED = frozenset({"description", "source", "tag"})
 _DEEPEST: Final = 16
+_LONGEST_NAME: Final = 2_000
 
 
 def read_site(
@@ -144,6 +145,15 @@ def _property(element: Element, problems: Problems) -> Property | None:
     if not name:
         problems.warning(
             element.place, "property", "a property without <name> has no effect", "ignores it"
+        )
+        return None
+    if len(name) > _LONGEST_NAME:
+        problems.warning(
+            element.place,
+            "property",
+            f"the property {name[:50]}... has a name of {len(name)} characters: no setting has, so"
+            " that it has no effect",
+            "ignores it",
         )
         return None
     if not value:

@@ -91,6 +91,7 @@ class ConfigurationEditor:
         self._restoring: LoadedVersion | None = None
         self._restored: int | None = None  # the version that is in force again, beside the file
         self._known = True
+        self._judging = asyncio.Lock()
         server.configuration.on_loaded = self.remember
 
     @property
@@ -195,7 +196,8 @@ class ConfigurationEditor:
         Raises InputError (`bad-edit`) for a change that cannot be made.
         """
         cluster = self._server.service.state.types.mapping(self._server.service.state.total)
-        return await asyncio.to_thread(self._judged, text, edits, cluster)
+        async with self._judging:  # one after the other: a large text keeps a processor busy
+            return await asyncio.to_thread(self._judged, text, edits, cluster)
 
     def _judged(self, text: str, edits: Sequence[Edit], cluster: dict[str, int]) -> Judgement:
         kind, file = self.kind, self.file

@@ -3,7 +3,7 @@
 A scheduler derives its own queue from `Queue` and adds what it needs.
 """
 
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import ApplicationId
@@ -24,6 +24,11 @@ def full_name(name: str) -> str:
     if name == ROOT or name.startswith(ROOT + "."):
         return name
     return f"{ROOT}.{name}"
+
+
+LONGEST_NAME: Final = 1_000
+"""The characters of the longest full name of a queue that is taken from outside. It bounds how deep
+queues are nested, too: what is done for all queues above one must not take long."""
 
 
 def parent_name(name: str) -> str:

@@ -16,6 +16,9 @@ from fairshare.web.answers import answer
 from fairshare.web.draft_bodies import ApplyBody, DraftBody
 from fairshare.web.requests import read_body, read_parameters, server_of
 
+MOST_EDITED = 10_000_000
+"""The characters of a draft's text, once for each edit: the text is read again for each."""
+
 
 def editor_of(request: Request) -> ConfigurationEditor:
     """The editor of the server that a request came to."""
@@ -37,6 +40,12 @@ async def judge_draft(request: Request) -> Response:
     """POST /configuration/draft: a text after some edits, what it says, and all its problems, each
     at its queue. Everybody may ask; nothing changes."""
     body = await read_body(request, DraftBody)
+    if len(body.text) * len(body.edits) > MOST_EDITED:
+        raise InputError(
+            "too-large",
+            f"{len(body.edits)} edits of a text of {len(body.text)} characters are too many for one"
+            " request: send some of them, and the others with the text that comes back",
+        )
     return answer(judgement_row(await editor_of(request).judge(body.text, body.edits)))
 
 

@@ -1,0 +1,78 @@
+"""Names of queues have a length; a draft that anybody may send takes no time that grows with it."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from fairshare.config.capacity_names import PREFIX
+from fairshare.config.directory import read_directory
+from fairshare.config.draft import properties_text, read_draft
+from fairshare.config.lint.drafts import judge_draft
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+FAIR = "three-teams"
+CAPACITY = "three-teams-capacity"
+
+
+def nested(depth, name):
+    opening = f'<queue name="{name}">'
+    return f"<allocations>{opening * depth}{'</queue>' * depth}</allocations>"
+
+
+def properties(**more):
+    return properties_text({PREFIX + "root.queues": "a", PREFIX + "root.a.capacity": "100"} | more)
+
+
+def chain(depth):
+    found, queue = {}, "root"
+    for _ in range(depth):
+        found[f"{PREFIX}{queue}.queues"] = "a"
+        queue += ".a"
+        found[f"{PREFIX}{queue}.capacity"] = "100"
+    return properties_text(found)
+
+
+@pytest.mark.parametrize(
+    ("kind", "example", "text"),
+    [
+        ("fair", FAIR, f'<allocations><queue name="{"." * 100_000}"/></allocations>'),
+        ("fair", FAIR, f'<allocations><queue name="{"a." * 50_000}"/></allocations>'),
+        ("fair", FAIR, nested(150, "q" * 1_000)),
+        ("capacity", CAPACITY, properties(**{f"{PREFIX}root.{'.' * 100_000}.capacity": "1"})),
+        ("capacity", CAPACITY, properties(**{f"{PREFIX}root{'.b' * 50_000}.capacity": "1"})),
+        ("capacity", CAPACITY, chain(700)),
+        (
+            "capacity",
+            CAPACITY,
+            properties(**{f"{PREFIX}root.queues": ",".join(f"q{n}" for n in range(2_000))}),
+        ),
+        (
+            "capacity",
+            CAPACITY,
+            properties(**{f"{PREFIX}root.q{n}.capacity": "1" for n in range(2_000)}),
+        ),
+    ],
+    ids=["periods", "parts", "nested", "key", "key-parts", "chain", "wide", "unlisted"],
+)
+def test_a_draft_with_hostile_names_is_judged_at_once(kind, example, text):
+    configuration = read_directory(EXAMPLES / example)
+    began_s = time.process_time()
+    problems, _ = judge_draft(kind, text, "file.xml", configuration)
+    reading = read_draft(kind, text)
+    assert time.process_time() - began_s < 3
+    assert problems
+    assert max((len(entry.queue) for entry in reading.entries), default=0) <= 1_000
+
+
+def test_a_full_name_that_is_too_long_is_told():
+    configuration = read_directory(EXAMPLES / FAIR)
+    problems, _ = judge_draft("fair", nested(3, "q" * 400), "file.xml", configuration)
+    (told,) = [problem.message for problem in problems if "characters" in problem.message]
+    assert "1205 characters: 1000 are the most" in told
+
+
+def test_a_chain_of_queues_ends_where_its_names_are_too_long():
+    configuration = read_directory(EXAMPLES / CAPACITY)
+    problems, _ = judge_draft("capacity", chain(700), "file.xml", configuration)
+    assert any("more than the 1000 characters" in problem.message for problem in problems)
