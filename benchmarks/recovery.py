@@ -38,7 +38,7 @@ class InstantEngine:
         """One large node."""
         return (NodeOffer("n1", "/default-rack", {"memory-mb": MANY, "vcores": MANY}, {}),)
 
-    def start(self, report: Callable[[Input], None]) -> None:
+    def start(self, report: Callable[[Input], None], **_: object) -> None:
         """Begin to report."""
         self._report = report
 

@@ -40,7 +40,7 @@ class IdleEngine:
     def nodes(self) -> tuple[NodeOffer, ...]:
         return self._offers
 
-    def start(self, report: Callable[[Input], None]) -> None:
+    def start(self, report: Callable[[Input], None], **_: object) -> None:
         self.report = report
 
     def launch(self, order: LaunchOrder) -> None:

@@ -43,7 +43,7 @@ class StillEngine:
         """Nodes join as steps."""
         return ()
 
-    def start(self, report: Callable[[Input], None]) -> None:
+    def start(self, report: Callable[[Input], None], **_: object) -> None:
         """Nothing to begin."""
 
     def launch(self, order: LaunchOrder) -> None:

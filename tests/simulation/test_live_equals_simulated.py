@@ -16,7 +16,7 @@ class RecordingEngine:
     def nodes(self):
         return ()
 
-    def start(self, report):
+    def start(self, report, **_):
         self.report = report
 
     def launch(self, order):

@@ -78,7 +78,7 @@ class RecordingEngine:
     def nodes(self):
         return (NodeOffer("n1", "/default-rack", {"memory-mb": 4096, "vcores": 4}, {}),)
 
-    def start(self, report):
+    def start(self, report, **_):
         self.report = report
 
     def launch(self, order: LaunchOrder):

@@ -28,6 +28,7 @@ class LaunchOrder(msgspec.Struct, frozen=True):
     resources: dict[str, int] = {}  # all types by name, memory-mb and vcores among them
     environment: dict[str, str] = {}  # ours, beside the command's: FAIRSHARE_*
     time_limit_ms: int | None = None
+    launched_ms: int = 0  # when the state launched it: another container of this name has another
 
 
 class NodeOffer(msgspec.Struct, frozen=True):
@@ -39,14 +40,31 @@ class NodeOffer(msgspec.Struct, frozen=True):
     attributes: dict[str, str]
 
 
+Launched = Callable[[str, str], int | None]
+"""When the state launched a container (`LaunchOrder.launched_ms`), given the names of application
+and container. None: it never did. LONG_AGO: it did, and has forgotten when."""
+
+LONG_AGO = 0
+
+
 class Engine(Protocol):
     """Runs containers: `local` (processes here), `simulated`, later `ray`."""
 
     def nodes(self) -> tuple[NodeOffer, ...]:
         """What it can offer."""
 
-    def start(self, report: Callable[[Input], None]) -> None:
-        """Begin to watch; every outcome comes by `report`, from any thread."""
+    def start(
+        self,
+        report: Callable[[Input], None],
+        *,
+        launched: Launched | None = None,
+        failed: Callable[[Exception], None] | None = None,
+    ) -> None:
+        """Begin to watch; every outcome comes by `report`, from any thread.
+
+        What `launched` does not know is not taken over; without it everything is. If the engine
+        cannot go on it says so by `failed`, once, from any thread.
+        """
 
     def launch(self, order: LaunchOrder) -> None:
         """Returns at once. Later: ContainerStarted, then ContainerExited (or only the latter)."""

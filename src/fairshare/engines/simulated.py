@@ -59,7 +59,7 @@ class SimulatedEngine:
         """What it was made with."""
         return self._offers
 
-    def start(self, report: Callable[[Input], None]) -> None:
+    def start(self, report: Callable[[Input], None], **_: object) -> None:
         """Begin to report."""
         self._report = report
 

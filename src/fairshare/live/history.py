@@ -185,6 +185,11 @@ class ContainerHistory:
             and (record.finished_ms is None or record.finished_ms > at_ms)
         ]
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether no container of an application that is known was forgotten for want of room."""
+        return len(self._finished) < self.limit
+
     def take_forgotten(self) -> list[ApplicationId]:
         """The applications of which nothing is known any more, since the last call."""
         forgotten, self._forgotten = self._forgotten, []

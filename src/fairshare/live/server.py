@@ -7,11 +7,10 @@ the end. Knows neither HTTP nor the command line.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from fairshare.engines.local.adoption import read_outcome
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.engine import LocalEngine
 from fairshare.engines.protocol import Engine
@@ -30,6 +29,7 @@ from fairshare.live.event_log import EventLog, close_log, open_log
 from fairshare.live.history import ContainerHistory, HistoricJournal
 from fairshare.live.kept_configuration import FILE as KEPT_FILE
 from fairshare.live.lines import Lines
+from fairshare.live.lives import is_new, launches, numbers_given_away, unreported_exits
 from fairshare.live.loaded_versions import LoadedVersions
 from fairshare.live.metrics import MeasuredJournal, Metrics
 from fairshare.live.metrics_of_state import StateCollector
@@ -52,7 +52,7 @@ from fairshare.model.identifiers import (
     application_of,
     container_name,
 )
-from fairshare.model.inputs import ContainerExited, Input, LoadConfiguration
+from fairshare.model.inputs import ContainerExited, LoadConfiguration
 from fairshare.runtime.clock import WallClock
 from fairshare.runtime.reconciliation import reconcile
 from fairshare.runtime.runtime import Runtime
@@ -128,7 +128,10 @@ class LiveServer:
             clock = WallClock()
             self.started_ms = clock.now_ms()
             self._identity = self.directory.claim(
-                settings.scheduler, settings.types, self.started_ms
+                settings.scheduler,
+                settings.types,
+                self.started_ms,
+                journal_is_new=is_new(self._journal),
             )
             self.tokens = DriverTokens(self.directory.secret())
             self.engine = make_engine(settings, self.directory.path)
@@ -140,6 +143,9 @@ class LiveServer:
                 clock.now_ms,
             )
             self._runtime = self._recovered_runtime()
+            self._identity = self.directory.change_epoch(
+                self._identity, self._runtime.manager.state.epoch_ms or self._identity.epoch_ms
+            )
             self.census = Census(self._runtime.manager.state.applications.values())
             self.service = Service(
                 self._runtime, WallClock(self._runtime.position.now_ms), self.history
@@ -300,12 +306,17 @@ class LiveServer:
         self.url = url
         self._journal.announce(url)
         self._load_configuration()
-        self.engine.start(self.service.report)
+        self.service.record(numbers_given_away(self.directory.containers, self.service.state))
+        self.engine.start(
+            self.service.report,
+            launched=launches(self.service.state, self.history),
+            failed=self.service.fail,
+        )
         # What runs is asked for before the reports so far are taken in: a container that ends in
         # between is then in both, and one that is in neither never ran.
         running = self.engine.running()
         await asyncio.sleep(0)
-        self.service.record(self._unreported_exits(running))
+        self.service.record(unreported_exits(self._launched(), running, self.container_directory))
         findings = reconcile(self.service.state, self.engine.nodes(), running)
         self.service.record(findings.inputs)
         for container in findings.stops:
@@ -334,21 +345,6 @@ class LiveServer:
             if isinstance(event, RequestRefused):
                 raise ConfigurationError(
                     [f"the {self.scheduler_name} scheduler refuses its settings: {event.reason}"]
-                )
-
-    def _unreported_exits(self, running: frozenset[ContainerId]) -> Iterator[Input]:
-        """Exits that the engine told an earlier server which then died before recording them."""
-        for container in self._launched():
-            if container in running:
-                continue
-            outcome = read_outcome(self.container_directory(container))
-            if outcome is not None:
-                yield ContainerExited(
-                    container,
-                    outcome.exit_code,
-                    outcome.diagnostics,
-                    outcome.peak_memory_mb,
-                    outcome.cpu_ms,
                 )
 
     def _launched(self) -> list[ContainerId]:

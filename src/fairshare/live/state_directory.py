@@ -60,6 +60,11 @@ class StateDirectory:
         """The server's log."""
         return self.path / "server.log"
 
+    @property
+    def containers(self) -> Path:
+        """The folders of the containers, below one for each application."""
+        return self.path / "containers"
+
     def secret(self) -> bytes:
         """The secret of the drivers' tokens; made at the first call, the same ever after."""
         path = self.path / "secret"
@@ -93,8 +98,13 @@ class StateDirectory:
                 "file: it says scheduler, resource_types and epoch_ms"
             ) from error
 
-    def claim(self, scheduler: str, types: ResourceTypes, now_ms: int) -> ClusterIdentity:
+    def claim(
+        self, scheduler: str, types: ResourceTypes, now_ms: int, *, journal_is_new: bool = False
+    ) -> ClusterIdentity:
         """The identity of this state; a new folder gets one with the epoch `now_ms`.
+
+        So does one whose journal is new: numbers begin again, and must not mean what they meant.
+        The tokens of drivers name them, so that they end with the old epoch.
 
         Raises ConfigurationError if the state belongs to another scheduler or to other resource
         types: its records would mean something else.
@@ -119,7 +129,18 @@ class StateDirectory:
             )
         if problems:
             raise ConfigurationError(problems)
+        if journal_is_new:
+            (self.path / "secret").unlink(missing_ok=True)
+            return self.change_epoch(found, max(now_ms, found.epoch_ms + 1))
         return found
+
+    def change_epoch(self, identity: ClusterIdentity, epoch_ms: int) -> ClusterIdentity:
+        """Write down that names have this epoch; nothing if they have it already."""
+        if identity.epoch_ms == epoch_ms:
+            return identity
+        changed = msgspec.structs.replace(identity, epoch_ms=epoch_ms)
+        write_file(self.path / "cluster.json", msgspec.json.encode(changed) + b"\n")
+        return changed
 
     def url(self) -> str | None:
         """Where the last server of this state listened, as far as it is written down."""

@@ -250,7 +250,7 @@ class ResourceManager:
         self._lives.start_attempt(step, self.state.applications[number])
 
     def _reserve_application(self, step: Step, given: ReserveApplication) -> None:
-        step.emit(ApplicationNumberTaken(self.state.next_application))
+        step.emit(ApplicationNumberTaken(max(self.state.next_application, given.at_least)))
 
     def _check_tasks(
         self, step: Step, number: ApplicationId, queue: str, tasks: Sequence[TaskGroup]

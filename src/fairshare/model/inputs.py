@@ -195,7 +195,12 @@ class SubmitApplication(msgspec.Struct, frozen=True, tag=True):
 
 
 class ReserveApplication(msgspec.Struct, frozen=True, tag=True):
-    """Somebody wants the number of an application that he will submit, perhaps."""
+    """Somebody wants the number of an application that he will submit, perhaps.
+
+    It is `at_least` this one: those before it were given away by a record that is gone.
+    """
+
+    at_least: int = 0
 
 
 class MasterRegistered(msgspec.Struct, frozen=True, tag=True):

@@ -98,6 +98,7 @@ class OrderBook:
                 **self._extra(application, master),
             },
             time_limit_ms=time_limit_ms,
+            launched_ms=application.launched.get(event.container, 0),
         )
 
     @staticmethod

@@ -13,7 +13,7 @@ import pytest
 
 from fairshare.engines.local import processes
 from fairshare.engines.local.engine import LocalEngine
-from fairshare.engines.protocol import LaunchOrder
+from fairshare.engines.protocol import Launched, LaunchOrder
 from fairshare.model.identifiers import application_name, container_id, container_name
 from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
 from fairshare.model.work import Command
@@ -78,6 +78,7 @@ def order(
     environment: dict[str, str] | None = None,
     ours: dict[str, str] | None = None,
     call: bytes = b"",
+    launched_ms: int = 0,
 ) -> LaunchOrder:
     container = container_id(1, 1, number)
     return LaunchOrder(
@@ -93,6 +94,8 @@ def order(
         ),
         environment=ours or {},
         time_limit_ms=time_limit_ms,
+        resources={"memory-mb": memory_mb, "vcores": vcores},
+        launched_ms=launched_ms,
     )
 
 
@@ -169,10 +172,10 @@ def start(state: Path) -> Iterator[Start]:
     """Start engines on one state directory; afterwards no process of it may be left."""
     engines: list[LocalEngine] = []
 
-    def begin(**settings: Any) -> tuple[LocalEngine, Reports]:
+    def begin(launched: Launched | None = None, **settings: Any) -> tuple[LocalEngine, Reports]:
         engine = LocalEngine(state, **settings)
         reports = Reports()
-        engine.start(reports)
+        engine.start(reports, launched=launched)
         engines.append(engine)
         return engine, reports
 

@@ -267,7 +267,7 @@ def test_a_container_whose_supervisor_was_killed_is_cleaned_away_and_reported(en
     ]
     os.kill(supervisor, signal.SIGKILL)
     ended = reports.exited(wanted.container)
-    assert ended.exit_code == -100
+    assert ended.exit_code == 137
     assert "its supervisor ended without an exit status" in ended.diagnostics
     assert not any(map(alive, pids))
 

@@ -68,10 +68,29 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one_and_nothing_else(tmp_p
 
 
 @pytest.mark.parametrize("content", [b"", b"[1]", b'{"half": ', b"\xff\xfe"])
-def test_a_file_that_cannot_be_understood_counts_as_none(tmp_path, content):
+def test_a_file_that_cannot_be_understood_is_not_taken_for_none(tmp_path, content):
     (tmp_path / "pid.json").write_bytes(content)
-    assert read_json(tmp_path / "pid.json") is None
+    with pytest.raises(ValueError, match=r"."):
+        read_json(tmp_path / "pid.json")
     assert read_json(tmp_path / "absent.json") is None
+
+
+def test_what_a_container_puts_in_the_place_of_a_file_is_never_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pid.json")
+    (tmp_path / "exit.json").mkdir()
+    (tmp_path / "launch.json").symlink_to(tmp_path / "elsewhere")
+    for name in ("pid.json", "exit.json", "launch.json"):
+        with pytest.raises(ValueError, match="a plain file"):
+            read_json(tmp_path / name)
+
+
+def test_a_file_that_cannot_be_opened_now_is_not_taken_for_none(tmp_path, monkeypatch):
+    def full(*_: object) -> int:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(directories.os, "open", full)
+    with pytest.raises(OSError, match="Too many open files"):
+        read_json(tmp_path / "exit.json")
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/etc", "a\0"])

@@ -1,5 +1,6 @@
 """What /proc tells of processes, and what is concluded from it about containers."""
 
+import errno
 import json
 import os
 import signal
@@ -8,18 +9,20 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from fairshare.engines.local import adoption, processes
 from fairshare.engines.local.directories import ContainerDirectory
-from fairshare.engines.local.launch import Launch
+from fairshare.engines.local.launch import GroupPlan, Launch
 from fairshare.engines.local.nursery import Answer
 from fairshare.engines.local.outcome import Outcome
 from fairshare.engines.local.reports import Reports
+from fairshare.engines.local.rooms import Rooms
 from fairshare.engines.local.state import StateDirectory
+from fairshare.engines.local.watched import Watched
 from fairshare.engines.local.watcher import Watcher
 from fairshare.model.identifiers import container_id, container_name
 from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
@@ -82,6 +85,12 @@ def directory(tmp_path: Path) -> ContainerDirectory:
     return result
 
 
+def order_of(directory: ContainerDirectory) -> Launch:
+    launch = adoption.read_launch(directory)
+    assert launch is not None
+    return launch
+
+
 def pid_file(directory: ContainerDirectory, pid: int, **changes: object) -> None:
     record = {
         "supervisor": pid,
@@ -96,18 +105,52 @@ def test_a_container_that_nobody_began_is_recognised(directory):
     assert adoption.fate(directory) == adoption.Never()
 
 
-def test_a_live_supervisor_is_recognised(directory):
+def test_a_live_supervisor_is_recognised(directory, monkeypatch):
+    monkeypatch.chdir(directory.path)
     pid_file(directory, os.getpid())
     fate = adoption.fate(directory)
     assert isinstance(fate, adoption.Alive)
     os.close(fate.pidfd)
 
 
-def test_another_process_with_the_supervisors_number_is_not_mistaken_for_it(directory):
+def test_another_process_with_the_supervisors_number_is_not_mistaken_for_it(directory, monkeypatch):
+    pid_file(directory, os.getpid())  # which works elsewhere: a container may have written that
+    assert isinstance(adoption.fate(directory), adoption.Orphaned)
+    monkeypatch.chdir(directory.path)
     pid_file(directory, os.getpid(), supervisor_start=1)
     fate = adoption.fate(directory)
     assert isinstance(fate, adoption.Orphaned)
     assert "without an exit status" in fate.reason
+
+
+@pytest.mark.parametrize("content", ["{}", "[1]", '{"half": ', '{"boot": 1, "supervisor": "x"}'])
+def test_a_spoiled_pid_file_means_that_the_container_is_lost(directory, content, caplog):
+    directory.pid.write_text(content)
+    fate = adoption.fate(directory)
+    assert fate == adoption.Orphaned("pid.json was changed, and cannot be understood")
+    assert str(directory.pid) in caplog.text
+
+
+@pytest.mark.parametrize("content", ["{}", "[1]", '{"container": 1, "exit_code": "well"}', "\0"])
+def test_a_spoiled_exit_file_means_that_the_container_is_lost(directory, content, caplog):
+    directory.exit.write_text(content)
+    fate = adoption.fate(directory)
+    assert fate == adoption.Orphaned("exit.json was changed, and cannot be understood")
+    assert str(directory.exit) in caplog.text
+
+
+def test_a_spoiled_order_counts_as_none(directory, caplog):
+    directory.launch.write_text('{"container": 1}')
+    assert adoption.read_launch(directory) is None
+    assert str(directory.launch) in caplog.text
+
+
+def test_groups_that_are_not_the_containers_own_are_never_touched(directory):
+    name = directory.path.name
+    paths = ("/sys/fs/cgroup", f"/sys/{name}", f"/c/fairshare-1/{name}", "/c/fairshare-1/other")
+    groups = tuple(GroupPlan(path) for path in paths)
+    directory.launch.write_bytes(order_of(directory)._replace(groups=groups).encode())
+    assert order_of(directory).groups == (GroupPlan(f"/c/fairshare-1/{name}"),)
 
 
 def test_a_restart_of_the_machine_is_recognised(directory):
@@ -125,7 +168,7 @@ def test_what_ended_is_recognised_by_its_file(directory):
 def test_what_has_lost_its_supervisor_is_ended_by_its_mark(directory):
     marked = {**os.environ, "FAIRSHARE_CONTAINER_DIRECTORY": str(directory.path)}
     with subprocess.Popen(["sleep", "1000"], env=marked) as process:
-        outcome = adoption.conclude(directory, 7, "of a test")
+        outcome = adoption.conclude(directory, 7, order_of(directory), "of a test")
         assert process.wait(10) == -signal.SIGKILL
     assert (outcome.exit_code, outcome.diagnostics) == (-100, "aborted: of a test")
     assert adoption.fate(directory) == adoption.Finished(outcome)
@@ -137,6 +180,7 @@ class SilentNursery:
     def __init__(self) -> None:
         self.channel, self._other = socket.socketpair()
         self.blocked = False
+        self.is_silent = lambda: False
         self.unanswered: dict[str, None] = {}
         self._answers: list[Answer] = []
 
@@ -160,9 +204,32 @@ class SilentNursery:
         self._other.close()
 
 
-def test_a_supervisor_whose_pidfd_could_not_be_had_is_found_by_its_files(directory, tmp_path):
-    from fairshare.engines.local import watcher as module
+@pytest.fixture
+def watcher(tmp_path: Path) -> Iterator[Callable[..., Watcher]]:
+    """Makes watchers of a state directory, and ends them with their threads."""
+    made: list[tuple[Watcher, threading.Thread, SilentNursery]] = []
 
+    def make(report: Callable[[Input], None], *directories: ContainerDirectory) -> Watcher:
+        nursery = SilentNursery()
+        state, reports, rooms = StateDirectory(tmp_path), Reports(report), Rooms(())
+        result = Watcher(state, None, nursery, reports, frozenset(), rooms)  # type: ignore[arg-type]
+        for one in directories:
+            result._vigil.watch(Watched(container_id(1, 1, 1), one, order_of(one)))
+            nursery.answer(str(one.path))
+        thread = threading.Thread(target=result.run)
+        made.append((result, thread, nursery))
+        thread.start()
+        return result
+
+    yield make
+    for result, thread, nursery in made:
+        result.post(result.end)
+        thread.join()
+        result.release()
+        nursery.close()
+
+
+def test_a_supervisor_whose_pidfd_could_not_be_had_is_found_by_its_files(directory, watcher):
     told: list[Input] = []
     changed = threading.Condition()
 
@@ -171,25 +238,46 @@ def test_a_supervisor_whose_pidfd_could_not_be_had_is_found_by_its_files(directo
             told.append(message)
             changed.notify_all()
 
-    nursery = SilentNursery()
-    watcher = Watcher(StateDirectory(tmp_path), None, nursery, Reports(report), frozenset())  # type: ignore[arg-type]
     container = container_id(1, 1, 1)
-    watcher._watch(module._Watched(container, directory))
-    thread = threading.Thread(target=watcher.run)
-    with subprocess.Popen(["sleep", "1000"]) as supervisor:
-        thread.start()
-        nursery.answer(str(directory.path))
+    with subprocess.Popen(["sleep", "1000"], cwd=directory.path) as supervisor:
+        vigil = watcher(report, directory)._vigil
         pid_file(directory, supervisor.pid)
         deadline = time.monotonic() + 20
-        while watcher._without_pidfd or watcher._watched[str(directory.path)].pidfd is None:
+        while vigil.without_pidfd or vigil.watched[str(directory.path)].pidfd is None:
             assert time.monotonic() < deadline
             time.sleep(0.01)
         directory.exit.write_bytes(Outcome(container, 4, "exit code 4").encode())
         supervisor.kill()
     with changed:
         assert changed.wait_for(lambda: len(told) == 2, 20)
-    watcher.post(watcher.end)
-    thread.join()
-    watcher.release()
-    nursery.close()
     assert told == [ContainerStarted(container), ContainerExited(container, 4, "exit code 4")]
+
+
+def test_an_exit_that_cannot_be_read_now_is_read_later(directory, watcher, monkeypatch):
+    """What the files say must not be taken for nothing because too many files are open."""
+    told: list[Input] = []
+    ended = threading.Event()
+    refused = threading.Event()
+    read = adoption.read_outcome
+
+    def full(of: ContainerDirectory) -> Outcome | None:
+        if not refused.is_set():
+            refused.set()
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return read(of)
+
+    def report(message: Input) -> None:
+        told.append(message)
+        if isinstance(message, ContainerExited):
+            ended.set()
+
+    monkeypatch.setattr(adoption, "read_outcome", full)
+    container = container_id(1, 1, 1)
+    directory.exit.write_bytes(Outcome(container, 4, "exit code 4").encode())
+    with subprocess.Popen(["true"]) as supervisor:
+        pid_file(directory, supervisor.pid)
+        watched = watcher(report, directory)
+        assert ended.wait(20)
+    assert refused.is_set()
+    assert told[-1] == ContainerExited(container, 4, "exit code 4")
+    assert watched.failure is None

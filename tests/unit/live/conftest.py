@@ -32,7 +32,7 @@ class RecordingEngine:
     def nodes(self) -> tuple[NodeOffer, ...]:
         return self.offers
 
-    def start(self, report: Callable[[Input], None]) -> None:
+    def start(self, report: Callable[[Input], None], **_: object) -> None:
         self.report = report
         for given in self.at_start:
             report(given)

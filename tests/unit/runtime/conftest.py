@@ -34,7 +34,7 @@ class RecordingEngine:
     def nodes(self) -> tuple[NodeOffer, ...]:
         return self.offers
 
-    def start(self, report: Callable[[Input], None]) -> None:
+    def start(self, report: Callable[[Input], None], **_: object) -> None:
         self.report = report
 
     def launch(self, order: LaunchOrder) -> None:

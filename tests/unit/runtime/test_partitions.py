@@ -44,7 +44,7 @@ class Engine:
     def nodes(self) -> tuple[NodeOffer, ...]:
         return ()
 
-    def start(self, report) -> None: ...
+    def start(self, report, **_) -> None: ...
 
     def launch(self, order: LaunchOrder) -> None:
         self.nodes_used.append(order.node)

@@ -30,7 +30,7 @@ class RecordingEngine:
         offer = {"memory-mb": 4096, "vcores": 4}
         return (NodeOffer("n1", "/r1", offer, {"memory-limit": "watch"}),)
 
-    def start(self, report: Callable[[Input], None]) -> None:
+    def start(self, report: Callable[[Input], None], **_: object) -> None:
         self.report = report
 
     def launch(self, order: LaunchOrder) -> None:

@@ -1,22 +1,28 @@
 """Owns the question what became of a container, asked of its directory and of /proc.
 
-For a new server on an old state directory, and for supervisors that ended without a word.
+For a new server on an old state directory, and for supervisors that ended without a word. With
+`run_as = "server"` a container can write into its own directory, so that no file there is trusted
+to be whole: one that cannot be understood is named in the log, and its container counts as lost.
 """
 
 import contextlib
+import logging
 import os
-import signal
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fairshare.engines.local import groups, processes
 from fairshare.engines.local.directories import ContainerDirectory, read_json, write_atomically
-from fairshare.engines.local.launch import DIRECTORY_VARIABLE, Launch
+from fairshare.engines.local.ending import end_all
+from fairshare.engines.local.launch import GroupPlan, Launch
 from fairshare.engines.local.outcome import ABORTED, Outcome
+from fairshare.engines.local.state import GROUPS_PREFIX
 from fairshare.errors import EngineError
 
-_PATIENCE_S = 5.0
+KILLED = "its supervisor ended without an exit status; was it killed?"
+
+_log = logging.getLogger("fairshare.engine")
 
 
 class Never(NamedTuple):
@@ -45,87 +51,93 @@ Fate = Never | Alive | Finished | Orphaned
 
 
 def read_launch(directory: ContainerDirectory) -> Launch | None:
-    """The order of a container; None if there is none, or none that was written to its end."""
-    value = read_json(directory.launch)
+    """The order of a container; None if there is none, or none that can be understood.
+
+    Raises OSError if the file cannot be read now.
+    """
     try:
-        return None if value is None else Launch.decode(value)
-    except (KeyError, TypeError, ValueError):
+        value = read_json(directory.launch)
+        if value is None:
+            return None
+        launch = Launch.decode(value)
+        return launch._replace(groups=tuple(g for g in launch.groups if _is_own(g, directory)))
+    except (KeyError, TypeError, ValueError) as error:
+        _warn(directory.launch, error)
         return None
 
 
 def read_outcome(directory: ContainerDirectory) -> Outcome | None:
-    """How a container ended; None if it has not."""
-    value = read_json(directory.exit)
+    """How a container ended; None if it has not, or its file cannot be understood.
+
+    Raises OSError if the file cannot be read now.
+    """
     try:
+        value = read_json(directory.exit)
         return None if value is None else Outcome.decode(value)
-    except TypeError:
+    except (TypeError, ValueError) as error:
+        _warn(directory.exit, error)
         return None
 
 
+def _read_record(directory: ContainerDirectory) -> tuple[str, int, int] | None:
+    """The start of the machine, the supervisor's number, and its start; None: not begun."""
+    value: dict[str, Any] | None = read_json(directory.pid)
+    if value is None:
+        return None
+    record = value["boot"], value["supervisor"], value["supervisor_start"]
+    if tuple(map(type, record)) != (str, int, int) or record[1] <= 0:
+        raise TypeError(f"boot, supervisor and supervisor_start are {record!r}")
+    return record
+
+
 def fate(directory: ContainerDirectory) -> Fate:
-    """What became of a container. No zygote that could still begin it may be left."""
+    """What became of a container. No zygote that could still begin it may be left.
+
+    Raises OSError if a file cannot be read now.
+    """
     if outcome := read_outcome(directory):
         return Finished(outcome)
-    record = read_json(directory.pid)
+    try:
+        record = _read_record(directory)
+    except (KeyError, TypeError, ValueError) as error:
+        _warn(directory.pid, error)
+        return Orphaned(f"{directory.pid.name} was changed, and cannot be understood")
     if record is None:
+        if directory.exit.exists():
+            return Orphaned(f"{directory.exit.name} was changed, and cannot be understood")
         return Never()
-    if record["boot"] != processes.boot_id():
+    boot, pid, start = record
+    if boot != processes.boot_id():
         return Orphaned("the machine was restarted while it ran")
-    pid = record["supervisor"]
     try:
         pidfd = os.pidfd_open(pid)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         pidfd = None
     if pidfd is not None:
         # Opened first and compared then: the number cannot become another's in between.
-        if processes.start_time(pid) == record["supervisor_start"]:
+        if processes.start_time(pid) == start and processes.is_supervisor(pid, directory.path):
             return Alive(pidfd)
         os.close(pidfd)
     if outcome := read_outcome(directory):  # it ended between the two looks
         return Finished(outcome)
-    return Orphaned("its supervisor ended without an exit status; was it killed?")
+    return Orphaned(KILLED)
 
 
-def conclude(directory: ContainerDirectory, container: int, reason: str) -> Outcome:
-    """End what is left of a container without a supervisor, and write its outcome for it."""
+def conclude(
+    directory: ContainerDirectory, container: int, launch: Launch, reason: str, code: int = ABORTED
+) -> Outcome:
+    """End what is left of a container, and write its outcome in the place of its supervisor."""
     words = f"aborted: {reason}"
     try:
-        end_all(directory)
-    except EngineError as error:
+        end_all(directory, launch)
+    except (EngineError, OSError) as error:
         words = f"{words}; {error}"
     ended_at_ms = time.time_ns() // 1_000_000
-    outcome = Outcome(container, ABORTED, words, ended_at_ms=ended_at_ms)
+    outcome = Outcome(container, code, words, ended_at_ms=ended_at_ms)
     # A full disk is no reason not to report it; the next server would find out the same.
     with contextlib.suppress(OSError):
         write_atomically(directory.exit, outcome.encode())
     return outcome
-
-
-def end_all(directory: ContainerDirectory) -> None:
-    """Kill every process that belongs to a container, and remove its groups.
-
-    Without a supervisor they are found by their groups and by the environment that they were
-    started with. Raises EngineError if some live on.
-    """
-    launch = read_launch(directory)
-    paths = [plan.path for plan in launch.groups] if launch else []
-    deadline = time.monotonic() + _PATIENCE_S
-    while True:
-        for path in paths:
-            groups.kill(path)
-        left = [pid for path in paths for pid in groups.processes(path)]
-        left += processes.marked(DIRECTORY_VARIABLE, str(directory.path))
-        if not left:
-            break
-        if time.monotonic() >= deadline:
-            raise EngineError(
-                f"processes of {directory.path} cannot be ended: {sorted(set(left))}; "
-                "they may wait for a device"
-            )
-        processes.send(left, signal.SIGKILL)
-        time.sleep(0.005)
-    for path in paths:
-        groups.remove(path)
 
 
 def remove_empty_bases(launch: Launch, bases: frozenset[str]) -> None:
@@ -137,3 +149,13 @@ def remove_empty_bases(launch: Launch, bases: frozenset[str]) -> None:
         parent = Path(plan.path).parent
         if str(parent) not in bases:
             groups.remove(str(parent), patience_ms=0)
+
+
+def _is_own(group: GroupPlan, directory: ContainerDirectory) -> bool:
+    """Whether a group is one that we made for this container: no other one is ever touched."""
+    path = Path(group.path)
+    return path.name == directory.path.name and path.parent.name.startswith(GROUPS_PREFIX)
+
+
+def _warn(path: Path, error: Exception) -> None:
+    _log.warning("%s cannot be understood (%r): a container may have changed it", path, error)

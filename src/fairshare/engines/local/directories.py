@@ -12,11 +12,14 @@ Must stay light, as supervisors use it: standard library only, nothing of the mo
 """
 
 import contextlib
+import errno
 import json
 import os
 import stat
 from pathlib import Path
 from typing import Any
+
+_MOST_BYTES = 64 * 1024 * 1024
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -24,13 +27,15 @@ def write_atomically(path: Path, data: bytes) -> None:
 
     Raises OSError and leaves nothing behind if it cannot be written.
     """
-    temporary = path.with_name(path.name + ".new")
+    temporary = _draft(path)
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        # What was reserved is written over, so that it needs no room on the disk.
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         try:
             rest = memoryview(data)
             while rest:
                 rest = rest[os.write(descriptor, rest) :]
+            os.ftruncate(descriptor, len(data))
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
@@ -40,13 +45,46 @@ def write_atomically(path: Path, data: bytes) -> None:
         raise
 
 
-def read_json(path: Path) -> dict[str, Any] | None:
-    """The object in a file; None if there is no file, or none that can be understood."""
+def reserve(path: Path, size: int) -> None:
+    """Have room on the disk for a file that `write_atomically` will write later.
+
+    Raises OSError if there is none now.
+    """
+    descriptor = os.open(_draft(path), os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+        os.posix_fallocate(descriptor, 0, size)
+    finally:
+        os.close(descriptor)
+
+
+def _draft(path: Path) -> Path:
+    return path.with_name(path.name + ".new")
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """The object in a file; None if there is no file.
+
+    Raises OSError if the file cannot be read now: whether there is one is then not known. Raises
+    ValueError for what is not a file with a JSON object: a container may have put anything there.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    return value if isinstance(value, dict) else None
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO):
+            raise ValueError("a plain file is needed") from None
+        raise
+    with contextlib.ExitStack() as opened:
+        opened.callback(os.close, descriptor)
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > _MOST_BYTES:
+            raise ValueError("a plain file of a sensible size is needed")
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            value = json.loads(file.read(_MOST_BYTES))
+    if not isinstance(value, dict):
+        raise ValueError("a JSON object is needed")
+    return value
 
 
 def _write_private(path: Path, content: bytes) -> None:
@@ -95,7 +133,10 @@ class ContainerDirectory:
 
     def take_secrets(self) -> dict[str, str]:
         """The variables that were left for who starts the container; nothing is left of them."""
-        found = read_json(self.secrets) or {}
+        try:
+            found = read_json(self.secrets) or {}
+        except (OSError, ValueError):
+            found = {}
         with contextlib.suppress(OSError):
             self.secrets.unlink()
         return found

@@ -29,13 +29,15 @@ from fairshare.engines.local.limits import Limits
 from fairshare.engines.local.nursery import Nursery
 from fairshare.engines.local.preparation import Preparation
 from fairshare.engines.local.reports import Reports
+from fairshare.engines.local.rooms import Rooms
 from fairshare.engines.local.state import StateDirectory, remove_tree
 from fairshare.engines.local.watcher import Watcher
-from fairshare.engines.protocol import LaunchOrder, NodeOffer
+from fairshare.engines.protocol import Launched, LaunchOrder, NodeOffer
 from fairshare.errors import EngineError
 from fairshare.model.identifiers import ContainerId, parse_container
 from fairshare.model.inputs import Input
 from fairshare.model.resources import MEMORY, VCORES
+from fairshare.wording import cause
 
 Enforcement = Literal["auto", "cgroup", "watch"]
 
@@ -126,13 +128,20 @@ class LocalEngine:
         """This machine's nodes; `attributes` say which limits are in force."""
         return self._offers
 
-    def start(self, report: Callable[[Input], None]) -> None:
+    def start(
+        self,
+        report: Callable[[Input], None],
+        *,
+        launched: Launched | None = None,
+        failed: Callable[[Exception], None] | None = None,
+    ) -> None:
         """Take over the state directory and begin to watch.
 
         Before it returns, what an earlier server left is adopted: a container that runs is in
         `running()` and reported as started, one that has ended is reported as exited. All others
-        that were ordered once were never begun, and may be ordered again. Raises EngineError if
-        another server uses the directory, or something needed cannot be had.
+        that were ordered once were never begun, and may be ordered again. What `launched` does not
+        know is ended, and its files are moved to `abandoned`. Raises EngineError if another server
+        uses the directory, or something needed cannot be had.
         """
         if self._watcher is not None:
             raise EngineError("this engine was started before")
@@ -147,16 +156,22 @@ class LocalEngine:
             as_user=self._as_user,
         )
         reports = Reports(report)
-        watcher = Watcher(self._state, preparation, nursery, reports, self._limits.bases)
+        rooms = Rooms(self._offers)
+        watcher = Watcher(
+            self._state, preparation, nursery, reports, self._limits.bases, rooms, failed
+        )
         try:
             lock = nursery.await_silence()
             self._limits.prepare()
             nursery.start(lock)
-            watcher.adopt()
-        except BaseException:
+            watcher.adopt(launched)
+        except BaseException as error:
             nursery.close()
             watcher.release()
             self._leave_directory()
+            if isinstance(error, OSError):
+                words = f"cannot take over {self._state.containers}: {cause(error)}"
+                raise EngineError(words) from error
             raise
         self._nursery, self._reports, self._watcher = nursery, reports, watcher
         self._thread = threading.Thread(target=watcher.run, name="local-engine", daemon=True)
@@ -212,7 +227,10 @@ class LocalEngine:
             left = watcher.end_remaining(_PATIENCE_S)
         if left:
             raise EngineError(f"cannot be ended: {', '.join(left)}; it may wait for a device")
-        nursery.close()
+        if stop_containers:
+            nursery.close()
+        else:
+            nursery.leave()
         watcher.release()
         self._limits.dispose()
         self._leave_directory()
@@ -228,7 +246,10 @@ class LocalEngine:
         except ValueError as error:
             raise EngineError(str(error)) from None
         for name in self._state.names(application_name):
-            found = fate(ContainerDirectory(path / name))
+            try:
+                found = fate(ContainerDirectory(path / name))
+            except OSError as error:
+                raise EngineError(f"what {name} does cannot be seen: {cause(error)}") from error
             begins = isinstance(found, Never) and parse_container(name) in self.running()
             if isinstance(found, Alive):
                 os.close(found.pidfd)

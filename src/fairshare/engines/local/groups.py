@@ -28,11 +28,11 @@ def write(path: str, text: str) -> None:
         os.close(descriptor)
 
 
-def remove_abandoned() -> None:
+def remove_abandoned(patience_s: float = 0.0) -> None:
     """Remove the empty groups that hold those of containers, where no server lives to do it.
 
-    The zygote was told them, and which lock a living server holds. A server that begins meanwhile
-    waits a moment for the lock.
+    The zygote was told them, and which lock a living server holds: one that ends has let go of it
+    after `patience_s` at the latest. A server that begins meanwhile waits a moment for the lock.
     """
     paths = os.environ.get(GROUPS_VARIABLE, "")
     state = os.environ.get(STATE_VARIABLE, "")
@@ -42,11 +42,19 @@ def remove_abandoned() -> None:
         lock = os.open(f"{state}/{ENGINE_LOCK}", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return
-    with contextlib.suppress(OSError):
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        for path in paths.split(os.pathsep):
-            with contextlib.suppress(OSError):
-                Path(path).rmdir()
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            if time.monotonic() >= deadline:
+                break
+            time.sleep(0.05)
+        else:
+            for path in paths.split(os.pathsep):
+                with contextlib.suppress(OSError):
+                    Path(path).rmdir()
+            break
     os.close(lock)
 
 

@@ -45,6 +45,9 @@ class Launch(NamedTuple):
     account: str = ""  # under which it runs; empty: that of the server
     uid: int = -1
     gid: int = -1
+    node: str = ""
+    resources: dict[str, int] = {}  # noqa: RUF012 - what it was granted; never changed
+    launched_ms: int = -1  # as in the order: another container of this name has another one
 
     def without_secrets(self) -> tuple["Launch", dict[str, str]]:
         """What may stay in a file, and the variables that may not: the container's alone."""
@@ -62,9 +65,14 @@ class Launch(NamedTuple):
 
     @classmethod
     def decode(cls, value: dict[str, Any]) -> "Launch":
-        """What `encode` wrote; raises KeyError or TypeError for anything else."""
+        """What `encode` wrote; raises KeyError, TypeError or ValueError for anything else."""
         groups = tuple(
             GroupPlan(path, tuple((file, text, needed) for file, text, needed in settings))
             for path, settings in value["groups"]
         )
-        return cls(**{**value, "arguments": tuple(value["arguments"]), "groups": groups})
+        launch = cls(**{**value, "arguments": tuple(value["arguments"]), "groups": groups})
+        if type(launch.container) is not int or type(launch.launched_ms) is not int:
+            raise TypeError("container and launched_ms must be whole numbers")
+        if not all(isinstance(group.path, str) for group in groups):
+            raise TypeError("the path of a group must be a text")
+        return launch

@@ -106,7 +106,10 @@ class LogLimit:
 
 def dropped_range(path: Path) -> tuple[int, int]:
     """The bytes of a log that are gone, from the first to before the second; (0, 0): none."""
-    value = read_json(path.with_suffix(".dropped")) or {}
+    try:
+        value = read_json(path.with_suffix(".dropped")) or {}
+    except (OSError, ValueError):
+        value = {}
     first, end = value.get("from"), value.get("to")
     return (first, end) if isinstance(first, int) and isinstance(end, int) else (0, 0)
 

@@ -7,6 +7,7 @@ import contextlib
 import fcntl
 import os
 import resource
+import signal
 import socket
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import fairshare
+from fairshare.engines.local import processes
 from fairshare.engines.local.environment import inherited
 from fairshare.engines.local.groups import GROUPS_VARIABLE, STATE_VARIABLE
 from fairshare.engines.local.outcome import tail
@@ -32,6 +34,9 @@ from fairshare.engines.local.zygote import main
 main(int(sys.argv[2]), int(sys.argv[3]))
 """
 _PATIENCE_S = 20.0
+_STOPPED_S = 3.0
+SILENCE_S = 10.0
+"""So long the zygote may take for its next answer. A fork takes a millisecond."""
 
 
 class Answer(NamedTuple):
@@ -68,6 +73,7 @@ class Nursery:
         self._channel: socket.socket | None = None
         self._backlog: deque[str] = deque()
         self.unanswered: dict[str, None] = {}  # a set that keeps the order
+        self._heard_s = 0.0  # when it answered, or had nothing to answer
 
     def await_silence(self) -> int:
         """Wait until no zygote of this state directory is left that could still fork.
@@ -84,6 +90,7 @@ class Nursery:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
+                self._hurry(deadline - time.monotonic())
                 if time.monotonic() >= deadline:
                     os.close(descriptor)
                     raise EngineError(
@@ -93,6 +100,15 @@ class Nursery:
                 time.sleep(0.002)
             else:
                 return descriptor
+
+    def _hurry(self, left_s: float) -> None:
+        """See that who holds the lock is not stopped: a container can do that to its supervisor."""
+        if left_s > _PATIENCE_S - _STOPPED_S:
+            return
+        number = signal.SIGCONT if left_s > _STOPPED_S else signal.SIGKILL
+        held = processes.marked(STATE_VARIABLE, str(self._state.path))
+        processes.send(filter(processes.is_stopped, held), number)
+        time.sleep(0.1)
 
     def start(self, lock: int) -> None:
         """Start a zygote that holds this lock, and wait until it is ready; raises EngineError."""
@@ -157,6 +173,8 @@ class Nursery:
 
     def order(self, path: str) -> None:
         """Have the container of a directory supervised; an answer will come."""
+        if not self.unanswered:
+            self._heard_s = time.monotonic()
         self.unanswered[path] = None
         self._backlog.append(path)
         self.flush()
@@ -189,6 +207,16 @@ class Nursery:
             answers.append(self._answer(data, pidfds))
         return answers, self._channel is not None
 
+    def is_silent(self) -> bool:
+        """Whether an order has had no answer for so long."""
+        return bool(self.unanswered) and time.monotonic() - self._heard_s > SILENCE_S
+
+    def kill(self) -> None:
+        """End the zygote, which `receive` then sees; also one that is stopped."""
+        self._heard_s = time.monotonic()
+        if self._process is not None:
+            self._process.kill()
+
     def _answer(self, data: bytes, pidfds: list[int]) -> Answer:
         letter, rest = data.split(b" ", 1)
         error = 0
@@ -197,6 +225,7 @@ class Nursery:
             error = int(number)
         path = os.fsdecode(rest)
         if letter != b"S":
+            self._heard_s = time.monotonic()
             self.unanswered.pop(path, None)
         kind = {b"F": "forked", b"S": "started", b"X": "failed"}[letter]
         return Answer(kind, path, pidfds[0] if pidfds else None, error)
@@ -214,8 +243,20 @@ class Nursery:
         self.start(self.await_silence())
         return lost
 
+    def leave(self) -> None:
+        """Let the zygote do what it was ordered, and stay as long as supervisors live."""
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+        if self._process is not None:
+            with contextlib.suppress(EngineError):
+                os.close(self.await_silence())
+            if self._process.poll() is None:
+                self._process.returncode = 0  # nobody here is to wait for it, or to warn of that
+            self._process = None
+
     def close(self, *, kill: bool = False) -> None:
-        """Let the zygote do what it was ordered and end; supervisors live on."""
+        """Let the zygote do what it was ordered and end; there may be no supervisors any more."""
         if self._channel is not None:
             self._channel.close()
             self._channel = None

@@ -18,6 +18,8 @@ DISK_FAILED = -101
 """Its directory or its logs could not be written."""
 MEMORY_EXCEEDED = -104
 """It used more physical memory than it was granted."""
+SUPERVISOR_KILLED = 137
+"""Its supervisor was killed while the server watched: by itself, as a rule, so it has failed."""
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127
 
@@ -43,7 +45,11 @@ class Outcome(NamedTuple):
     @classmethod
     def decode(cls, value: dict[str, Any]) -> "Outcome":
         """What `encode` wrote; raises TypeError for anything else."""
-        return cls(**value)
+        outcome = cls(**value)
+        for name, found in zip(cls._fields, outcome, strict=True):
+            if type(found) is not (str if name == "diagnostics" else int):
+                raise TypeError(f"{name} is {found!r}")
+        return outcome
 
 
 class StartFailure(EngineError):

@@ -59,6 +59,9 @@ class Preparation:
             grace_ms=self._grace_ms,
             log_limit_bytes=self._log_limit_bytes,
             account="" if account is None else account.name,
+            node=order.node,
+            resources=order.resources,
+            launched_ms=order.launched_ms,
             uid=-1 if account is None else account.uid,
             gid=-1 if account is None else account.gid,
         )

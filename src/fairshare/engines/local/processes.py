@@ -8,10 +8,12 @@ import contextlib
 import functools
 import os
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 _READ_BYTES = 65536
+SUPERVISOR = "fs-supervisor"
+"""The name of a supervisor in `ps`. It works in the directory of its container."""
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -48,6 +50,47 @@ def start_time(pid: int) -> int | None:
     return int(fields[19]) if fields else None
 
 
+def is_alive(pid: int) -> bool:
+    """Whether a process can still do anything: one that nobody has reaped cannot."""
+    fields = _fields(pid)
+    return fields is not None and fields[0] not in (b"Z", b"X")
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a process was stopped, by SIGSTOP or by who traces it."""
+    fields = _fields(pid)
+    return fields is not None and fields[0] in (b"T", b"t")
+
+
+def is_supervisor(pid: int, directory: Path) -> bool:
+    """Whether a process works in the directory of a container, as its supervisor does."""
+    try:
+        return Path(f"/proc/{pid}/cwd").readlink() == directory
+    except OSError:
+        return False
+
+
+def supervisors(directory: Path) -> list[int]:
+    """The supervisors of the container of a directory: one, if any. Raises OSError."""
+    name = f"{SUPERVISOR}\n".encode()
+    found = []
+    for pid in all_pids():
+        with contextlib.suppress(OSError):
+            if _read(f"/proc/{pid}/comm") == name and is_supervisor(pid, directory):
+                found.append(pid)
+    return found
+
+
+def supervised() -> frozenset[str]:
+    """The directories of all containers that have a supervisor now."""
+    found = set()
+    for pid in all_pids():
+        with contextlib.suppress(OSError):
+            if _read(f"/proc/{pid}/comm") == f"{SUPERVISOR}\n".encode():
+                found.add(str(Path(f"/proc/{pid}/cwd").readlink()))
+    return frozenset(found)
+
+
 def all_pids() -> Iterator[int]:
     """Every process number of the machine that we can see."""
     with os.scandir("/proc") as entries:
@@ -61,7 +104,7 @@ def descendants(pid: int) -> list[int]:
 
     What forks meanwhile may be missing: who wants to end all of it asks again until none is left.
     """
-    children = _listed_children if _HAS_CHILDREN else _scanned_children()
+    children = _finder()
     found: list[int] = []
     waiting = [pid]
     while waiting:
@@ -69,6 +112,15 @@ def descendants(pid: int) -> list[int]:
         found += new
         waiting += new
     return found
+
+
+def children(pid: int) -> list[int]:
+    """The numbers of the children of a process."""
+    return _finder()(pid)
+
+
+def _finder() -> Callable[[int], list[int]]:
+    return _listed_children if _HAS_CHILDREN else _scanned_children()
 
 
 def _listed_children(pid: int) -> list[int]:

@@ -4,17 +4,23 @@ STATE/engine.lock    held by the server that uses the directory
 STATE/zygote.lock    held by a zygote, and by supervisors whose pid.json does not stand yet
 STATE/zygote.log     what a zygote or supervisor had to complain about
 STATE/containers/<application>/<container>/    see `directories`
+STATE/abandoned/<instant>/<application>/<container>/    of another life; nobody reads it
 """
 
+import contextlib
 import hashlib
 import os
 import shutil
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.groups import ENGINE_LOCK
+
+GROUPS_PREFIX = "fairshare-"
+_MORE = range(2, 100)
 
 
 class StateDirectory:
@@ -23,6 +29,7 @@ class StateDirectory:
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
         self.containers = self.path / "containers"
+        self.abandoned = self.path / "abandoned"
         self.engine_lock = self.path / ENGINE_LOCK
         self.zygote_lock = self.path / "zygote.lock"
         self.zygote_log = self.path / "zygote.log"
@@ -30,7 +37,7 @@ class StateDirectory:
     @property
     def group_name(self) -> str:
         """The name of this directory's cgroups, another one for each directory."""
-        return f"fairshare-{hashlib.sha256(os.fsencode(self.path)).hexdigest()[:12]}"
+        return f"{GROUPS_PREFIX}{hashlib.sha256(os.fsencode(self.path)).hexdigest()[:12]}"
 
     def create(self) -> None:
         """Make it, for its owner only: orders hold the tokens of tenants."""
@@ -51,6 +58,26 @@ class StateDirectory:
             for application in sorted(self.containers.iterdir()):
                 for path in sorted(application.iterdir()) if application.is_dir() else ():
                     yield ContainerDirectory(path)
+
+    def put_aside(self, directory: ContainerDirectory) -> Path:
+        """Move the files of a container away, to where nobody takes them for another one's.
+
+        None of its processes may live. Returns where they are now; raises OSError.
+        """
+        instant = time.strftime("%Y-%m-%dT%H-%M-%S")
+        application = directory.path.parent
+        for suffix in ("", *(f"-{number}" for number in _MORE)):
+            place = self.abandoned / f"{instant}{suffix}"
+            target = place / application.name / directory.path.name
+            if not target.exists():
+                break
+        for folder in (self.abandoned, place):
+            folder.mkdir(mode=0o700, exist_ok=True)
+        target.parent.mkdir(mode=0o700, exist_ok=True)
+        directory.path.rename(target)
+        with contextlib.suppress(OSError):  # there are others in it
+            application.rmdir()
+        return target
 
     def names(self, application_name: str) -> list[str]:
         """The containers of an application that have a directory, by name."""

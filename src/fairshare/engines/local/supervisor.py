@@ -19,7 +19,12 @@ import socket
 import time
 
 from fairshare.engines.local import execution, groups, processes
-from fairshare.engines.local.directories import ContainerDirectory, read_json, write_atomically
+from fairshare.engines.local.directories import (
+    ContainerDirectory,
+    read_json,
+    reserve,
+    write_atomically,
+)
 from fairshare.engines.local.launch import Launch
 from fairshare.engines.local.log_limit import LogLimit
 from fairshare.engines.local.memory import MEBIBYTE, MemoryHolder, memory_holder
@@ -38,6 +43,9 @@ _KILL_PAUSE_MS = 5
 _LONGEST_KILL_PAUSE_MS = 320
 _WRITE_ATTEMPTS = 600
 _WRITE_PAUSE_S = 1.0
+_EXIT_BYTES = 32 * 1024
+"""Room for exit.json with the longest end of stderr: how a container ended can be said on a full
+disk too."""
 
 
 class Supervisor:
@@ -77,6 +85,11 @@ class Supervisor:
         try:
             if self._stop_wanted:
                 raise StartFailure(128 + signal.SIGTERM, "stopped before it started")
+            try:
+                reserve(self._directory.exit, _EXIT_BYTES)
+            except OSError as error:
+                why = f"cannot write {self._directory.exit}: {error.strerror}"
+                raise StartFailure(DISK_FAILED, why) from error
             try:
                 for plan in launch.groups:
                     groups.create(plan)
@@ -271,7 +284,8 @@ def supervise(directory: ContainerDirectory, channel: socket.socket, lock: int) 
 
     Expects SIGTERM and SIGCHLD to be blocked. Raises for a launch.json that cannot be understood.
     """
-    execution.name_process("fs-supervisor")
+    execution.name_process(processes.SUPERVISOR)
+    os.chdir(directory.path)
     execution.adopt_orphans()
     value = read_json(directory.launch)
     if value is None:
@@ -284,6 +298,10 @@ def supervise(directory: ContainerDirectory, channel: socket.socket, lock: int) 
             # A full disk may become free again. A directory that was deleted has no readers.
             if not directory.path.is_dir():
                 return
+            if directory.exit.is_dir():  # a container has put it there
+                with contextlib.suppress(OSError):
+                    directory.exit.rename(directory.work / f"exit.json.{os.getpid()}")
+                    continue
             time.sleep(_WRITE_PAUSE_S)
         else:
             break

@@ -2,9 +2,13 @@
 
 Everything here is touched by that thread alone, except where a docstring says otherwise. A
 supervisor is watched by its pidfd; what happened stands in its files.
+
+What the machine refuses for a moment (too many open files, say) is tried again: one container's
+trouble never ends the thread. Anything else is a fault of ours, and ends it with `failed`.
 """
 
 import contextlib
+import logging
 import os
 import select
 import selectors
@@ -12,33 +16,26 @@ import signal
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 
-from fairshare.engines.local import adoption
+from fairshare.engines.local import abandoned, adoption
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.launch import Launch
 from fairshare.engines.local.nursery import Answer, Nursery
 from fairshare.engines.local.outcome import ABORTED, DISK_FAILED, Outcome, StartFailure
 from fairshare.engines.local.preparation import Preparation
 from fairshare.engines.local.reports import Reports
+from fairshare.engines.local.rooms import Rooms
 from fairshare.engines.local.state import StateDirectory, remove_tree
-from fairshare.engines.protocol import LaunchOrder
+from fairshare.engines.local.vigil import Vigil
+from fairshare.engines.local.watched import Watched
+from fairshare.engines.protocol import Launched, LaunchOrder
 from fairshare.errors import EngineError
 from fairshare.model.identifiers import ContainerId
 
 _RECHECK_S = 1.0
 
-
-class _Watched:
-    """A container whose supervisor was ordered, or found alive."""
-
-    def __init__(self, container: ContainerId, directory: ContainerDirectory) -> None:
-        self.container = container
-        self.directory = directory
-        self.pidfd: int | None = None
-        self.started_told = False
-        self.stop_wanted = False
-        self.muted = False  # another container has its identifier now; nobody asks for this one
-        self.earlier: Launch | None = None  # of an earlier server, whose groups may be elsewhere
+_log = logging.getLogger("fairshare.engine")
 
 
 class Watcher:
@@ -51,17 +48,21 @@ class Watcher:
         nursery: Nursery,
         reports: Reports,
         bases: frozenset[str],
+        rooms: Rooms,
+        failed: Callable[[Exception], None] | None = None,
     ) -> None:
         self._state = state
         self._preparation = preparation
         self._nursery = nursery
         self._reports = reports
         self._bases = bases
-        self._watched: dict[str, _Watched] = {}  # by the path of the directory
-        self._current: dict[ContainerId, _Watched] = {}
-        self._without_pidfd: set[str] = set()  # forked, but too many files were open
+        self._rooms = rooms
+        self._waiting: deque[LaunchOrder] = deque()  # for room
+        self._failed = failed
         self._selector = selectors.DefaultSelector()
+        self._vigil = Vigil(self._selector, reports, bases, rooms, self._use_room)
         self._words: deque[Callable[[], None]] = deque()
+        self._postponed: list[Callable[[], None]] = []
         self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._selector.register(self._wake, selectors.EVENT_READ)
         self._ending = False
@@ -75,8 +76,13 @@ class Watcher:
 
     # ---- before the thread runs, and after
 
-    def adopt(self) -> None:
-        """Take over what an earlier server left: watch what runs, report what ended unreported."""
+    def adopt(self, launched: Launched | None = None) -> None:
+        """Take over what an earlier server left: watch what runs, report what ended unreported.
+
+        What `launched` does not know is put aside. Raises OSError.
+        """
+        if launched is not None:
+            abandoned.put_unknown_aside(self._state, launched)
         for directory in self._state.all_containers():
             if directory.settled.exists():
                 continue
@@ -90,20 +96,20 @@ class Watcher:
         while self._nursery.unanswered and time.monotonic() < deadline:
             for answer in self._nursery.receive()[0]:
                 if answer.pidfd is not None:
-                    self._set_pidfd(self._watched[answer.path], answer.pidfd)
+                    self._vigil.set_pidfd(self._vigil.watched[answer.path], answer.pidfd)
             time.sleep(0.01)
         self.stop_all()
-        for watched in list(self._watched.values()):
+        for watched in list(self._vigil.watched.values()):
             if watched.pidfd is not None:
                 poll = select.poll()
                 poll.register(watched.pidfd, select.POLLIN)
                 if poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
-                    self._forget(watched)
-        return sorted(watched.directory.path.name for watched in self._watched.values())
+                    self._vigil.forget(watched)
+        return sorted(watched.directory.path.name for watched in self._vigil.watched.values())
 
     def release(self) -> None:
         """Close what is open here."""
-        for watched in self._watched.values():
+        for watched in self._vigil.watched.values():
             if watched.pidfd is not None:
                 os.close(watched.pidfd)
         self._selector.close()
@@ -115,11 +121,13 @@ class Watcher:
         """Serve until `end` was posted."""
         try:
             self._attach()
-            while not self._ending and not (self._ending_when_empty and not self._watched):
+            while not self._ending and not (self._ending_when_empty and not self._vigil.watched):
                 self._round()
-        except BaseException as error:
+        except Exception as error:
             self.failure = error
-            raise
+            if self._failed is None:
+                raise
+            self._failed(error)
 
     def end(self) -> None:
         """Leave `run` after this round."""
@@ -136,9 +144,20 @@ class Watcher:
         except ValueError as error:
             self.refuse(order.container, str(error))
             return
-        if str(directory.path) in self._watched:
+        watched = self._vigil.watched.get(str(directory.path))
+        if watched is not None and watched.launch.launched_ms == order.launched_ms:
             return
-        if not self._take(order.container, directory, adoption.read_launch(directory)):
+        launch = adoption.read_launch(directory)
+        if not abandoned.is_of_this_life(directory, launch, order.launched_ms):
+            if watched is not None:
+                self._vigil.forget(watched)
+            place = abandoned.put_aside(self._state, directory)
+            _log.warning("a container of the same name was in the way, and is now in %s", place)
+        elif launch is not None and self._take(order.container, directory, launch):
+            return
+        if self._rooms.has_to_wait(order.node, order.resources):
+            self._waiting.append(order)
+        else:
             self._begin(order, directory)
 
     def refuse(self, container: ContainerId, words: str) -> None:
@@ -147,28 +166,58 @@ class Watcher:
 
     def stop(self, container: ContainerId) -> None:
         """Have a container ended; its supervisor does it."""
-        watched = self._current.get(container)
+        watched = self._vigil.current.get(container)
         if watched is not None:
-            self._stop(watched)
+            self._vigil.stop(watched)
+            return
+        for order in [order for order in self._waiting if order.container == container]:
+            self._waiting.remove(order)
+            words = "stopped before it started"
+            self._reports.ended(Outcome(container, 128 + signal.SIGTERM, words))
 
     def stop_all(self) -> None:
         """Have every container ended."""
-        for watched in list(self._watched.values()):
-            self._stop(watched)
+        for order in list(self._waiting):
+            self.stop(order.container)
+        for watched in list(self._vigil.watched.values()):
+            self._vigil.stop(watched)
 
     def _round(self) -> None:
-        for key, _ in self._selector.select(_RECHECK_S if self._without_pidfd else None):
+        for key, _ in self._selector.select(self._pause_s()):
             if key.fd == self._wake:
                 with contextlib.suppress(BlockingIOError):
                     os.eventfd_read(self._wake)
-            elif isinstance(key.data, _Watched):
-                self._supervisor_gone(key.data)
+            elif isinstance(key.data, Watched):
+                self._vigil.settle(key.data)
             else:
                 self._hear()
+        self._words.extendleft(reversed(self._postponed))
+        self._postponed.clear()
         while self._words:
-            self._words.popleft()()
-        for path in sorted(self._without_pidfd):
-            self._recheck(self._watched[path])
+            word = self._words.popleft()
+            try:
+                word()
+            except OSError as error:
+                _log.warning("an order has to wait: %s", error)
+                self._postponed.append(word)
+        for path in sorted(self._vigil.without_pidfd):
+            self._vigil.recheck(self._vigil.watched[path])
+        for watched in self._vigil.overdue.take():
+            self._vigil.end_by_force(watched)
+        if self._nursery.is_silent():
+            _log.error("the process that starts containers does not answer, and is replaced")
+            self._nursery.kill()
+
+    def _use_room(self) -> None:
+        """Begin what waited for a container to be gone."""
+        while self._waiting:
+            self.post(partial(self.launch, self._waiting.popleft()))
+
+    def _pause_s(self) -> float | None:
+        if self._vigil.without_pidfd or self._postponed or self._nursery.unanswered:
+            return _RECHECK_S
+        moment = self._vigil.overdue.next()
+        return None if moment is None else max(0.0, moment - time.monotonic())
 
     # ---- beginning
 
@@ -187,43 +236,41 @@ class Watcher:
             words = f"cannot write {directory.path}: {error.strerror}"
             self._reports.ended(Outcome(order.container, DISK_FAILED, words))
             return
-        self._watch(_Watched(order.container, directory))
+        self._vigil.watch(Watched(order.container, directory, launch))
         self._order(str(directory.path))
 
     def _order(self, path: str) -> None:
         if self._nursery.channel is None:
             try:
                 self._nursery.start(self._nursery.await_silence())
-            except EngineError as error:
-                self._give_up(self._watched[path], str(error))
+            except (EngineError, OSError) as error:
+                _log.error("no container can be started: %s", error)
+                self._vigil.give_up(self._vigil.watched[path], str(error))
                 return
             self._attach()
         self._nursery.order(path)
         self._heed_backlog()
 
-    def _take(
-        self, container: ContainerId, directory: ContainerDirectory, launch: Launch | None
-    ) -> bool:
+    def _take(self, container: ContainerId, directory: ContainerDirectory, launch: Launch) -> bool:
         """Go on with a container as its files tell; False if nobody began with it."""
         match adoption.fate(directory):
             case adoption.Never():
                 return False
             case adoption.Alive(pidfd):
-                watched = self._watched.get(str(directory.path))
+                watched = self._vigil.watched.get(str(directory.path))
                 if watched is None:
-                    watched = _Watched(container, directory)
-                    watched.earlier = launch
-                    self._watch(watched)
-                self._set_pidfd(watched, pidfd)
-                self._tell_start(watched)
+                    watched = Watched(container, directory, launch)
+                    watched.earlier = True
+                    self._vigil.watch(watched)
+                self._vigil.set_pidfd(watched, pidfd)
+                self._vigil.tell_start(watched)
                 return True
             case adoption.Finished(outcome):
                 pass
             case adoption.Orphaned(reason):
-                outcome = adoption.conclude(directory, container, reason)
+                outcome = adoption.conclude(directory, container, launch, reason)
         self._reports.settle(directory, outcome)
-        if launch is not None:
-            adoption.remove_empty_bases(launch, self._bases)
+        adoption.remove_empty_bases(launch, self._bases)
         return True
 
     # ---- the zygote's answers
@@ -256,108 +303,36 @@ class Watcher:
             self._replace_zygote()
 
     def _answered(self, answer: Answer) -> None:
-        watched = self._watched.get(answer.path)
+        watched = self._vigil.watched.get(answer.path)
         if watched is None:  # it has ended meanwhile
             if answer.pidfd is not None:
                 os.close(answer.pidfd)
         elif answer.kind == "started":
-            self._tell_start(watched)
+            self._vigil.tell_start(watched)
         elif answer.kind == "failed":
-            self._give_up(watched, f"cannot fork a supervisor: {os.strerror(answer.error)}")
+            self._vigil.give_up(watched, f"cannot fork a supervisor: {os.strerror(answer.error)}")
         elif answer.pidfd is None:
-            self._without_pidfd.add(answer.path)
+            self._vigil.without_pidfd.add(answer.path)
         else:
-            self._set_pidfd(watched, answer.pidfd)
+            self._vigil.set_pidfd(watched, answer.pidfd)
 
     def _replace_zygote(self) -> None:
         """Another zygote, and an answer for every order that the dead one owed."""
-        lost = [self._watched[path] for path in self._nursery.unanswered]
+        lost = [self._vigil.watched[path] for path in self._nursery.unanswered]
+        _log.warning("the process that starts containers ended, and is replaced")
         try:
             self._nursery.restart()
-        except EngineError as error:
+        except (EngineError, OSError) as error:
+            _log.error("no container can be started: %s", error)
             for watched in lost:
-                self._give_up(watched, str(error))
+                self._vigil.give_up(watched, str(error))
             return
         self._attach()
         for watched in lost:
-            if not self._take(watched.container, watched.directory, None):
+            if not self._take(watched.container, watched.directory, watched.launch):
                 self._order(str(watched.directory.path))
             elif watched.pidfd is None:
-                self._forget(watched)
-        for watched in list(self._watched.values()):
+                self._vigil.forget(watched)
+        for watched in list(self._vigil.watched.values()):
             if watched.pidfd is not None and watched.directory.pid.exists():
-                self._tell_start(watched)  # its word may have got lost with the zygote
-
-    # ---- watching
-
-    def _watch(self, watched: _Watched) -> None:
-        """Count a container in; one of another name with its identifier is ended unheard.
-
-        That one is from another life of the manager. What it still does must not be taken for
-        what the new one does.
-        """
-        old = self._current.get(watched.container)
-        if old is not None:
-            old.muted = True
-            self._stop(old)
-        self._watched[str(watched.directory.path)] = watched
-        self._current[watched.container] = watched
-        self._reports.hold(watched.container)
-
-    def _forget(self, watched: _Watched) -> None:
-        if watched.pidfd is not None:
-            self._selector.unregister(watched.pidfd)
-            os.close(watched.pidfd)
-            watched.pidfd = None
-        self._without_pidfd.discard(str(watched.directory.path))
-        del self._watched[str(watched.directory.path)]
-        if self._current.get(watched.container) is watched:
-            del self._current[watched.container]
-
-    def _set_pidfd(self, watched: _Watched, pidfd: int) -> None:
-        watched.pidfd = pidfd
-        self._without_pidfd.discard(str(watched.directory.path))
-        self._selector.register(pidfd, selectors.EVENT_READ, watched)
-        if watched.stop_wanted:
-            self._stop(watched)
-
-    def _stop(self, watched: _Watched) -> None:
-        watched.stop_wanted = True
-        if watched.pidfd is not None:
-            with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(watched.pidfd, signal.SIGTERM)
-
-    def _recheck(self, watched: _Watched) -> None:
-        with contextlib.suppress(OSError):  # there may be too many files open still
-            match adoption.fate(watched.directory):
-                case adoption.Alive(pidfd):
-                    self._set_pidfd(watched, pidfd)
-                case adoption.Finished() | adoption.Orphaned():
-                    self._supervisor_gone(watched)
-                case adoption.Never():  # it has not come so far
-                    pass
-
-    def _supervisor_gone(self, watched: _Watched) -> None:
-        outcome = adoption.read_outcome(watched.directory)
-        if outcome is None:
-            reason = "its supervisor ended without an exit status; was it killed?"
-            outcome = adoption.conclude(watched.directory, watched.container, reason)
-        if watched.directory.pid.exists():
-            self._tell_start(watched)  # the word for it may still be on its way
-        self._conclude(watched, outcome)
-
-    def _give_up(self, watched: _Watched, reason: str) -> None:
-        outcome = adoption.conclude(watched.directory, watched.container, reason)
-        self._conclude(watched, outcome)
-
-    def _conclude(self, watched: _Watched, outcome: Outcome) -> None:
-        self._forget(watched)
-        if not watched.muted:
-            self._reports.settle(watched.directory, outcome)
-        if watched.earlier is not None:
-            adoption.remove_empty_bases(watched.earlier, self._bases)
-
-    def _tell_start(self, watched: _Watched) -> None:
-        if not watched.started_told and not watched.muted:
-            watched.started_told = True
-            self._reports.started(watched.container)
+                self._vigil.tell_start(watched)  # its word may have got lost with the zygote

@@ -9,8 +9,12 @@ Forking it is cheap because it is small, which a server is not. Its messages, on
     from supervisors  S PATH             its command runs
 
 Supervisors are its children, so that none becomes a zombie while it lives, also where process 1
-reaps nobody. When it ends they live on. It ends when the server's end is closed and all that was
-ordered before is forked. It has a session of its own: no Ctrl-C in a terminal reaches it.
+reaps nobody. A container that runs under the account of its supervisor can stop that or kill it:
+then the zygote lets it go on, or ends what it left behind, which becomes its own child.
+
+It takes no more orders when the server's end is closed and all that was ordered before is forked;
+then it stays, as `fs-reaper`, while there are supervisors. If it is killed they live on. It has a
+session of its own: no Ctrl-C in a terminal reaches it.
 """
 
 import contextlib
@@ -20,14 +24,21 @@ import signal
 import socket
 from pathlib import Path
 
-from fairshare.engines.local import groups
+from fairshare.engines.local import groups, processes
 from fairshare.engines.local.directories import ContainerDirectory
-from fairshare.engines.local.execution import name_process
+from fairshare.engines.local.execution import adopt_orphans, name_process
 from fairshare.engines.local.processes import boot_id
 from fairshare.engines.local.supervisor import supervise
 
 MESSAGE_BYTES = 8192
 _BLOCKED = (signal.SIGTERM, signal.SIGCHLD)
+_MOST_STOPS = 20
+"""So often a supervisor that is stopped is let go on. Then it is ended, and its container fails."""
+_LOCK_PATIENCE_S = 2.0
+"""A server that was killed lets go of its lock a little later than of its end of the channel."""
+
+_supervisors: dict[int, int] = {}
+"""The supervisors that live, by number, and how often each was stopped."""
 
 
 def main(channel_descriptor: int, lock: int) -> None:
@@ -38,6 +49,8 @@ def main(channel_descriptor: int, lock: int) -> None:
         os.set_inheritable(descriptor, False)
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
+    with contextlib.suppress(OSError):
+        adopt_orphans()
     signal.signal(signal.SIGCHLD, _reap)
     boot_id()  # read once, for all
     # What is there stays there: a supervisor shares these pages and does not look through them.
@@ -47,13 +60,39 @@ def main(channel_descriptor: int, lock: int) -> None:
         channel.send(b"R")
         while path := channel.recv(MESSAGE_BYTES):
             _fork(path, channel, lock)
+    os.close(lock)
+    name_process("fs-reaper")
+    groups.remove_abandoned(_LOCK_PATIENCE_S)
+    signal.pthread_sigmask(signal.SIG_BLOCK, _BLOCKED[1:])
+    while _supervisors:
+        signal.sigwait(_BLOCKED[1:])
+        _reap()
     groups.remove_abandoned()
 
 
 def _reap(*_: object) -> None:
+    left_behind = False
     with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
+            if pid == 0:
+                break
+            if os.WIFSTOPPED(status):
+                _let_go_on(pid)
+            elif _supervisors.pop(pid, None) is None or os.WIFSIGNALED(status):
+                left_behind = True
+    if left_behind:  # each that ends now wakes us again, until there is nobody any more
+        for pid in processes.children(os.getpid()):
+            if pid not in _supervisors:
+                processes.send([pid, *processes.descendants(pid)], signal.SIGKILL)
+
+
+def _let_go_on(pid: int) -> None:
+    if pid not in _supervisors:
+        return
+    _supervisors[pid] += 1
+    number = signal.SIGCONT if _supervisors[pid] <= _MOST_STOPS else signal.SIGKILL
+    processes.send([pid], number)
 
 
 def _fork(path: bytes, channel: socket.socket, lock: int) -> None:
@@ -65,6 +104,7 @@ def _fork(path: bytes, channel: socket.socket, lock: int) -> None:
         pid = os.fork()
         if pid == 0:
             _supervise(path, channel, lock)
+        _supervisors[pid] = 0
         pidfd = os.pidfd_open(pid)
     except OSError as error:
         if pid:

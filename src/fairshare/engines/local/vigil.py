@@ -1,0 +1,155 @@
+"""Owns the watch over supervisors: by their pidfds, until each container is reported as ended.
+
+Used by the engine's thread only. A supervisor whose files cannot be read now is looked at again.
+"""
+
+import contextlib
+import logging
+import os
+import selectors
+import signal
+from collections.abc import Callable
+
+from fairshare.engines.local import adoption
+from fairshare.engines.local.outcome import ABORTED, SUPERVISOR_KILLED, Outcome
+from fairshare.engines.local.reports import Reports
+from fairshare.engines.local.rooms import Rooms
+from fairshare.engines.local.watched import Overdue, Watched
+from fairshare.model.identifiers import ContainerId
+
+_STOPPED = "stopped on request"
+
+_log = logging.getLogger("fairshare.engine")
+
+
+class Vigil:
+    """All that is watched. `bases` are the groups that hold those of new containers; `freed` is
+    called when a container is gone, and with it what it held."""
+
+    def __init__(
+        self,
+        selector: selectors.BaseSelector,
+        reports: Reports,
+        bases: frozenset[str],
+        rooms: Rooms,
+        freed: Callable[[], None],
+    ) -> None:
+        self._selector = selector
+        self._reports = reports
+        self._bases = bases
+        self._rooms = rooms
+        self._freed = freed
+        self.watched: dict[str, Watched] = {}  # by the path of the directory
+        self.current: dict[ContainerId, Watched] = {}
+        self.without_pidfd: set[str] = set()  # too many files were open: look again
+        self.overdue = Overdue()
+
+    def watch(self, watched: Watched) -> None:
+        """Count a container in; one of another name with its identifier is ended unheard.
+
+        That one is from another life of the manager. What it still does must not be taken for
+        what the new one does.
+        """
+        old = self.current.get(watched.container)
+        if old is not None:
+            old.muted = True
+            self.stop(old)
+        self.watched[str(watched.directory.path)] = watched
+        self.current[watched.container] = watched
+        self._rooms.enter(watched)
+        self._reports.hold(watched.container)
+
+    def forget(self, watched: Watched) -> None:
+        """Watch it no more."""
+        self._close_pidfd(watched)
+        self.without_pidfd.discard(str(watched.directory.path))
+        self._rooms.leave(watched)
+        del self.watched[str(watched.directory.path)]
+        if self.current.get(watched.container) is watched:
+            del self.current[watched.container]
+
+    def _close_pidfd(self, watched: Watched) -> None:
+        if watched.pidfd is not None:
+            self._selector.unregister(watched.pidfd)
+            os.close(watched.pidfd)
+            watched.pidfd = None
+
+    def set_pidfd(self, watched: Watched, pidfd: int) -> None:
+        """Watch it by this descriptor of its supervisor, which is ours now."""
+        watched.pidfd = pidfd
+        self.without_pidfd.discard(str(watched.directory.path))
+        self._selector.register(pidfd, selectors.EVENT_READ, watched)
+        if watched.stop_wanted:
+            self.stop(watched)
+
+    def stop(self, watched: Watched) -> None:
+        """Have its supervisor end it."""
+        watched.stop_wanted = True
+        self._rooms.ends(watched)
+        if watched.pidfd is not None:
+            if watched.overdue != _STOPPED:
+                self.overdue.expect(watched, 0, _STOPPED)
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(watched.pidfd, signal.SIGTERM)
+
+    def recheck(self, watched: Watched) -> None:
+        """Look again at one that is watched by no descriptor."""
+        with contextlib.suppress(OSError):  # there may be too many files open still
+            match adoption.fate(watched.directory):
+                case adoption.Alive(pidfd):
+                    self._close_pidfd(watched)
+                    self.set_pidfd(watched, pidfd)
+                case adoption.Finished() | adoption.Orphaned():
+                    self.settle(watched)
+                case adoption.Never():  # it has not come so far
+                    pass
+
+    def settle(self, watched: Watched) -> None:
+        """Its supervisor is gone: report how it ended."""
+        if self.watched.get(str(watched.directory.path)) is not watched:
+            return  # it was forgotten in this very round
+        try:
+            outcome = adoption.read_outcome(watched.directory)
+        except OSError as error:
+            _log.warning("how %s ended cannot be read yet: %s", watched.directory.path, error)
+            self._close_pidfd(watched)
+            self.without_pidfd.add(str(watched.directory.path))
+            return
+        if outcome is None:
+            # Who runs under the account of its supervisor can kill it. That it did is its own
+            # failure, or it could do so for ever.
+            outcome = self._concluded(watched, adoption.KILLED, SUPERVISOR_KILLED)
+        if watched.directory.pid.exists():
+            self.tell_start(watched)  # the word for it may still be on its way
+        self._conclude(watched, outcome)
+
+    def end_by_force(self, watched: Watched) -> None:
+        """End it without its supervisor, which does not do it."""
+        reason = f"{watched.overdue}; its supervisor was stopped, and so ended by force"
+        _log.warning("%s: %s", watched.directory.path, reason)
+        self._conclude(watched, self._concluded(watched, reason, SUPERVISOR_KILLED))
+
+    @staticmethod
+    def _concluded(watched: Watched, reason: str, code: int = ABORTED) -> Outcome:
+        return adoption.conclude(watched.directory, watched.container, watched.launch, reason, code)
+
+    def give_up(self, watched: Watched, reason: str) -> None:
+        """It cannot be begun."""
+        self._conclude(watched, self._concluded(watched, reason))
+
+    def _conclude(self, watched: Watched, outcome: Outcome) -> None:
+        self.forget(watched)
+        if not watched.muted:
+            self._reports.settle(watched.directory, outcome)
+        if watched.earlier:
+            adoption.remove_empty_bases(watched.launch, self._bases)
+        self._freed()
+
+    def tell_start(self, watched: Watched) -> None:
+        """Report once that it runs."""
+        if not watched.started_told and not watched.muted:
+            watched.started_told = True
+            limit_ms = watched.launch.time_limit_ms
+            if limit_ms is not None:
+                self.overdue.expect(watched, limit_ms / 1000, "killed: its time limit is over")
+            self._reports.started(watched.container)

@@ -1,0 +1,96 @@
+"""Owns what tells one life of a cluster from another one below the same state directory.
+
+A journal can be lost, or set back by putting a backup in its place. Its numbers begin again then,
+while folders and processes of containers with the same numbers are still there. What the journal
+does not know must never be taken for what it does.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from fairshare.engines.local.adoption import read_outcome
+from fairshare.engines.local.directories import ContainerDirectory
+from fairshare.engines.protocol import LONG_AGO, Launched
+from fairshare.errors import EngineError
+from fairshare.journal.sqlite import SqliteJournal
+from fairshare.live.history import ContainerHistory
+from fairshare.model.identifiers import (
+    ContainerId,
+    application_name,
+    application_of,
+    container_name,
+    parse_application,
+    parse_container,
+)
+from fairshare.model.inputs import ContainerExited, Input, ReserveApplication
+from fairshare.schedulers.protocol import State
+from fairshare.wording import cause
+
+
+def is_new(journal: SqliteJournal) -> bool:
+    """Whether a journal has nothing in it; raises JournalError."""
+    return not journal.snapshots() and next(journal.records(), None) is None
+
+
+def launches(state: State, history: ContainerHistory) -> Launched:
+    """When the state launched a container, by its names: None if it never did."""
+
+    def launched_ms(application: str, container: str) -> int | None:
+        identifier = parse_container(container)
+        if identifier is None:
+            return None
+        number = application_of(identifier)
+        names = application_name(state.epoch_ms, number), container_name(state.epoch_ms, identifier)
+        if names != (application, container) or number >= state.next_application:
+            return None
+        record = history.container(identifier)
+        if record is not None:
+            return record.launched_ms
+        # What became of it is forgotten, or all of its application; the files are deleted with it.
+        known = number in state.applications or bool(history.application(number).containers)
+        return None if known and history.is_complete else LONG_AGO
+
+    return launched_ms
+
+
+def numbers_given_away(containers: Path, state: State) -> Iterator[Input]:
+    """What lets the next application begin behind all that have folders already.
+
+    So names that users have seen, before a backup was put in the place of the journal, do not come
+    again with another meaning.
+    """
+    highest = 0
+    if containers.is_dir():
+        for folder in containers.iterdir():
+            number = parse_application(folder.name)
+            if number is not None and folder.name == application_name(state.epoch_ms, number):
+                highest = max(highest, number)
+    if highest >= state.next_application:
+        yield ReserveApplication(highest)
+
+
+def unreported_exits(
+    launched: Iterable[ContainerId],
+    running: frozenset[ContainerId],
+    directory: Callable[[ContainerId], ContainerDirectory],
+) -> Iterator[Input]:
+    """Exits that the engine told an earlier server which then died before recording them.
+
+    Raises EngineError if a file cannot be read now.
+    """
+    for container in launched:
+        if container in running:
+            continue
+        files = directory(container)
+        try:
+            outcome = read_outcome(files)
+        except OSError as error:
+            raise EngineError(f"cannot read {files.exit}: {cause(error)}") from error
+        if outcome is not None:
+            yield ContainerExited(
+                container,
+                outcome.exit_code,
+                outcome.diagnostics,
+                outcome.peak_memory_mb,
+                outcome.cpu_ms,
+            )
