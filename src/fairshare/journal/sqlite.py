@@ -50,8 +50,9 @@ TRIMMED_AT_ONCE = 20_000
 _ADVICE = {
     sqlite3.SQLITE_FULL: "the disk is full: make room, then start again; nothing recorded is lost",
     sqlite3.SQLITE_NOTADB: "this is no journal: move the file away, or name another directory",
-    sqlite3.SQLITE_CORRUPT: "the file is damaged: restore it from a copy, or move it away to begin "
-    "anew",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged: put the last copy in its place (`fairshare backup`"
+    " makes them), or move it away to begin without a record: what runs is then ended, and its files"
+    " are put into the folder `abandoned`",
     sqlite3.SQLITE_READONLY: "the file or its directory is read-only: correct the permissions",
     sqlite3.SQLITE_CANTOPEN: "the file cannot be opened: does its directory exist, and may you "
     "write there?",
@@ -322,7 +323,8 @@ class SqliteJournal:
             detail = " ".join(" ".join(found).removeprefix("*** in database main ***").split())
             raise JournalError(
                 f"cannot open {self.path}: the file is damaged: restore it from a copy"
-                f" (`fairshare backup` makes them), or move it away to begin anew ({detail})"
+                f" (`fairshare backup` makes them), or move it away to begin without a"
+                f" record: what runs is then ended ({detail})"
             )
 
     def _prepare(self, connection: sqlite3.Connection, read_only: bool) -> None:

@@ -310,7 +310,7 @@ class LiveServer:
         self.engine.start(
             self.service.report,
             launched=launches(self.service.state, self.history),
-            failed=self.service.fail,
+            failed=self.service.fail_soon,
         )
         # What runs is asked for before the reports so far are taken in: a container that ends in
         # between is then in both, and one that is in neither never ran.

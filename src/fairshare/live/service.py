@@ -155,23 +155,6 @@ class Service:
         with contextlib.suppress(RuntimeError):  # the loop is closed: the next server will see it
             self._loop.call_soon_threadsafe(self._reported, observation)
 
-    def fail(self, error: Exception) -> None:
-        """Feed no more, since something that the service needs has failed; from any thread."""
-        with contextlib.suppress(RuntimeError):  # the loop is closed: it has ended already
-            self._loop.call_soon_threadsafe(self._fail, error)
-
-    def _fail(self, error: Exception) -> None:
-        if self.failure is None:
-            self._failed(error)
-        self._stopping = True
-        self._inbox.clear()
-        self._wake.set()
-
-    def _failed(self, error: Exception) -> None:
-        self.failure = error
-        told = None if isinstance(error, FairshareError) else error
-        _log.critical("the server must stop: %s", error, exc_info=told)
-
     def _reported(self, observation: Input) -> None:
         self._inbox.append((observation, None))
         self._wake.set()
@@ -205,6 +188,11 @@ class Service:
         self._doom = self._doom or error
         self._wake.set()
 
+    def fail_soon(self, error: Exception) -> None:
+        """`fail`, from any thread."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: it has ended already
+            self._loop.call_soon_threadsafe(self.fail, error)
+
     async def _write(self) -> None:
         try:
             while await self._something_to_do():
@@ -212,7 +200,9 @@ class Service:
         except Exception as error:
             # The state in memory may be ahead of the journal, or contradict itself: going on would
             # make it worse. The containers live on, and the next server takes them over.
-            self._failed(error)
+            self.failure = error
+            told = None if isinstance(error, FairshareError) else error
+            _log.critical("the server must stop: %s", error, exc_info=told)
         finally:
             self._refuse_the_rest()
             self.ended.set()
