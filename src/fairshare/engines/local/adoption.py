@@ -19,6 +19,7 @@ from fairshare.engines.local.launch import GroupPlan, Launch
 from fairshare.engines.local.outcome import ABORTED, Outcome
 from fairshare.engines.local.state import GROUPS_PREFIX
 from fairshare.errors import EngineError
+from fairshare.wording import cause
 
 KILLED = "its supervisor ended without an exit status; was it killed?"
 
@@ -131,7 +132,7 @@ def conclude(
     try:
         end_all(directory, launch)
     except (EngineError, OSError) as error:
-        words = f"{words}; {error}"
+        words = f"{words}; {cause(error)}"
     ended_at_ms = time.time_ns() // 1_000_000
     outcome = Outcome(container, code, words, ended_at_ms=ended_at_ms)
     # A full disk is no reason not to report it; the next server would find out the same.

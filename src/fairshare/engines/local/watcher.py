@@ -32,6 +32,7 @@ from fairshare.engines.local.watched import Watched
 from fairshare.engines.protocol import Launched, LaunchOrder
 from fairshare.errors import EngineError
 from fairshare.model.identifiers import ContainerId
+from fairshare.wording import cause
 
 _RECHECK_S = 1.0
 
@@ -245,7 +246,7 @@ class Watcher:
                 self._nursery.start(self._nursery.await_silence())
             except (EngineError, OSError) as error:
                 _log.error("no container can be started: %s", error)
-                self._vigil.give_up(self._vigil.watched[path], str(error))
+                self._vigil.give_up(self._vigil.watched[path], cause(error))
                 return
             self._attach()
         self._nursery.order(path)
@@ -325,7 +326,7 @@ class Watcher:
         except (EngineError, OSError) as error:
             _log.error("no container can be started: %s", error)
             for watched in lost:
-                self._vigil.give_up(watched, str(error))
+                self._vigil.give_up(watched, cause(error))
             return
         self._attach()
         for watched in lost:
