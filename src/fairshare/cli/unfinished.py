@@ -22,7 +22,7 @@ def unfinished(scheduler: Scheduler) -> tuple[Unfinished, ...]:
     for application in state.applications.values():
         if application.over:
             continue
-        why = reasons(application, scheduler.limits_of(application.id))
+        why = reasons(application, scheduler.limits_of(application.id), state)
         found.append(_of(application, state.epoch_ms, why, words))
     return tuple(found)
 

@@ -30,8 +30,11 @@ def command(client: Client, application: str, as_json: bool) -> None:
     reasons = client.reasons(application)
     console = open_console()
     if not reasons:
-        state = client.application(application).state
-        click.echo(f"It waits for nothing: it is {state}.")
+        found = client.application(application)
+        if found.state == "REJECTED":
+            click.echo(f"It was refused: {found.diagnostics}")
+        else:
+            click.echo(f"It waits for nothing: it is {found.state}.")
         return
     for reason in reasons:
         _tell(console, reason)
@@ -42,7 +45,7 @@ def _tell(console: Console, reason: Reason) -> None:
     if about:
         console.print(plain(about), style="bold", highlight=False, markup=False)
     for text, style in ((reason.sentence, ""), (reason.remedy, "dim")):
-        padded = Padding(plain(text), (0, 0, 0, 2 if about else 0))
+        padded = Padding(plain(text), (0, 0, 0, 2 if about else 0), expand=False)
         console.print(padded, style=style, highlight=False, markup=False)
 
 

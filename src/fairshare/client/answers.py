@@ -44,7 +44,9 @@ class Reason(msgspec.Struct, frozen=True):
     """Why something waits: a cause with its numbers, a sentence, and what would end the wait.
 
     `group` is the group of tasks that waits, None for the whole application or a master's own ask;
-    `containers` is how many wait for this. `ahead` are the first of those served before it.
+    `containers` is how many wait for this. `ahead` are the first of those served before it, `also`
+    the causes that must be lifted besides. `drained` is a drained node with room; `preempting`
+    containers of others are to be killed, the first at `kill_at_ms`; `weight` is the user's.
     """
 
     cause: str
@@ -62,6 +64,11 @@ class Reason(msgspec.Struct, frozen=True):
     label: str = ""
     count: int = 0
     ahead: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    drained: str = ""
+    preempting: int = 0
+    kill_at_ms: int = 0
+    weight: float = 1.0
 
 
 class SlotFigures(msgspec.Struct, frozen=True):

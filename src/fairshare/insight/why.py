@@ -2,6 +2,10 @@
 
 The core gives causes and vectors (`schedulers/reasons.py`); here they become English. Decides
 nothing, and looks at nothing but the reason.
+
+Each cause has a sentence and a condition. Where nothing else is in the way the remedy is "It starts
+when CONDITION."; where several obstacles hold the same containers back, the remedy names them all,
+since lifting one alone starts nothing. A condition that no waiting meets is said as it is.
 """
 
 from collections.abc import Callable
@@ -9,8 +13,9 @@ from collections.abc import Callable
 import msgspec
 
 from fairshare.model.identifiers import application_name
-from fairshare.model.resources import MEMORY, VCORES, Resource, ResourceTypes
+from fairshare.model.resources import MEMORY, VCORES, Resource, ResourceTypes, fits
 from fairshare.schedulers.reasons import Cause, Reason
+from fairshare.wording import counted
 
 
 class Explanation(msgspec.Struct, frozen=True):
@@ -23,9 +28,10 @@ class Explanation(msgspec.Struct, frozen=True):
 class Words:
     """The words of one cluster: its resource types, and its name in those of applications."""
 
-    def __init__(self, types: ResourceTypes, epoch_ms: int) -> None:
+    def __init__(self, types: ResourceTypes, epoch_ms: int, now_ms: int | None = None) -> None:
         self._types = types
         self._epoch_ms = epoch_ms
+        self._now_ms = now_ms  # to say how long something still takes; None: it is not said
         self._sentences: dict[Cause, Callable[[Reason], tuple[str, str]]] = {
             Cause.NOT_STARTED: self._not_started,
             Cause.QUEUE_APPLICATIONS: self._queue_applications,
@@ -61,8 +67,31 @@ class Words:
         >>> reason = Reason(cause=Cause.USER_APPLICATIONS, user="ann", count=2)
         >>> words.explain(reason).sentence
         'ann has 2 applications running, as many as ann may.'
+        >>> words.explain(reason).remedy
+        "It starts when one of ann's ends."
         """
-        return Explanation(*self._sentences[reason.cause](reason))
+        sentence, condition = self._sentences[reason.cause](reason)
+        if reason.drained:
+            sentence += f" {reason.drained} has room, and is being drained."
+        if not condition:
+            return Explanation(sentence, self._never(reason))
+        if reason.drained and reason.cause not in _LIMITS:
+            condition += (
+                ", or when an administrator undrains that node (`fairshare admin undrain"
+                f" {reason.drained}`)"
+            )
+        if not reason.also:
+            return Explanation(sentence, f"It starts when {condition}.")
+        others = [self._sentences[one.cause](one) for one in reason.also]
+        more = " ".join(dict.fromkeys(text for text, _ in others))
+        for one, (_, other) in zip(reason.also, others, strict=True):
+            if not other:
+                return Explanation(sentence, f"That is not all. {more} {self._never(one)}")
+        conditions = dict.fromkeys([condition, *(other for _, other in others)])
+        numbered = "; ".join(f"({place}) {text}" for place, text in enumerate(conditions, 1))
+        return Explanation(
+            sentence, f"That is not all. {more} It starts when all of this is so: {numbered}."
+        )
 
     def amount(self, resource: Resource | None, beside: Resource | None = None) -> str:
         """A vector in words: `2,048 MB, 1 vcore`; types that are 0 are left out, but for those that
@@ -93,37 +122,34 @@ class Words:
     # The application.
 
     def _not_started(self, r: Reason) -> tuple[str, str]:
-        return (
-            f"No queue can be called {r.queue!r}.",
-            "It can only be killed: submit it again to another queue.",
-        )
+        return (f"No queue can be called {r.queue!r}.", "")
 
     def _queue_applications(self, r: Reason) -> tuple[str, str]:
         return (
             f"{r.queue} runs {r.count:,} {_plural(r.count, 'application')}, as many as it may.",
-            f"It starts when one of {r.queue} ends, in the order in which they came.",
+            f"one of {r.queue} ends and those that came earlier have started",
         )
 
     def _user_applications(self, r: Reason) -> tuple[str, str]:
         applications = _plural(r.count, "application")
         return (
             f"{r.user} has {r.count:,} {applications} running, as many as {r.user} may.",
-            f"It starts when one of {r.user}'s ends.",
+            f"one of {r.user}'s ends",
         )
 
     def _queue_masters(self, r: Reason) -> tuple[str, str]:
         return (
             f"The masters in {r.queue} use {self.amount(r.used)} of {self.amount(r.limit)}: "
             f"{self._no_more(r)}.",
-            f"It starts when another application of {r.queue} ends, or when the part that masters "
-            "may have is raised (maxAMShare, maximum-am-resource-percent).",
+            f"another application of {r.queue} ends, or the part that masters may have is raised "
+            "(maxAMShare, maximum-am-resource-percent)",
         )
 
     def _user_masters(self, r: Reason) -> tuple[str, str]:
         return (
             f"{r.user}'s masters in {r.queue} use {self.amount(r.used)} of {self.amount(r.limit)}: "
             f"{self._no_more(r)}.",
-            f"It starts when another application of {r.user}'s there ends.",
+            f"another application of {r.user}'s in {r.queue} ends",
         )
 
     def _no_more(self, r: Reason) -> str:
@@ -134,97 +160,118 @@ class Words:
     def _master_silent(self, r: Reason) -> tuple[str, str]:
         return (
             "Its master runs, and has not registered yet.",
-            "Its requests count as soon as the master registers: see its log.",
+            "the master registers, since its requests count from then on: see its log",
         )
 
     def _groups_ahead(self, r: Reason) -> tuple[str, str]:
         return (
             "The group waits for other groups of the same application.",
-            "It starts when enough of their tasks have succeeded.",
+            "enough of their tasks have succeeded",
         )
 
-    # Never, as things are.
+    # Places.
 
     def _safe_mode(self, r: Reason) -> tuple[str, str]:
         return (
             "The cluster is in safe mode: nothing is granted.",
-            "It goes on when an administrator ends that: `fairshare admin safe-mode off`.",
+            "an administrator ends the safe mode: `fairshare admin safe-mode off`",
         )
 
     def _nodes_drained(self, r: Reason) -> tuple[str, str]:
         nodes = f"{r.node} is" if r.count == 1 else f"All {r.count:,} nodes, {r.node} first, are"
         return (
             f"{nodes} being drained: no new containers start there.",
-            "It starts when a node joins, or when an administrator says "
-            f"`fairshare admin undrain {r.node}`.",
+            f"a node joins, or when an administrator says `fairshare admin undrain {r.node}`",
         )
 
     def _no_capacity(self, r: Reason) -> tuple[str, str]:
-        return (
-            f"{r.queue} may use nothing of the partition {r.label!r}.",
-            f"It never starts as it is: give {r.queue} a capacity there "
-            f"(accessible-node-labels.{r.label}.capacity), or ask for another partition.",
-        )
+        return (f"{r.queue} may use nothing of the partition {r.label!r}.", "")
 
     def _no_nodes(self, r: Reason) -> tuple[str, str]:
         where = f" in the partition {r.label!r}" if r.label else " that it may use"
-        return (
-            f"There is no node{where}.",
-            "It starts when a node joins, or gets the label that it asks for.",
-        )
+        return (f"There is no node{where}.", "a node joins, or gets the label that it asks for")
 
     def _too_large(self, r: Reason) -> tuple[str, str]:
         nodes = "the only node that it accepts has" if r.count == 1 else "the largest nodes have"
         return (
             f"One container of {self.amount(r.wanted)} is larger than every node: {nodes} "
             f"{self.amount(r.available)}.",
-            "It never starts as it is: ask for less, or add a larger node.",
+            "",
         )
 
     def _place_unknown(self, r: Reason) -> tuple[str, str]:
         return (
             "It accepts only places that are not in the cluster.",
-            "It starts when such a node joins: otherwise name other hosts, or let it be anywhere.",
+            "such a node joins, or when it names other hosts or none",
         )
 
     def _blacklisted(self, r: Reason) -> tuple[str, str]:
         return (
             f"It refuses all {r.count:,} {_plural(r.count, 'node')} that could serve it.",
-            "It starts when another node joins, or its master takes one from its blacklist.",
+            "another node joins, or its master takes one from its blacklist",
         )
+
+    def _never(self, r: Reason) -> str:
+        """What to do about something that no waiting changes."""
+        if r.cause is Cause.NOT_STARTED:
+            return "It can only be killed: submit it again to another queue."
+        if r.cause is Cause.NO_CAPACITY:
+            return (
+                f"It never starts as it is: give {r.queue} a capacity there "
+                f"(accessible-node-labels.{r.label}.capacity), or ask for another partition."
+            )
+        if r.cause is Cause.QUEUE_MAXIMUM:
+            return f"It never starts as it is: ask for less, or raise the maximum of {r.queue}."
+        return "It never starts as it is: ask for less, or add a larger node."
 
     # Limits.
 
     def _queue_maximum(self, r: Reason) -> tuple[str, str]:
+        if r.wanted is not None and r.limit is not None and not fits(r.wanted, r.limit):
+            return (
+                f"One container of {self.amount(r.wanted)} is larger than the maximum of "
+                f"{r.queue}: {self.amount(r.limit, beside=r.wanted)}.",
+                "",
+            )
         return (
             f"{r.queue} uses {self.amount(r.used)} of its maximum of {self.amount(r.limit)}: "
             f"one more of {self.amount(r.wanted)} does not fit.",
-            f"It starts when containers of {r.queue} end, or when its maximum is raised.",
+            f"enough containers of {r.queue} end, or its maximum is raised",
         )
 
     def _user_limit(self, r: Reason) -> tuple[str, str]:
+        weight = "" if r.weight == 1 else f", whose weight is {r.weight:g}"
+        condition = f"enough containers of {r.user}'s in {r.queue} end"
+        if r.count:
+            active = counted(r.count, "other user")
+            condition += (
+                f", or the {active} there {'has' if r.count == 1 else 'have'} all they want"
+            )
+        raised = "its user-limit-factor"
+        raised += ", its minimum-user-limit-percent" if r.count else ""
+        raised += " or the user's weight" if r.weight != 1 else ""
         return (
             f"{r.user} has {self.amount(r.used)} in {r.queue}, above the limit of "
-            f"{self.amount(r.limit)} for one user.",
-            f"It starts when containers of {r.user}'s there end, or other users leave.",
+            f"{self.amount(r.limit)} for one user{weight}.",
+            f"{condition}, or {raised} is raised",
         )
 
     def _slow_start(self, r: Reason) -> tuple[str, str]:
         return (
             f"Its reduces wait for its maps, of which {r.count:,} have finished.",
-            "They start when the part of the maps has finished that slow start asks for.",
+            "the part of the maps has finished that slow start asks for",
         )
 
     def _job_tasks(self, r: Reason) -> tuple[str, str]:
         return (
             f"It runs {r.count:,} {_plural(r.count, 'task')} of this kind, as many as it may.",
-            "The next one starts when one of them ends.",
+            "one of them ends",
         )
 
     def _pool_tasks(self, r: Reason) -> tuple[str, str]:
         return (
             f"{r.queue} runs {r.count:,} {_plural(r.count, 'task')} of this kind, its maximum.",
-            f"The next one starts when one of {r.queue} ends.",
+            f"a task of {r.queue} of this kind ends",
         )
 
     # Room and turn.
@@ -234,7 +281,7 @@ class Words:
             f"{r.node} is kept free for it, and has "
             f"{self.amount(r.available, beside=r.wanted)} of the "
             f"{self.amount(r.wanted)} so far.",
-            f"It starts as soon as enough containers on {r.node} have ended.",
+            f"enough containers on {r.node} have ended",
         )
 
     def _reserved_for_others(self, r: Reason) -> tuple[str, str]:
@@ -242,31 +289,41 @@ class Words:
         verb = "has" if r.count == 1 else "have"
         return (
             f"{nodes} {verb} room, and {'is' if r.count == 1 else 'are'} kept free for others.",
-            "It starts when room comes on another node, or the reservation is served.",
+            "another node has room, or the reservation has been served",
         )
 
     def _no_room(self, r: Reason) -> tuple[str, str]:
         return (
             f"No node has {self.amount(r.wanted)} free: {r.node} comes nearest with "
-            f"{self.amount(r.available, beside=r.wanted)}.{self._behind(r)}",
-            "It starts when enough containers on one node end, and it is its turn.",
+            f"{self.amount(r.available, beside=r.wanted)}.{self._behind(r)}{self._preempting(r)}",
+            "enough containers on one node have ended and its turn comes",
         )
+
+    def _preempting(self, r: Reason) -> str:
+        if not r.preempting:
+            return ""
+        are = "is" if r.preempting == 1 else "are"
+        when = ""
+        if self._now_ms is not None:
+            left_s = max(r.kill_at_ms - self._now_ms, 0) / 1_000
+            when = f", the first within {left_s:,.0f} s" if left_s >= 0.5 else ", the first now"
+        return f" {counted(r.preempting, 'container')} of others {are} being preempted{when}."
 
     def _nearer_node(self, r: Reason) -> tuple[str, str]:
         return (
             f"It waits for a node near its data, and has passed over {r.count:,} "
             f"{_plural(r.count, 'offer')}.",
-            "It starts when such a node has room, or when it has waited for long enough.",
+            "such a node has room, or it has waited for long enough",
         )
 
     def _others_first(self, r: Reason) -> tuple[str, str]:
         return (
             f"Others are served first.{self._behind(r)}",
-            "It starts when these have what they want, or their limits stop them.",
+            "these have what they want, or their limits stop them",
         )
 
     def _next_offer(self, r: Reason) -> tuple[str, str]:
-        return ("Nothing is in its way.", "It starts at the next heartbeat of a node with room.")
+        return ("Nothing is in its way.", "a node with room has its next heartbeat")
 
     def _behind(self, r: Reason) -> str:
         if not r.count:
@@ -275,6 +332,10 @@ class Words:
         first = f", first {named}" if named else ""
         others = "1 other comes" if r.count == 1 else f"{r.count:,} others come"
         return f" {others} before it{first}."
+
+
+_LIMITS = frozenset({Cause.QUEUE_MAXIMUM, Cause.USER_LIMIT})
+"""Limits hold wherever there is room."""
 
 
 def _plural(count: int, noun: str) -> str:

@@ -6,7 +6,7 @@ when somebody asks it. The words are for others (`insight`).
 """
 
 import enum
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -15,7 +15,8 @@ from fairshare.model.applications import Application
 from fairshare.model.asks import AskKey
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.nodes import Node
-from fairshare.model.resources import Resource, fits, largest
+from fairshare.model.operations import Drain
+from fairshare.model.resources import Resource, fits, largest, subtract
 from fairshare.model.tasks import GROUP_REQUESTS
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ class Cause(enum.StrEnum):
     QUEUE_MASTERS = "queue-masters"  # masters in `queue` use `used` of `limit`
     USER_MASTERS = "user-masters"  # those of `user` in `queue` do
     MASTER_SILENT = "master-silent"  # its master runs and has not registered
-    GROUPS_AHEAD = "groups-ahead"  # a group of tasks waits for others of its application
 
     SAFE_MODE = "safe-mode"  # an administrator lets nothing be granted
 
@@ -42,7 +42,7 @@ class Cause(enum.StrEnum):
     BLACKLISTED = "all-nodes-refused"  # the application refuses each node that could serve
     NO_CAPACITY = "no-capacity-on-partition"  # `queue` may use nothing of partition `label`
     QUEUE_MAXIMUM = "queue-maximum"  # `queue` uses `used` of its maximum `limit`
-    USER_LIMIT = "user-limit"  # `user` has `used` of `limit` in `queue`
+    USER_LIMIT = "user-limit"  # `user` has `used` of `limit` in `queue`; `count`: others lower it
     SLOW_START = "slow-start"  # reduces wait until enough maps have finished
     JOB_TASKS = "job-tasks"  # the job runs `count` tasks of this kind, as many as it may
     POOL_TASKS = "pool-tasks"  # pool `queue` does
@@ -53,6 +53,9 @@ class Cause(enum.StrEnum):
     OTHERS_FIRST = "others-first"  # `count` applications or queues are served before it
     NEXT_OFFER = "next-heartbeat"  # nothing is in its way
 
+    # Last: what the groups before it wait for is what the application waits for.
+    GROUPS_AHEAD = "groups-ahead"  # a group of tasks waits for others of its application
+
 
 class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One reason. Amounts are vectors; a field that says nothing about the cause has its default.
@@ -60,6 +63,10 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     `group` is the number of the group of tasks whose ask waits, `priority` and `request` say which
     ask it is otherwise; all are -1 for a reason of the whole application. `wanted` is the size of
     one container. `ahead` names who comes first: applications (the first few).
+
+    `also` are the other obstacles for the same containers: lifting this one alone does not help.
+    `drained` is a drained node that has room for one. `preempting` containers of others are to be
+    killed for it, the first at `kill_at_ms`. `weight` is the user's.
     """
 
     cause: Cause
@@ -77,6 +84,11 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     label: str = ""
     count: int = 0
     ahead: tuple[ApplicationId, ...] = ()
+    also: tuple["Reason", ...] = ()
+    drained: str = ""
+    preempting: int = 0
+    kill_at_ms: int = 0
+    weight: float = 1.0
 
 
 class Limits(Protocol):
@@ -94,6 +106,9 @@ class Limits(Protocol):
     def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:
         """How many siblings come first on the way down to it, and applications among them."""
 
+    def preempting(self) -> Sequence[int]:
+        """When each container that is being preempted for it, or in its favour, is killed (ms)."""
+
 
 def reasons(application: Application, limits: Limits, state: "State | None" = None) -> list[Reason]:
     """Why an application waits, the weightiest reason first; empty if it waits for nothing.
@@ -102,7 +117,7 @@ def reasons(application: Application, limits: Limits, state: "State | None" = No
     """
     if application.over:
         return []
-    drained: Collection[str] = ()
+    drained: Mapping[str, Drain] = {}
     if state is not None and application.asks.wanting:
         drained = state.drains
         if state.safe_mode:
@@ -114,7 +129,9 @@ def reasons(application: Application, limits: Limits, state: "State | None" = No
         return [Reason(cause=Cause.NOT_STARTED, queue=application.queue)]
     found = list(limits.of_application())
     if found:
-        return found
+        wanting = application.asks.wanting[:1]
+        asks = [_of_ask(application, key, limits, drained) for key in wanting]
+        return _together(found, [one for one in asks if one.cause in _OBSTACLES])
     for key in application.asks.wanting:
         found.append(_of_ask(application, key, limits, drained))
     found += _of_groups(application)
@@ -122,6 +139,32 @@ def reasons(application: Application, limits: Limits, state: "State | None" = No
         found.append(Reason(cause=Cause.MASTER_SILENT))
     order = list(Cause)
     return sorted(found, key=lambda reason: (order.index(reason.cause), reason.request))
+
+
+_OBSTACLES = frozenset(
+    {
+        Cause.NODES_DRAINED,
+        Cause.NO_NODES,
+        Cause.TOO_LARGE,
+        Cause.PLACE_UNKNOWN,
+        Cause.BLACKLISTED,
+        Cause.NO_CAPACITY,
+        Cause.QUEUE_MAXIMUM,
+        Cause.USER_LIMIT,
+        Cause.RESERVED_FOR_OTHERS,
+        Cause.NO_ROOM,
+    }
+)
+"""What must be lifted besides a limit; others pass with the next heartbeats."""
+
+
+def _together(found: Sequence[Reason], more: Sequence[Reason] = ()) -> list[Reason]:
+    """The reasons, each with all the others beside it, since all must be lifted."""
+    replace = msgspec.structs.replace
+    beside = [*found, *(deeper for one in more for deeper in (replace(one, also=()), *one.also))]
+    return [
+        replace(one, also=tuple(other for other in beside if other is not one)) for one in found
+    ]
 
 
 def _of_groups(application: Application) -> list[Reason]:
@@ -136,7 +179,7 @@ def _of_groups(application: Application) -> list[Reason]:
 
 
 def _of_ask(
-    application: Application, key: AskKey, limits: Limits, drained: Collection[str]
+    application: Application, key: AskKey, limits: Limits, drained: Mapping[str, Drain]
 ) -> Reason:
     """The weightiest reason of one ask."""
     ask = key.anywhere
@@ -159,10 +202,33 @@ def _of_ask(
         return msgspec.structs.replace(
             about, cause=Cause.NODES_DRAINED, count=len(partition), node=first
         )
-    return (
-        _of_places(application, key, size, nodes, about)
-        or next((_about(about, reason) for reason in limits.of_ask(key, size)), None)
-        or _of_room(application, key, size, nodes, limits.ahead(key), about)
+    if len(nodes) < len(partition):
+        about = msgspec.structs.replace(about, drained=_drained_room(key, size, partition, drained))
+    never = _of_places(application, key, size, nodes, about)
+    if never is not None:
+        return never
+    obstacles = [_about(about, reason) for reason in limits.of_ask(key, size)]
+    room = _of_room(application, key, size, nodes, limits, about)
+    if not obstacles:
+        return room
+    if room.cause in _OBSTACLES:
+        obstacles.append(room)
+    return _together(obstacles)[0]
+
+
+def _drained_room(
+    key: AskKey, size: Resource, partition: Iterable[Node], drained: Mapping[str, Drain]
+) -> str:
+    """The first drained node that has room for one container; empty if none has."""
+    return min(
+        (
+            node.name
+            for node in partition
+            if (drain := drained.get(node.name)) is not None
+            and _accepts(key, node)
+            and fits(size, subtract(drain.total, node.used))
+        ),
+        default="",
     )
 
 
@@ -175,6 +241,7 @@ def _about(about: Reason, reason: Reason) -> Reason:
         containers=about.containers,
         wanted=about.wanted,
         label=about.label,
+        drained=about.drained,
     )
 
 
@@ -205,7 +272,7 @@ def _of_room(
     key: AskKey,
     size: Resource,
     nodes: Sequence[Node],
-    before: tuple[int, tuple[ApplicationId, ...]],
+    limits: Limits,
     about: Reason,
 ) -> Reason:
     """What the next containers that end, or the next heartbeats, will change."""
@@ -224,9 +291,10 @@ def _of_room(
         available = None if node is None else node.available
         return replace(about, cause=Cause.RESERVED_HERE, node=own[0].node, available=available)
     roomy = [node for node in usable if fits(size, node.available)]
-    count, ahead = before
+    count, ahead = limits.ahead(key)
     if not roomy:
         nearest = max(usable, key=lambda node: (_nearness(size, node.available), node.name))
+        kills = limits.preempting()
         return replace(
             about,
             cause=Cause.NO_ROOM,
@@ -234,6 +302,8 @@ def _of_room(
             available=nearest.available,
             count=count,
             ahead=ahead,
+            preempting=len(kills),
+            kill_at_ms=min(kills, default=0),
         )
     free = [node for node in roomy if node.reservation is None and not node.promised]
     if not free:

@@ -197,8 +197,8 @@ class FairshareCluster:
         found = scheduler.state.applications[application]
         if found.over:
             return [found.diagnostics] if found.diagnostics else []
-        words = Words(self.types, scheduler.state.epoch_ms)
-        causes = reasons(found, scheduler.limits_of(application))
+        words = Words(self.types, scheduler.state.epoch_ms, self._simulator.clock.now_ms())
+        causes = reasons(found, scheduler.limits_of(application), scheduler.state)
         return [words.explain(one).sentence for one in causes]
 
     # What must hold.

@@ -21,7 +21,7 @@ async def list_reasons(request: Request) -> Response:
     application = read_application(request)
     service = server_of(request).service
     state = service.state
-    words = Words(state.types, state.epoch_ms)
+    words = Words(state.types, state.epoch_ms, service.now_ms())
     rows = []
     for reason in service.reasons(application.id):
         row = msgspec.structs.asdict(reason)
@@ -29,6 +29,7 @@ async def list_reasons(request: Request) -> Response:
             if row[amount] is not None:
                 row[amount] = state.types.mapping(row[amount])
         row["ahead"] = [application_name(state.epoch_ms, number) for number in reason.ahead]
+        row["also"] = [other.cause for other in reason.also]
         row["group"] = _group(application, reason)
         explanation = words.explain(reason)
         rows.append({**row, "sentence": explanation.sentence, "remedy": explanation.remedy})

@@ -48,3 +48,16 @@ def test_what_waits_for_nothing_says_so(cluster, run):
 def test_json_is_what_the_server_said(cluster, run):
     cluster.answers[path(7)] = REASONS
     assert '"cause": "queue-maximum"' in run("why", application_name(7), "--json").output
+
+
+def test_what_was_refused_says_why(cluster, run):
+    found = cluster.answers[f"/applications/{application_name(7)}"]
+    found.update(state="REJECTED", diagnostics="root.ml is stopped")
+    cluster.answers[path(7)] = {"reasons": []}
+    assert run("why", application_name(7)).output == "It was refused: root.ml is stopped\n"
+
+
+def test_no_line_ends_with_blanks(cluster, run):
+    cluster.answers[path(7)] = REASONS
+    lines = run("why", application_name(7)).output.splitlines()
+    assert lines == [line.rstrip() for line in lines]

@@ -2,83 +2,26 @@
 
 import msgspec
 import pytest
+from tests.unit.schedulers.waiting import Cluster, ask, capacity, fair
 
-from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import (
     ChangeBlacklist,
     ContainerExited,
     DrainNode,
     KillApplication,
-    LoadConfiguration,
-    NodeBeat,
-    NodeJoined,
     NodeLost,
     SetSafeMode,
     SubmitApplication,
     UndrainNode,
     UpdateShares,
 )
-from fairshare.model.resources import ResourceTypes
-from fairshare.model.work import ContainerRequest, TaskGroup
-from fairshare.schedulers.capacity.settings import (
-    CapacitySettings,
-    Percentage,
-)
-from fairshare.schedulers.capacity.settings import QueueSettings as CapacityQueueSettings
+from fairshare.model.work import TaskGroup
 from fairshare.schedulers.fair.settings import (
-    AllocationSettings,
     Amount,
-    FairSettings,
     QueueSettings,
 )
 from fairshare.schedulers.fifo.settings import FifoSettings
-from fairshare.schedulers.reasons import Cause, reasons
-from fairshare.schedulers.registry import SCHEDULERS
-
-
-class Cluster:
-    """A manager, one node of 8 GB and 8 vcores, and everything at instant 0."""
-
-    def __init__(self, kind, settings, nodes=(("n1", (8192, 8)),)):
-        self.manager = ResourceManager(SCHEDULERS[kind](ResourceTypes()))
-        self.feed(LoadConfiguration(msgspec.json.encode(settings), 1))
-        for name, total in nodes:
-            self.feed(NodeJoined(name, total, "/r1"))
-
-    def feed(self, given):
-        return self.manager.handle(0, given)
-
-    def submit(self, *requests, queue="root.a", user="ann", **more):
-        self.feed(SubmitApplication(user, queue, requests=requests, **more))
-        return max(self.manager.state.applications)
-
-    def run(self):
-        self.feed(UpdateShares())
-        for _ in range(20):
-            for node in tuple(self.manager.state.nodes):
-                self.feed(NodeBeat(node))
-
-    def why(self, application):
-        known = self.manager.state.applications[application]
-        return reasons(known, self.manager.scheduler.limits_of(application))
-
-
-def ask(count, memory_mb=1024, vcores=1, **more):
-    return ContainerRequest(count, (memory_mb, vcores), **more)
-
-
-def fair(queues=(), **allocations):
-    table = {queue.name: queue for queue in queues}
-    return FairSettings(
-        maximum_allocation=(65536, 64),
-        allocations=AllocationSettings(queues=table, **allocations),
-    )
-
-
-def capacity(**queue):
-    leaf = CapacityQueueSettings(capacity=Percentage(100.0), **queue)
-    root = CapacityQueueSettings(children=("a",), capacity=Percentage(100.0))
-    return CapacitySettings(queues={"root": root, "root.a": leaf}, maximum_allocation=(65536, 64))
+from fairshare.schedulers.reasons import Cause
 
 
 @pytest.fixture(params=["fair", "fifo", "capacity"])
@@ -255,28 +198,22 @@ def test_the_capacity_schedulers_limit_on_parallel_applications():
     assert (reason.cause, reason.queue, reason.count) == (Cause.QUEUE_APPLICATIONS, "root.a", 1)
 
 
-def why_as_told(cluster, application):
-    state = cluster.manager.state
-    limits = cluster.manager.scheduler.limits_of(application)
-    return reasons(state.applications[application], limits, state)
-
-
 def test_safe_mode_is_the_reason_before_all_others(cluster):
     one = cluster.submit(ask(1))
     cluster.feed(SetSafeMode(True))
     cluster.run()
-    assert [reason.cause for reason in why_as_told(cluster, one)] == [Cause.SAFE_MODE]
+    assert [reason.cause for reason in cluster.why(one)] == [Cause.SAFE_MODE]
 
 
 def test_a_node_that_is_drained_is_named_and_its_size_still_counts_for_what_may_be_asked(cluster):
     cluster.feed(DrainNode("n1"))
     one = cluster.submit(ask(1))
     cluster.run()
-    (reason,) = why_as_told(cluster, one)
+    (reason,) = cluster.why(one)
     assert (reason.cause, reason.node, reason.count) == (Cause.NODES_DRAINED, "n1", 1)
     cluster.feed(UndrainNode("n1"))
     cluster.run()
-    assert why_as_told(cluster, one) == []
+    assert cluster.why(one) == []
 
 
 def test_a_queue_without_capacity_on_a_partition_says_so():
@@ -289,5 +226,5 @@ def test_a_queue_without_capacity_on_a_partition_says_so():
     cluster = Cluster("capacity", settings, (("n1", (8192, 8)), ("n2", (8192, 8))))
     one = cluster.submit(ask(1, label="gpu"))
     cluster.run()
-    (reason,) = why_as_told(cluster, one)
+    (reason,) = cluster.why(one)
     assert (reason.cause, reason.label) == (Cause.NO_CAPACITY, "gpu")

@@ -80,6 +80,19 @@ def user_limit_now(
     return _of_user(state, leaf, user, _base(state, leaf, kind, weight))
 
 
+def user_limit_alone(
+    state: "CapacityState", leaf: CapacityQueue, user: str, label: str
+) -> Resource:
+    """About what a user's limit would be if nobody else was active; changes nothing, for readers.
+
+    Example: of a guarantee of 8192 with a factor of 1, two active users have 4096 each, and one
+    alone 8192.
+    """
+    record = leaf.users.get(user)
+    weight = 1.0 if record is None else record.weight
+    return _of_user(state, leaf, user, _base(state, leaf, (label, False, False), weight))
+
+
 def is_above(state: "CapacityState", leaf: CapacityQueue, application: CapacityApplication) -> bool:
     """Whether a user has more than its limit on the default partition, without the reservations of
     this application too where those may be given back (9.9)."""

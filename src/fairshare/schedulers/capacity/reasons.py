@@ -9,6 +9,7 @@ from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, add
 from fairshare.schedulers.capacity import limits
 from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
+from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.reasons import FEW, Cause, Reason, standing_before
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ class CapacityLimits:
     def of_ask(self, key: AskKey, size: Resource) -> Sequence[Reason]:
         """Maximum capacities of the queue and of all above it, and the user's limit.
 
-        A maximum that is the whole partition is none: then there is no room.
+        A maximum that is the whole partition is none: then there is no room. A queue that may use
+        all that its parent may has no maximum of its own.
         """
         state, application = self._state, self._application
         c = state.calculator
@@ -104,6 +106,7 @@ class CapacityLimits:
             )
             for queue in leaf.path
             if label in queue.shares
+            and not _has_parents_maximum(queue, label)
             and not c.fits(state.total_of(label), queue.shares[label].effective_maximum)
             and not c.fits(
                 add(queue.shares[label].used, size), queue.shares[label].effective_maximum
@@ -112,7 +115,7 @@ class CapacityLimits:
         record = leaf.users.get(application.user)
         if record is not None:
             used = record.used.get(label, state.none)
-            limit = limits.user_limit(state, leaf, application.user, label)
+            limit = limits.user_limit_now(state, leaf, application.user, label, kept=True)
             if c.compare(state.total, used, limit) > 0:
                 found.append(
                     Reason(
@@ -121,9 +124,20 @@ class CapacityLimits:
                         user=application.user,
                         used=used,
                         limit=limit,
+                        weight=record.weight,
+                        count=self._lowering(leaf, label, limit),
                     )
                 )
         return found
+
+    def _lowering(self, leaf: CapacityQueue, label: str, limit: Resource) -> int:
+        """How many other users lower a user's limit: without them it would be larger."""
+        state, user = self._state, self._application.user
+        others = max(leaf.users.active_count - 1, 0)
+        if not others:
+            return 0
+        alone = limits.user_limit_alone(state, leaf, user, label)
+        return others if state.calculator.compare(state.total, alone, limit) > 0 else 0
 
     def partition(self, key: AskKey) -> Iterable[Node]:
         """The nodes of the ask's partition."""
@@ -147,3 +161,19 @@ class CapacityLimits:
             order = queue.parent.shares[key.label].order
             queues += sum(1 for entry in order if entry < share.entry)
         return len(before) + queues, tuple(before[:FEW])
+
+    def preempting(self) -> Sequence[int]:
+        """Every container that the monitor has chosen: it chooses for queues, not applications."""
+        wait_ms = self._state.settings.monitor.wait_before_kill_ms
+        return [since_ms + wait_ms for since_ms in self._state.selected_ms.values()]
+
+
+def _has_parents_maximum(queue: CapacityQueue, label: str) -> bool:
+    """Whether the parent's maximum is the queue's too, as a part of 100 % is."""
+    above = None if queue.parent is None else queue.parent.shares.get(label)
+    share = queue.shares[label]
+    return (
+        above is not None
+        and share.configured_maximum is None
+        and share.effective_maximum == above.effective_maximum
+    )

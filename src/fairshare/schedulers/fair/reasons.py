@@ -90,3 +90,16 @@ class FairLimits:
                 entries = (q.entry for q in order if q is not None and q.entry is not None)
                 queues += sum(1 for entry in entries if entry < queue.entry)
         return len(before) + queues, tuple(before[:FEW])
+
+    def preempting(self) -> Sequence[int]:
+        """Containers on the nodes that are to make room for it, as far as they are marked."""
+        state, number = self._state, self._application.id
+        if not state.kills:
+            return ()
+        promising = [node for node in state.nodes.values() if number in node.promised]
+        return [
+            state.kills[container]
+            for node in promising
+            for container in node.containers
+            if container in state.kills
+        ]

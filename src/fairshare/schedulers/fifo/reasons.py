@@ -40,3 +40,7 @@ class FifoLimits:
         line = (a for a in self._state.line.members if a is not None and a.entry is not None)
         before = standing_before(((a.id, a.entry) for a in line), mine)
         return len(before), tuple(before[:FEW])
+
+    def preempting(self) -> Sequence[int]:
+        """None: nobody is preempted."""
+        return ()

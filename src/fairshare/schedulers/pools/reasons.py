@@ -78,3 +78,7 @@ class PoolsLimits:
         others = [one for one in state.jobs.values() if one.runnable and one.slots[kind].needed]
         before = sorted((place(one), one.id) for one in others if place(one) < mine)
         return len(before), tuple(number for _, number in before[:FEW])
+
+    def preempting(self) -> Sequence[int]:
+        """None: what is preempted is killed at once."""
+        return ()

@@ -27,7 +27,9 @@ def shown(view: type[msgspec.Struct]) -> type[msgspec.Struct]:
 def extended(view: type[msgspec.Struct], name: str, /, **more: Any) -> type[msgspec.Struct]:
     """`shown`, with further fields, or others in the place of its own. All are always there."""
     hints = get_type_hints(view, include_extras=True)
-    fields = {field: more.pop(field, _form(hint)) for field, hint in hints.items()}
+    fields = {
+        field: more.pop(field) if field in more else _form(hint) for field, hint in hints.items()
+    }
     fields.update(more)
     return form(name, view.__doc__ or "", **fields)
 

@@ -49,7 +49,15 @@ CLUSTER = extended(
     now_ms=int,
 )
 QUEUE = extended(QueueView, "Queue", share=shown(Share))
-REASON = extended(Reason, "Reason", ahead=list[str], group=str | None, sentence=str, remedy=str)
+REASON = extended(
+    Reason,
+    "Reason",
+    ahead=list[str],
+    also=list[str],
+    group=str | None,
+    sentence=str,
+    remedy=str,
+)
 LABEL = form("Label", "A partition.", name=str, exclusive=bool, nodes=list[str])
 LABELS = form("Labels", "All partitions.", labels=list[LABEL])  # type: ignore[valid-type]
 NODES = form(
