@@ -19,7 +19,7 @@ from fairshare.model.events import ApplicationEnded, ApplicationRejected, Record
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.inputs import ForgetApplications
 from fairshare.runtime.recovery import Position
-from fairshare.runtime.snapshot import freeze, thaw
+from fairshare.runtime.snapshot import freeze, layout, thaw
 from fairshare.schedulers.protocol import State
 
 DEFAULT_FINISHED = 1_000
@@ -38,6 +38,7 @@ def restore(journal: SqliteJournal) -> tuple[Position, dict[str, Any]]:
     One that cannot be read is passed over, for an older one with more records behind it. What lies
     behind is checked when the records are read: JournalError, if they do not reach back so far.
     """
+    layout()  # it is looked up later: the first time takes a moment, which nobody waits for now
     for sequence in reversed(journal.snapshots()):
         try:
             snapshot = journal.snapshot(sequence)

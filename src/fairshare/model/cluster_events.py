@@ -6,9 +6,10 @@ A part of `events.py`, which has all events and says what they are.
 import msgspec
 
 from fairshare.model.resources import Resource
+from fairshare.model.tags import tag_of
 
 
-class RecordedEvent(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=True):
+class RecordedEvent(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=tag_of):
     """What all events have in common: they are small, frozen, and known by their names."""
 
 

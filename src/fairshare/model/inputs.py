@@ -8,10 +8,11 @@ import msgspec
 
 from fairshare.model.identifiers import ApplicationId, ContainerId
 from fairshare.model.resources import Resource
+from fairshare.model.tags import tag_of
 from fairshare.model.work import Command, ContainerRequest, TaskGroup
 
 
-class LoadConfiguration(msgspec.Struct, frozen=True, tag=True):
+class LoadConfiguration(msgspec.Struct, frozen=True, tag=tag_of):
     """The scheduler's settings, at the start and at each reload.
 
     `settings` is the scheduler's own frozen structure as msgspec JSON, so that the journal holds
@@ -23,14 +24,14 @@ class LoadConfiguration(msgspec.Struct, frozen=True, tag=True):
     epoch_ms: int = 0
 
 
-class ReloadRefused(msgspec.Struct, frozen=True, tag=True):
+class ReloadRefused(msgspec.Struct, frozen=True, tag=tag_of):
     """Who reads the files found that they cannot be taken over: the old settings stay in force.
 
     The Capacity Scheduler applies them once more, as Hadoop's does.
     """
 
 
-class NodeJoined(msgspec.Struct, frozen=True, tag=True):
+class NodeJoined(msgspec.Struct, frozen=True, tag=tag_of):
     """A node offers its resources."""
 
     node: str
@@ -39,7 +40,7 @@ class NodeJoined(msgspec.Struct, frozen=True, tag=True):
     attributes: dict[str, str] = {}
 
 
-class NodeLost(msgspec.Struct, frozen=True, tag=True):
+class NodeLost(msgspec.Struct, frozen=True, tag=tag_of):
     """A node is gone, and its containers with it.
 
     `state` says why, in YARN's words: LOST, SHUTDOWN, DECOMMISSIONED, REBOOTED or UNHEALTHY;
@@ -51,14 +52,14 @@ class NodeLost(msgspec.Struct, frozen=True, tag=True):
     report: str = ""
 
 
-class NodeResized(msgspec.Struct, frozen=True, tag=True):
+class NodeResized(msgspec.Struct, frozen=True, tag=tag_of):
     """A node offers another amount; what runs there goes on."""
 
     node: str
     total: Resource
 
 
-class DrainNode(msgspec.Struct, frozen=True, tag=True):
+class DrainNode(msgspec.Struct, frozen=True, tag=tag_of):
     """A node shall take no new containers; what runs there goes on."""
 
     node: str
@@ -66,7 +67,7 @@ class DrainNode(msgspec.Struct, frozen=True, tag=True):
     groups: tuple[str, ...] = ()
 
 
-class DecommissionNode(msgspec.Struct, frozen=True, tag=True):
+class DecommissionNode(msgspec.Struct, frozen=True, tag=tag_of):
     """A node shall take no new containers, and leave when it is empty, or after `timeout_ms`."""
 
     node: str
@@ -75,7 +76,7 @@ class DecommissionNode(msgspec.Struct, frozen=True, tag=True):
     groups: tuple[str, ...] = ()
 
 
-class UndrainNode(msgspec.Struct, frozen=True, tag=True):
+class UndrainNode(msgspec.Struct, frozen=True, tag=tag_of):
     """A node shall take containers again; one that was decommissioned may join again."""
 
     node: str
@@ -83,7 +84,7 @@ class UndrainNode(msgspec.Struct, frozen=True, tag=True):
     groups: tuple[str, ...] = ()
 
 
-class SetSafeMode(msgspec.Struct, frozen=True, tag=True):
+class SetSafeMode(msgspec.Struct, frozen=True, tag=tag_of):
     """Nothing shall be admitted and granted any more, or again; what runs goes on."""
 
     on: bool
@@ -91,7 +92,7 @@ class SetSafeMode(msgspec.Struct, frozen=True, tag=True):
     groups: tuple[str, ...] = ()
 
 
-class AddLabels(msgspec.Struct, frozen=True, tag=True):
+class AddLabels(msgspec.Struct, frozen=True, tag=tag_of):
     """The cluster shall have partitions: by name, whether only asks for it may use it.
 
     One that shares (False) lends what is idle to asks for the default partition.
@@ -102,7 +103,7 @@ class AddLabels(msgspec.Struct, frozen=True, tag=True):
     groups: tuple[str, ...] = ()
 
 
-class RemoveLabels(msgspec.Struct, frozen=True, tag=True):
+class RemoveLabels(msgspec.Struct, frozen=True, tag=tag_of):
     """The cluster shall have these partitions no longer; their nodes return to the default one."""
 
     labels: tuple[str, ...]
@@ -110,7 +111,7 @@ class RemoveLabels(msgspec.Struct, frozen=True, tag=True):
     groups: tuple[str, ...] = ()
 
 
-class LabelNodes(msgspec.Struct, frozen=True, tag=True):
+class LabelNodes(msgspec.Struct, frozen=True, tag=tag_of):
     """Nodes shall belong to these partitions, by name; empty: to the default one.
 
     A node that is not there keeps it for when it joins, unless `known` nodes alone may be named.
@@ -122,21 +123,21 @@ class LabelNodes(msgspec.Struct, frozen=True, tag=True):
     groups: tuple[str, ...] = ()
 
 
-class NodeBeat(msgspec.Struct, frozen=True, tag=True):
+class NodeBeat(msgspec.Struct, frozen=True, tag=tag_of):
     """A node is ready for containers: the only moment at which containers are assigned."""
 
     node: str
 
 
-class UpdateShares(msgspec.Struct, frozen=True, tag=True):
+class UpdateShares(msgspec.Struct, frozen=True, tag=tag_of):
     """One pass of the scheduler's update: demand, fair shares, starvation, preemption."""
 
 
-class TidyQueues(msgspec.Struct, frozen=True, tag=True):
+class TidyQueues(msgspec.Struct, frozen=True, tag=tag_of):
     """The file loader's periodic check: empty dynamic queues go, waiting conversions are tried."""
 
 
-class PreemptContainers(msgspec.Struct, frozen=True, tag=True):
+class PreemptContainers(msgspec.Struct, frozen=True, tag=tag_of):
     """One pass of the preemption monitor, or the killing that is due."""
 
 
@@ -156,7 +157,7 @@ class SubmissionDetails(msgspec.Struct, frozen=True, omit_defaults=True):
     master_label: str | None = None
 
 
-class SubmitApplication(msgspec.Struct, frozen=True, tag=True):
+class SubmitApplication(msgspec.Struct, frozen=True, tag=tag_of):
     """A tenant's application. It has one of three kinds of master:
 
     * `tasks`: the manager runs the groups itself;
@@ -194,7 +195,7 @@ class SubmitApplication(msgspec.Struct, frozen=True, tag=True):
         return named if own is None else own
 
 
-class ReserveApplication(msgspec.Struct, frozen=True, tag=True):
+class ReserveApplication(msgspec.Struct, frozen=True, tag=tag_of):
     """Somebody wants the number of an application that he will submit, perhaps.
 
     It is `at_least` this one: those before it were given away by a record that is gone.
@@ -203,7 +204,7 @@ class ReserveApplication(msgspec.Struct, frozen=True, tag=True):
     at_least: int = 0
 
 
-class MasterRegistered(msgspec.Struct, frozen=True, tag=True):
+class MasterRegistered(msgspec.Struct, frozen=True, tag=tag_of):
     """An application's master runs and has said so: its requests become live.
 
     `host`, `rpc_port` and `tracking_url` are where it can be reached, as it says.
@@ -215,7 +216,7 @@ class MasterRegistered(msgspec.Struct, frozen=True, tag=True):
     tracking_url: str = ""
 
 
-class UnregisterMaster(msgspec.Struct, frozen=True, tag=True):
+class UnregisterMaster(msgspec.Struct, frozen=True, tag=tag_of):
     """A master says how its application ended. Its container goes on until it exits by itself.
 
     `final_status` is SUCCEEDED, FAILED, KILLED, ENDED or UNDEFINED.
@@ -227,21 +228,21 @@ class UnregisterMaster(msgspec.Struct, frozen=True, tag=True):
     tracking_url: str = ""
 
 
-class RequestContainers(msgspec.Struct, frozen=True, tag=True):
+class RequestContainers(msgspec.Struct, frozen=True, tag=tag_of):
     """A master asks for more, or for fewer."""
 
     application: ApplicationId
     requests: tuple[ContainerRequest, ...]
 
 
-class ReleaseContainers(msgspec.Struct, frozen=True, tag=True):
+class ReleaseContainers(msgspec.Struct, frozen=True, tag=tag_of):
     """A master gives containers back."""
 
     application: ApplicationId
     containers: tuple[ContainerId, ...]
 
 
-class LaunchContainer(msgspec.Struct, frozen=True, tag=True):
+class LaunchContainer(msgspec.Struct, frozen=True, tag=tag_of):
     """A master says what one of its containers shall run."""
 
     application: ApplicationId
@@ -250,14 +251,14 @@ class LaunchContainer(msgspec.Struct, frozen=True, tag=True):
     time_limit_ms: int | None = None
 
 
-class AddTasks(msgspec.Struct, frozen=True, tag=True):
+class AddTasks(msgspec.Struct, frozen=True, tag=tag_of):
     """A master hands groups of tasks to the manager."""
 
     application: ApplicationId
     tasks: tuple[TaskGroup, ...]
 
 
-class ChangeBlacklist(msgspec.Struct, frozen=True, tag=True):
+class ChangeBlacklist(msgspec.Struct, frozen=True, tag=tag_of):
     """A master names nodes or racks that it refuses, or takes that back."""
 
     application: ApplicationId
@@ -265,7 +266,7 @@ class ChangeBlacklist(msgspec.Struct, frozen=True, tag=True):
     remove: tuple[str, ...] = ()
 
 
-class FinishApplication(msgspec.Struct, frozen=True, tag=True):
+class FinishApplication(msgspec.Struct, frozen=True, tag=tag_of):
     """A master says that its application is done."""
 
     application: ApplicationId
@@ -273,7 +274,7 @@ class FinishApplication(msgspec.Struct, frozen=True, tag=True):
     diagnostics: str = ""
 
 
-class KillApplication(msgspec.Struct, frozen=True, tag=True):
+class KillApplication(msgspec.Struct, frozen=True, tag=tag_of):
     """Somebody ends an application."""
 
     application: ApplicationId
@@ -282,7 +283,7 @@ class KillApplication(msgspec.Struct, frozen=True, tag=True):
     groups: tuple[str, ...] = ()
 
 
-class MoveApplication(msgspec.Struct, frozen=True, tag=True):
+class MoveApplication(msgspec.Struct, frozen=True, tag=tag_of):
     """An application shall go on in another queue."""
 
     application: ApplicationId
@@ -291,7 +292,7 @@ class MoveApplication(msgspec.Struct, frozen=True, tag=True):
     groups: tuple[str, ...] = ()
 
 
-class SetPriority(msgspec.Struct, frozen=True, tag=True):
+class SetPriority(msgspec.Struct, frozen=True, tag=tag_of):
     """An application's priority shall be another one."""
 
     application: ApplicationId
@@ -300,7 +301,7 @@ class SetPriority(msgspec.Struct, frozen=True, tag=True):
     groups: tuple[str, ...] = ()
 
 
-class ChangeLifetime(msgspec.Struct, frozen=True, tag=True):
+class ChangeLifetime(msgspec.Struct, frozen=True, tag=tag_of):
     """An application shall end at another instant, if it is not over by then."""
 
     application: ApplicationId
@@ -309,25 +310,25 @@ class ChangeLifetime(msgspec.Struct, frozen=True, tag=True):
     groups: tuple[str, ...] = ()
 
 
-class LifetimeOver(msgspec.Struct, frozen=True, tag=True):
+class LifetimeOver(msgspec.Struct, frozen=True, tag=tag_of):
     """The instant has come at which an application ends, whatever it does."""
 
     application: ApplicationId
 
 
-class ForgetApplications(msgspec.Struct, frozen=True, tag=True):
+class ForgetApplications(msgspec.Struct, frozen=True, tag=tag_of):
     """Applications that are over need not be known any longer. Their numbers are not used again."""
 
     applications: tuple[ApplicationId, ...]
 
 
-class ContainerStarted(msgspec.Struct, frozen=True, tag=True):
+class ContainerStarted(msgspec.Struct, frozen=True, tag=tag_of):
     """An engine runs a container."""
 
     container: ContainerId
 
 
-class ContainerExited(msgspec.Struct, frozen=True, tag=True):
+class ContainerExited(msgspec.Struct, frozen=True, tag=tag_of):
     """A container has ended by itself, or could not start.
 
     `exit_code` is the process's, or 128 + signal number; negative codes are Hadoop's (-100 aborted,

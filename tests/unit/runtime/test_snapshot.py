@@ -1,11 +1,16 @@
 """A snapshot is the whole state: whoever goes on from it decides as if nothing had happened."""
 
+import zlib
+
 import msgspec
 import pytest
 
 from fairshare.errors import JournalError
+from fairshare.journal.protocol import Snapshot
+from fairshare.live.biographies import Biography
 from fairshare.model.inputs import KillApplication, NodeBeat, UpdateShares
 from fairshare.model.nodes import Node
+from fairshare.model.operations import Drain
 from fairshare.runtime import snapshot
 from fairshare.runtime.snapshot import freeze, thaw
 
@@ -77,9 +82,46 @@ class _Older:
         return Node.__new__, (Node,), (None, {**fields, "name": "n1", "gone": 1})
 
 
-def test_fields_that_came_get_what_is_said_of_them_and_those_that_went_are_left_out(monkeypatch):
-    monkeypatch.setattr(snapshot, "ADDED", {"fairshare.model.nodes.Node": {"rack": "/new"}})
+def test_a_field_that_nothing_is_known_of_makes_a_snapshot_unreadable():
     older = msgspec.structs.replace(freeze(1, 1, {"node": _Older()}), layout="older")
-    copy = thaw(older)["node"]
-    assert (copy.name, copy.rack) == ("n1", "/new")
-    assert not hasattr(copy, "gone")
+    with pytest.raises(JournalError, match=r"model\.nodes\.Node has no rack"):
+        thaw(older)
+
+
+def written_by(tag: str, *fields: str, **parts) -> Snapshot:
+    """A snapshot of a release in which a class had other fields, or another path."""
+    told = msgspec.json.decode(snapshot.layout())
+    told[tag] = fields
+    return msgspec.structs.replace(freeze(1, 1, parts), layout=msgspec.json.encode(told).decode())
+
+
+def test_a_class_whose_fields_are_others_is_read_with_patience_though_it_is_of_the_server(
+    monkeypatch,
+):
+    """Books of the server are in a snapshot too."""
+    biography = Biography((0, 0))
+    one = written_by("fairshare.live.biographies.Biography", "attempts", life=biography)
+    monkeypatch.setattr(snapshot, "_PatientReader", None)
+    with pytest.raises(JournalError, match="not callable"):
+        thaw(one)
+    monkeypatch.undo()
+    assert thaw(one)["life"].progress == 0.0
+
+
+def test_a_structure_is_read_by_the_names_of_its_fields(monkeypatch):
+    monkeypatch.setattr(snapshot, "ADDED", {"fairshare.model.operations.Drain": {"since_ms": 7}})
+    drain = "fairshare.model.operations.Drain"
+    one = written_by(drain, "deadline_ms", "gone", "total", drain=Drain(3, 4, (1, 2)))
+    assert thaw(one)["drain"] == Drain((1, 2), 7, 3)
+
+
+def test_a_class_that_has_moved_is_found_where_it_is_now(monkeypatch):
+    drain = Drain((1, 2), 7)
+    one = freeze(1, 1, {"drain": drain})
+    body = zlib.decompress(one.body).replace(b"Drain", b"Leave")
+    one = msgspec.structs.replace(one, body=zlib.compress(body))
+    with pytest.raises(JournalError, match="Leave"):
+        thaw(one)
+    here = "fairshare.model.operations."
+    monkeypatch.setattr(snapshot, "MOVED", {f"{here}Leave": f"{here}Drain"})
+    assert thaw(one)["drain"] == drain

@@ -1,0 +1,136 @@
+"""State directories of earlier releases are read by this one.
+
+`tests/data/release-*` has journals as servers of these releases left them in the middle of their
+work: a snapshot, and records behind it. `facts.json` is what those servers showed last. Where a
+class, a field or a tag is renamed, these tests say what has to be in `snapshot.MOVED`,
+`snapshot.ADDED` or `model.tags`.
+"""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from fairshare.journal.protocol import Snapshot
+from fairshare.journal.sqlite import SqliteJournal
+from fairshare.live.chronicle import Chronicle
+from fairshare.live.history import ContainerHistory
+from fairshare.live.retention import restore
+from fairshare.live.server import LiveServer
+from fairshare.live.settings import Overrides, read_settings
+from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.inputs import SubmitApplication
+from fairshare.model.resources import ResourceTypes
+from fairshare.model.state import ClusterState
+from fairshare.runtime import snapshot
+from fairshare.runtime.recovery import recover
+from fairshare.runtime.snapshot import freeze, thaw
+from fairshare.schedulers.registry import SCHEDULERS
+
+DATA = Path(__file__).parents[2] / "data"
+RELEASES = [
+    pytest.param(place, id=f"{place.parent.name}-{place.name}")
+    for place in sorted(DATA.glob("release-*/*"))
+]
+
+
+@pytest.fixture(params=RELEASES)
+def release(request, tmp_path) -> Path:
+    place = tmp_path / "release"
+    shutil.copytree(request.param, place)
+    return place
+
+
+def told(state: ClusterState, history: ContainerHistory | None = None) -> dict[str, object]:
+    """What `facts.json` has."""
+    return {
+        "applications": {
+            str(one.id): [
+                one.user,
+                one.queue,
+                one.submission.name,
+                str(one.state),
+                len(one.containers),
+                list(one.used),
+            ]
+            for one in state.applications.values()
+        },
+        "used": list(state.used),
+        "nodes": {node.name: list(node.available) for node in state.nodes.values()},
+        **(
+            {}
+            if history is None
+            else {
+                "history": {
+                    str(number): len(history.application(number).containers)
+                    for number in state.applications
+                }
+            }
+        ),
+    }
+
+
+def facts(release: Path, *without: str) -> dict[str, object]:
+    found = json.loads((release / "facts.json").read_text())
+    return {key: value for key, value in found.items() if key not in without}
+
+
+def test_the_snapshot_is_read_and_what_followed_is_applied(release):
+    journal = SqliteJournal(release)
+    position, parts = restore(journal)
+    assert position.sequence == facts(release)["snapshots"][-1]
+    manager = parts["manager"]
+    chronicle, history = parts["chronicle"], parts["history"]
+    assert isinstance(chronicle, Chronicle)
+    for record in journal.records(position.sequence):
+        recover([record], manager.state, position)
+        chronicle.observe(record)
+        for event in record.events:
+            history.observe(record.now_ms, event)
+    assert told(manager.state, history) == facts(release, "sequence", "snapshots")
+    manager.state.check()
+    journal.close()
+
+
+def test_the_records_alone_say_the_same(release):
+    journal = SqliteJournal(release)
+    manager = ResourceManager(SCHEDULERS[release_scheduler(release)](ResourceTypes()))
+    position = recover(journal.records(), manager.state)
+    assert position.sequence == facts(release)["sequence"]
+    assert told(manager.state) == facts(release, "sequence", "snapshots", "history")
+    journal.close()
+
+
+def release_scheduler(release: Path) -> str:
+    return json.loads((release / "cluster.json").read_text())["scheduler"]
+
+
+@pytest.mark.anyio
+async def test_a_server_goes_on_from_there(release, engine):
+    settings = read_settings(release / "conf", Overrides(port=0, state_directory=release))
+    server = LiveServer(settings, lambda settings, path: engine)
+    try:
+        before = facts(release)
+        assert server.service.version == before["sequence"]
+        await server.start("http://127.0.0.1:1")
+        state = server.service.state
+        queue = state.applications[max(state.applications)].queue
+        await server.service.ask(SubmitApplication("ann", queue))
+        server.service.state.check()
+    finally:
+        await server.close()
+    journal = SqliteJournal(release, read_only=True)
+    kept = journal.snapshot(journal.snapshots()[-1])
+    assert isinstance(kept, Snapshot)
+    assert kept.layout == snapshot.layout()
+    assert told(thaw(kept)["manager"].state)
+    journal.close()
+
+
+@pytest.mark.anyio
+async def test_one_of_this_release_is_read_without_patience(server, monkeypatch):
+    await server.service.ask(SubmitApplication("ann"))
+    kept = freeze(1, 1, server._parts())
+    monkeypatch.delattr(snapshot, "_PatientReader")
+    assert thaw(kept).keys() == server._parts().keys()

@@ -1,0 +1,125 @@
+"""Every kind of input and event is handled, and journals know it by the name that it has there."""
+
+import inspect
+import typing
+
+import pytest
+
+from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model import events, inputs
+from fairshare.model.state import ClusterState
+from fairshare.schedulers.pools.settings import TYPES
+from fairshare.schedulers.registry import SCHEDULERS
+
+INPUTS = typing.get_args(inputs.Input)
+EVENTS = typing.get_args(events.Event)
+STATES = {name: make(TYPES).state for name, make in SCHEDULERS.items()}
+
+
+def words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+UNKNOWN_TO: dict[str, frozenset[str]] = {
+    "capacity": words(
+        """
+        PreemptedRoomChanged QueueConversionPending StarvationServed
+        """
+    ),
+    "fair": words(
+        """
+        ApplicationsOrdered ContainerSpared HeadroomTold LabelsChanged LimitsComputed
+        NodesLabelled QueueEntitled QueueExpiring QueueLimited ReservationMoved
+        UserLimitsComputed UserNoted
+        """
+    ),
+    "fifo": words(
+        """
+        ApplicationsOrdered ContainerMarked ContainerSpared HeadroomTold LabelsChanged
+        LimitsComputed NodesLabelled PreemptedRoomChanged QueueConversionPending
+        QueueEntitled QueueExpiring QueueLimited QueuesConfigured ReservationMoved
+        SharesUpdated StarvationServed UserLimitsComputed UserNoted
+        """
+    ),
+    "pools": words(
+        """
+        ApplicationsOrdered ContainerMarked ContainerSpared HeadroomTold LabelsChanged
+        LimitsComputed NodesLabelled PreemptedRoomChanged QueueConversionPending
+        QueueEntitled QueueExpiring QueueLimited QueuesConfigured ReservationMoved
+        UserLimitsComputed UserNoted
+        """
+    ),
+}
+"""By scheduler, the events that it never emits, and so need not know."""
+
+# Names are added here, and none is ever taken away: journals that have them are still read.
+INPUT_TAGS = words(
+    """
+        AddLabels AddTasks ChangeBlacklist ChangeLifetime ContainerExited
+        ContainerStarted DecommissionNode DrainNode FinishApplication ForgetApplications
+        KillApplication LabelNodes LaunchContainer LifetimeOver LoadConfiguration
+        MasterRegistered MoveApplication NodeBeat NodeJoined NodeLost NodeResized
+        PreemptContainers ReleaseContainers ReloadRefused RemoveLabels RequestContainers
+        ReserveApplication SetPriority SetSafeMode SubmitApplication TidyQueues
+        UndrainNode UnregisterMaster UpdateShares
+        """
+)
+EVENT_TAGS = words(
+    """
+        ApplicationAdmitted ApplicationEnded ApplicationMoved ApplicationNumberTaken
+        ApplicationRejected ApplicationSubmitted ApplicationsForgotten
+        ApplicationsOrdered AsksChanged AttemptEnded AttemptStarted BlacklistChanged
+        ConfigurationLoaded ContainerAllocated ContainerCompleted ContainerLaunched
+        ContainerMarked ContainerReserved ContainerRunning ContainerSpared HeadroomTold
+        LabelsChanged LifetimeSet LimitsComputed MasterStarted MasterUnregistered
+        NodeAdded NodeDrained NodeRemoved NodeTotalChanged NodeUndrained NodesLabelled
+        OffersCounted PreemptedRoomChanged PriorityChanged QueueConversionPending
+        QueueCreated QueueDynamicChanged QueueEntitled QueueExpiring QueueLimited
+        QueueRemoved QueuesConfigured RequestRefused ReservationDropped ReservationMoved
+        SafeModeChanged SharesUpdated StarvationServed TasksAdded UserLimitsComputed
+        UserNoted
+        """
+)
+
+
+@pytest.mark.parametrize("kind", INPUTS, ids=lambda kind: kind.__name__)
+def test_every_input_is_handled(kind):
+    for make in SCHEDULERS.values():
+        manager = ResourceManager(make(TYPES))
+        assert kind in manager._inputs, f"{kind.__name__}: write a method for it in ResourceManager"
+
+
+@pytest.mark.parametrize("kind", EVENTS, ids=lambda kind: kind.__name__)
+def test_every_event_is_applied(kind):
+    """By all states; or by those of the schedulers that emit it, which are named above."""
+    missing = {name for name, state in STATES.items() if kind not in state.handlers}
+    allowed = {name for name in STATES if kind.__name__ in UNKNOWN_TO[name]}
+    assert missing == allowed, (
+        f"{kind.__name__}: write a handler for it in ClusterState, or in the scheduler's state"
+    )
+
+
+@pytest.mark.parametrize("table", [*STATES.values()], ids=[*STATES])
+def test_no_handler_is_there_for_what_is_no_event(table):
+    assert set(table.handlers) <= set(EVENTS)
+    assert all(inspect.ismethod(method) for method in table.handlers.values())
+    assert isinstance(table, ClusterState)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "tags"), [(INPUTS, INPUT_TAGS), (EVENTS, EVENT_TAGS)], ids=["inputs", "events"]
+)
+def test_journals_of_earlier_releases_are_read(kinds, tags):
+    """A class may have another name now: `model.tags.RENAMED` says which one it has in journals."""
+    assert {kind.__struct_config__.tag for kind in kinds} == tags
+
+
+def test_inputs_and_events_are_all_in_their_unions():
+    for module, kinds, base in (
+        (inputs, INPUTS, None),
+        (events, EVENTS, events.cluster_events.RecordedEvent),
+    ):
+        for name, kind in vars(module).items():
+            tagged = getattr(getattr(kind, "__struct_config__", None), "tag", None)
+            if inspect.isclass(kind) and tagged and kind is not base:
+                assert kind in (*kinds, *INPUTS), f"{name} stands in no union"
