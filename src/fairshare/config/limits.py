@@ -16,10 +16,14 @@ class LimitSettings(msgspec.Struct, frozen=True):
 
     `header_kb` and `body_mb` are of one request; `tasks` of one application; `asks` and
     `containers` of one request of a driver, the containers of all its asks together; `places` are
-    hosts, racks and groups to wait for that one request names;
-    `applications_per_user` are those that are not over. `requests_per_second` (0: any number) is a
-    mean, and twice as many may come at once; None: 1,000 where callers prove who they are, else any
-    number. `streams` are answers that stay open, `connections` open ones of any kind.
+    hosts, racks and groups to wait for that one request names.
+
+    `applications_per_user` are those that are not over, `user_mb` what one user has handed in for
+    all that are known, `environment_kb` arguments and environment of one command.
+
+    `requests_per_second` (0: any number) is a mean, and twice as many may come at once; None: 1,000
+    where callers prove who they are, else any number. `streams` are answers that stay open,
+    `connections` open ones of any kind.
 
     The headers of a request must be there within `header_s`, its body within `body_s` and a second
     more for each 10 kB; a reader must take 64 kB of an answer within `send_s`. `answers_mb` is what
@@ -33,6 +37,8 @@ class LimitSettings(msgspec.Struct, frozen=True):
     containers: int = 1_000_000
     places: int = 10_000
     applications_per_user: int = 10_000
+    user_mb: int = 512
+    environment_kb: int = 256
     requests_per_second: int | None = None
     streams_per_caller: int = 2_000
     streams: int = 5_000
@@ -53,6 +59,8 @@ RANGES: Final = {
     "containers": (1, 2**31 - 1),
     "places": (1, 1_000_000),
     "applications_per_user": (1, 10_000_000),
+    "user_mb": (1, 1_048_576),
+    "environment_kb": (1, 1_024),
     "requests_per_second": (0, 1_000_000),
     "streams_per_caller": (1, 1_000_000),
     "streams": (1, 1_000_000),

@@ -105,10 +105,12 @@ async def submit_application(request: Request) -> Response:
     groups = body.groups or await groups_of(server, user)
     check_tasks(server.settings.limits, sum(group.count for group in body.tasks))
     check_places(server.settings.limits, body.tasks)
-    submission = submission_of(body, server.service.state.types, user, groups)
+    submission = submission_of(
+        body, server.service.state.types, user, groups, server.settings.limits
+    )
     note(request, queue=submission.queue)
     await check_account(server, user)
-    with submission_slot(server, user):
+    async with submission_slot(server, submission):
         events = await server.service.ask(submission)
     epoch_ms = server.service.state.epoch_ms
     for event in events:

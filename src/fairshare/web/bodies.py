@@ -4,24 +4,42 @@ An unknown field, a wrong type or a number out of range is refused with its plac
 the fields mean together is checked where they are translated (`submissions.py`).
 """
 
+import re
 from typing import Annotated
 
 import msgspec
 
+from fairshare.model.queues import LONGEST_NAME
 from fairshare.model.tasks import GROUP_REQUESTS
 
 MAX_TASKS = 1_000_000
 """Tasks of one application: each costs the server some memory as long as it is known."""
 
+LINE = r"\A[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z"
+"""A name is one line without control characters: it stands in logs, files and variables."""
+
 Count = Annotated[int, msgspec.Meta(ge=1, le=MAX_TASKS)]
 Priority = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 Amount = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Duration = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
-Name = Annotated[str, msgspec.Meta(max_length=1_000)]
-Place = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
-User = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
-Tag = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+Name = Annotated[str, msgspec.Meta(max_length=1_000, pattern=LINE)]
+Place = Annotated[str, msgspec.Meta(min_length=1, max_length=255, pattern=LINE)]
+User = Annotated[str, msgspec.Meta(min_length=1, max_length=255, pattern=LINE)]
+Tag = Annotated[str, msgspec.Meta(min_length=1, max_length=100, pattern=LINE)]
+QueueName = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_NAME, pattern=LINE)]
 Diagnostics = Annotated[str, msgspec.Meta(max_length=10_000)]
+
+_LINE = re.compile(LINE)
+
+
+def is_one_line(text: str) -> bool:
+    """Whether a text may be a name.
+
+    >>> is_one_line("ann"), is_one_line("ann\\n"), is_one_line("a\\x00b")
+    (True, False, False)
+    """
+    return _LINE.fullmatch(text) is not None
+
 
 Resources = dict[str, Amount]
 """Named amounts; `memory-mb` and `vcores` have defaults, all others are 0."""
@@ -31,7 +49,7 @@ class _Body(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     pass
 
 
-Label = Annotated[str, msgspec.Meta(max_length=255)]
+Label = Annotated[str, msgspec.Meta(max_length=255, pattern=LINE)]
 """A partition; empty: the default one."""
 
 
@@ -90,7 +108,7 @@ class CommandBody(_Body, frozen=True):
 class TaskGroupBody(CommandBody, frozen=True):
     """Like tasks of an application."""
 
-    name: Annotated[str, msgspec.Meta(min_length=1, max_length=255)] = "tasks"
+    name: Place = "tasks"
     count: Count = 1
     resources: Resources = {}
     priority: Priority = 1
@@ -114,7 +132,7 @@ class SubmissionBody(_Body, frozen=True):
     """An application: `tasks`, or a `driver` (and in `master` the size of its container)."""
 
     user: User | None = None
-    queue: Annotated[str, msgspec.Meta(min_length=1, max_length=1_000)] = "default"
+    queue: QueueName = "default"
     name: Name = ""
     priority: Priority | None = None
     lifetime_s: Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)] | None = None
@@ -136,7 +154,7 @@ class KillBody(ActorBody, frozen=True):
 class MoveBody(ActorBody, frozen=True, kw_only=True):
     """Where an application goes on."""
 
-    queue: Annotated[str, msgspec.Meta(min_length=1, max_length=1_000)]
+    queue: QueueName
 
 
 class PriorityBody(ActorBody, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from fairshare.errors import InputError
+from fairshare.live.access.handed_in import size_of_group
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import application_of
 from fairshare.model.inputs import (
@@ -29,7 +30,7 @@ from fairshare.web.bodies import (
     RequestsBody,
     TasksBody,
 )
-from fairshare.web.limits import check_asks, check_places, check_tasks
+from fairshare.web.limits import check_asks, check_places, check_tasks, room_for
 from fairshare.web.requests import (
     container_of,
     read_application,
@@ -80,7 +81,7 @@ async def request_containers(request: Request) -> Response:
     server = server_of(request)
     check_asks(server.settings.limits, [wish.count for wish in body.requests])
     check_places(server.settings.limits, body.requests)
-    translation = Translation(server.service.state.types)
+    translation = Translation(server.service.state.types, server.settings.limits)
     wishes = translation.requests(body.requests)
     translation.finish()
     await server.service.ask(RequestContainers(application.id, wishes))
@@ -92,7 +93,7 @@ async def add_tasks(request: Request) -> Response:
     application = own_application(request)
     body = await read_body(request, TasksBody)
     server = server_of(request)
-    translation = Translation(server.service.state.types)
+    translation = Translation(server.service.state.types, server.settings.limits)
     earlier = [progress.spec for progress in application.tasks.groups]
     check_tasks(
         server.settings.limits,
@@ -102,7 +103,8 @@ async def add_tasks(request: Request) -> Response:
     check_places(server.settings.limits, body.tasks)
     tasks = translation.groups(body.tasks, "tasks", earlier)
     translation.finish()
-    await server.service.ask(AddTasks(application.id, tasks))
+    async with room_for(server, application.user, sum(map(size_of_group, tasks))):
+        await server.service.ask(AddTasks(application.id, tasks))
     return answer(application_row(server, application))
 
 
@@ -113,7 +115,7 @@ async def launch_container(request: Request) -> Response:
     application = server.service.state.applications[application_of(container)]
     check_token(request, application)
     body = await read_body(request, LaunchBody)
-    translation = Translation(server.service.state.types)
+    translation = Translation(server.service.state.types, server.settings.limits)
     command = translation.command(body, "launch")
     translation.finish()
     launch = LaunchContainer(application.id, container, command, body.time_limit_ms)

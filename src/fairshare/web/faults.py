@@ -35,6 +35,7 @@ STATUSES = {
     "too-many-places": 413,
     "too-many-containers": 413,
     "too-many-applications": 429,
+    "too-much-handed-in": 429,
     "busy": 503,
     "stopping": 503,
     "safe-mode": 503,

@@ -8,16 +8,19 @@ says `[limits]` of fairshare.toml.
 import contextlib
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fairshare.config.limits import DEFAULT_REQUESTS_PER_SECOND, LimitSettings
 from fairshare.errors import InputError
+from fairshare.live.access.handed_in import size_of
 from fairshare.live.access.identity import Identity
 from fairshare.live.server import LiveServer
 from fairshare.live.settings import LiveSettings
+from fairshare.model.inputs import ForgetApplications, SubmitApplication
+from fairshare.model.work import Command
 from fairshare.web.addresses import address_of_scope, peer_of_scope
 from fairshare.web.answers import refusal
 from fairshare.web.bodies import ContainerRequestBody, TaskGroupBody
@@ -222,10 +225,11 @@ def check_places(
         )
 
 
-@contextlib.contextmanager
-def submission_slot(server: LiveServer, user: str) -> Iterator[None]:
-    """Around a submission: raises InputError (`too-many-applications`) for who has as many that are
-    not over as one user may."""
+@contextlib.asynccontextmanager
+async def submission_slot(server: LiveServer, submission: SubmitApplication) -> AsyncIterator[None]:
+    """Around a submission: raises InputError (`too-many-applications`, `too-much-handed-in`) for
+    who has as many that are not over as one user may, or has handed in too much."""
+    user = submission.user
     most = server.settings.limits.applications_per_user
     if server.census.count(user) >= most:
         raise InputError(
@@ -234,7 +238,54 @@ def submission_slot(server: LiveServer, user: str) -> Iterator[None]:
             " some have ended, or put more tasks into one application",
         )
     with server.census.on_its_way(user):
+        async with room_for(server, user, size_of(submission)):
+            yield
+
+
+@contextlib.asynccontextmanager
+async def room_for(server: LiveServer, user: str, size: int) -> AsyncIterator[None]:
+    """Around what hands in so many bytes: raises InputError (`too-much-handed-in`) for who has
+    handed in too much already. What is over of his is forgotten before, if that helps."""
+    handed_in = server.census.handed_in
+    most = server.settings.limits.user_mb * 1024 * 1024
+    with handed_in.on_its_way(user, size):
+        old = handed_in.oldest_over(user, handed_in.size(user) - most)
+        if old:
+            await server.service.ask(ForgetApplications(old))
+        if handed_in.size(user) > most:
+            raise InputError(
+                "too-much-handed-in",
+                f"{user} has handed in {handed_in.size(user) - size} bytes that are still needed,"
+                f" and {size} more are above the {most} of one user: wait until some applications"
+                " have ended, or put large data into files",
+            )
         yield
+
+
+LONGEST_WORD = 128 * 1024 - 1
+"""The bytes of the longest argument, or variable with its name, that Linux takes (E2BIG)."""
+
+
+def too_large(command: Command, limits: LimitSettings) -> str:
+    """What of a command is too large to be run; empty: nothing."""
+    size = 0
+    for argument in command.arguments:
+        length = len(argument.encode())
+        size += length + 1
+        if length >= LONGEST_WORD:
+            return f"an argument has {length} bytes, and {LONGEST_WORD} are too many: use a file"
+    for name, value in command.environment.items():
+        length = len(name.encode()) + 1 + len(value.encode())
+        size += length + 1
+        if length >= LONGEST_WORD:
+            return (
+                f"the variable {name[:40]} has {length} bytes with its name, and {LONGEST_WORD} are"
+                " too many: use a file"
+            )
+    most = limits.environment_kb * 1024
+    if size > most:
+        return f"arguments and environment have {size} bytes, and {most} are the most: use a file"
+    return ""
 
 
 def body_limit_bytes(request: Request) -> int:

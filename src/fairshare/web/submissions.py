@@ -7,6 +7,7 @@ state of the cluster nor its limits: whether a queue is there is the scheduler's
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
+from fairshare.config.limits import LimitSettings
 from fairshare.errors import InputError
 from fairshare.manager.groups import check_groups
 from fairshare.model.inputs import SubmitApplication
@@ -21,6 +22,7 @@ from fairshare.web.bodies import (
     SubmissionBody,
     TaskGroupBody,
 )
+from fairshare.web.limits import too_large
 
 DEFAULT_AMOUNTS = {MEMORY: 1024, VCORES: 1}
 """What a container gets of the types that its request does not name; nothing of all others."""
@@ -32,8 +34,9 @@ class Translation:
     Until then a wrong part is replaced by a harmless one.
     """
 
-    def __init__(self, types: ResourceTypes) -> None:
+    def __init__(self, types: ResourceTypes, limits: LimitSettings) -> None:
         self.types = types
+        self.limits = limits
         self.problems: list[str] = []
 
     def finish(self) -> None:
@@ -76,7 +79,11 @@ class Translation:
         directory = body.directory
         if directory is not None and (not directory.startswith("/") or "\0" in directory):
             self.problems.append(f"{place}.directory: {directory!r} is not an absolute path")
-        return Command(arguments, body.environment, directory, body.callable)
+        command = Command(arguments, body.environment, directory, body.callable)
+        large = too_large(command, self.limits)
+        if large:
+            self.problems.append(f"{place}: {large}")
+        return command
 
     def groups(
         self, bodies: Sequence[TaskGroupBody], place: str, earlier: Sequence[TaskGroup] = ()
@@ -131,10 +138,14 @@ class Translation:
 
 
 def submission_of(
-    body: SubmissionBody, types: ResourceTypes, user: str, groups: tuple[str, ...]
+    body: SubmissionBody,
+    types: ResourceTypes,
+    user: str,
+    groups: tuple[str, ...],
+    limits: LimitSettings,
 ) -> SubmitApplication:
     """The application that a body describes, for a user of these groups; raises InputError."""
-    translation = Translation(types)
+    translation = Translation(types, limits)
     if bool(body.tasks) == (body.driver is not None):
         translation.problems.append("give either tasks or driver")
     if body.master is not None and body.driver is None:

@@ -24,7 +24,7 @@ body_s = 1
 send_s = 1
 answers_mb = 1
 result_mb = 1
-user_mb = 1
+user_mb = 16
 requests_per_second = 0
 """
 
@@ -32,7 +32,7 @@ requests_per_second = 0
 class Attacked:
     """A server, tokens for it, and sockets to it."""
 
-    def __init__(self, server, conf):
+    def __init__(self, server):
         self.server = server
         self.state = server.state
         self.host, port = server.url.removeprefix("http://").split(":")
@@ -105,8 +105,10 @@ def attacked(tmp_path_factory):
     conf.mkdir()
     (conf / "yarn-site.xml").write_text(YARN_SITE)
     (conf / "fair-scheduler.xml").write_text(ALLOCATIONS)
-    (conf / "fairshare.toml").write_text(NARROW.replace("user_mb = 1\n", ""))
+    (conf / "fairshare.toml").write_text(NARROW)
     server = Server(conf, conf.parent / "state", "--port", "0")
-    yield Attacked(server, conf)
+    found = Attacked(server)
+    found.token("ann")  # to make it takes longer than a silent connection lives
+    yield found
     code, stderr = server.end()
     assert code == 0, stderr

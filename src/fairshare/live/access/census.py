@@ -1,10 +1,11 @@
 """Owns how many applications of each user are not over: those that are recorded, and those that
-are on their way. Derived from events; knows no limit."""
+are on their way; and how much he has handed in. Derived from events; knows no limit."""
 
 import contextlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from fairshare.live.access.handed_in import HandedIn
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationEnded, ApplicationSubmitted, Event
 from fairshare.model.identifiers import ApplicationId
@@ -16,12 +17,15 @@ class Census:
     def __init__(self, applications: Iterable[Application] = ()) -> None:
         self._users: dict[ApplicationId, str] = {}
         self._counts: Counter[str] = Counter()
-        for application in applications:
+        known = list(applications)
+        self.handed_in = HandedIn(known)
+        for application in known:
             if not application.over:
                 self._enter(application.id, application.user)
 
     def observe(self, event: Event) -> None:
         """Take in what was recorded."""
+        self.handed_in.observe(event)
         if isinstance(event, ApplicationSubmitted):
             self._enter(event.application, event.submission.user)
         elif isinstance(event, ApplicationEnded):

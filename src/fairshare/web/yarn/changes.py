@@ -6,7 +6,8 @@ from fairshare.errors import InputError
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import application_name
 from fairshare.model.inputs import ChangeLifetime, KillApplication, MoveApplication, SetPriority
-from fairshare.model.queues import full_name
+from fairshare.model.queues import LONGEST_NAME, full_name
+from fairshare.web.bodies import is_one_line
 from fairshare.web.yarn.access import is_administrator, may_modify
 from fairshare.web.yarn.answering import Answer, YarnRoute
 from fairshare.web.yarn.application_documents import shown_queue
@@ -114,6 +115,8 @@ async def change_queue(request: Request, caller: Caller) -> Answer:
     wanted = text_of(body.get("queue"))
     if not wanted:
         raise bad_request('a body such as {"queue": "root.a"} is needed')
+    if len(wanted) > LONGEST_NAME or not is_one_line(wanted):
+        raise bad_request(f"{wanted[:40]!r} is no name of a queue")
     _check(gateway, caller, application, "move appid")
     if wanted == application.queue:
         return await show_queue(request, caller)

@@ -19,12 +19,14 @@ from fairshare.model.inputs import (
     SubmissionDetails,
     SubmitApplication,
 )
+from fairshare.model.queues import LONGEST_NAME
 from fairshare.model.resources import Resource
 from fairshare.model.work import Command
 from fairshare.schedulers.fair.dump import resource_text
 from fairshare.web.actors import check_account
 from fairshare.web.audit import note
-from fairshare.web.limits import submission_slot
+from fairshare.web.bodies import is_one_line
+from fairshare.web.limits import submission_slot, too_large
 from fairshare.web.yarn.answering import Answer, YarnRoute
 from fairshare.web.yarn.bodies import (
     LONG,
@@ -48,6 +50,13 @@ MOST_TAGS = 10
 LONGEST_TAG = 100
 LONGEST_TYPE = 20
 DEFAULT_QUEUE = "default"
+_NAME_FIELDS = (
+    "queue",
+    "application-name",
+    "application-type",
+    "app-node-label-expression",
+    "am-container-node-label-expression",
+)
 LOG_DIRECTORY = "<LOG_DIR>"
 _ARGUMENT = "java.lang.Exception: java.lang.IllegalArgumentException"
 _VARIABLE = re.compile(r"\{\{(\w+)\}\}")
@@ -99,12 +108,16 @@ async def submit(request: Request, caller: Caller) -> Answer:
         )
     submission = read_submission(gateway, body, caller, number)
     note(request, application=text, queue=submission.queue)
-    await check_account(request.app.state.server, submission.user)
+    server = request.app.state.server
+    large = too_large(submission.driver, server.settings.limits) if submission.driver else ""
+    if large:
+        raise bad_request(large)
+    await check_account(server, submission.user)
     try:
-        with submission_slot(request.app.state.server, submission.user):
+        async with submission_slot(server, submission):
             await gateway.ask(submission)
     except InputError as error:
-        if error.code == "too-many-applications":
+        if error.code in ("too-many-applications", "too-much-handed-in"):
             raise
         raise bad_request(str(error), "java.lang.Exception") from None
     found = gateway.scheduler.state.applications.get(number)
@@ -141,6 +154,7 @@ def read_submission(
     if text_of(body.get("reservation-id")):
         raise bad_request("Reservation is not enabled. Please enable & try again")
     priority = body.get("priority")
+    check_names(body, caller.user)
     return SubmitApplication(
         user=caller.user,
         queue=text_of(body.get("queue")) or DEFAULT_QUEUE,
@@ -160,6 +174,16 @@ def read_submission(
             master_label=text_of(body.get("am-container-node-label-expression")),
         ),
     )
+
+
+def check_names(body: dict[str, Any], user: str) -> None:
+    """Raise Refused (400) for names that are too long, or would break lines and files."""
+    names = {field: text_of(body.get(field)) for field in _NAME_FIELDS} | {"user.name": user}
+    for field, text in names.items():
+        if len(text) > LONGEST_NAME:
+            raise bad_request(f"{field} has {len(text)} characters: {LONGEST_NAME} are the most")
+        if not is_one_line(text):
+            raise bad_request(f"{field}: {text!r} has a control character or line break")
 
 
 def _acl(acls: dict[str, Any], kind: str) -> str | None:

@@ -1,0 +1,143 @@
+"""Owns how many bytes each user has handed in: commands, environments, callables and names of his
+applications, as long as these are known, live or over. Derived from events; knows no limit."""
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from fairshare.model.applications import Application
+from fairshare.model.events import (
+    ApplicationEnded,
+    ApplicationRejected,
+    ApplicationsForgotten,
+    ApplicationSubmitted,
+    Event,
+    TasksAdded,
+)
+from fairshare.model.identifiers import ApplicationId
+from fairshare.model.inputs import SubmitApplication
+from fairshare.model.work import Command, TaskGroup
+
+OF_AN_APPLICATION = 1_000
+OF_A_GROUP = 200
+OF_A_TASK = 40
+OF_A_WORD = 8
+"""What each costs besides its characters, roughly."""
+
+
+class HandedIn:
+    """Of one server; begins with the applications that were recovered."""
+
+    def __init__(self, applications: Iterable[Application] = ()) -> None:
+        self._users: dict[ApplicationId, str] = {}
+        self._sizes: dict[ApplicationId, int] = {}
+        self._all: Counter[str] = Counter()
+        self._over: dict[str, dict[ApplicationId, None]] = {}  # in the order of their ends
+        for application in sorted(applications, key=lambda one: one.finished_ms or 0):
+            self._add(application.id, application.user, size_of(application.submission))
+            board = application.tasks.groups[len(application.submission.tasks) :]
+            self._add(application.id, application.user, sum(size_of_group(p.spec) for p in board))
+            if application.over:
+                self._end(application.id)
+
+    def observe(self, event: Event) -> None:
+        """Take in what was recorded."""
+        match event:
+            case ApplicationSubmitted():
+                size = size_of(event.submission)
+                self._add(event.application, event.submission.user, size)
+            case ApplicationRejected():
+                size = size_of(event.submission)
+                self._add(event.application, event.submission.user, size)
+                self._end(event.application)
+            case TasksAdded():
+                user = self._users.get(event.application)
+                if user is not None:
+                    self._add(event.application, user, sum(map(size_of_group, event.tasks)))
+            case ApplicationEnded():
+                self._end(event.application)
+            case ApplicationsForgotten():
+                for number in event.applications:
+                    self._forget(number)
+            case _:
+                pass
+
+    def size(self, user: str) -> int:
+        """The bytes of all that a user has handed in, and of what is on its way."""
+        return self._all[user]
+
+    def oldest_over(self, user: str, size: int) -> tuple[ApplicationId, ...]:
+        """Applications of a user that are over, the first that ended first: as many as free so many
+        bytes, or all there are."""
+        found: list[ApplicationId] = []
+        for number in self._over.get(user, ()):
+            if size <= 0:
+                break
+            found.append(number)
+            size -= self._sizes[number]
+        return tuple(found)
+
+    @contextlib.contextmanager
+    def on_its_way(self, user: str, size: int) -> Iterator[None]:
+        """Count what is asked for: many submissions that come at once are many."""
+        self._all[user] += size
+        try:
+            yield
+        finally:
+            self._take(user, size)
+
+    def _add(self, number: ApplicationId, user: str, size: int) -> None:
+        self._users[number] = user
+        self._sizes[number] = self._sizes.get(number, 0) + size
+        self._all[user] += size
+
+    def _end(self, number: ApplicationId) -> None:
+        user = self._users.get(number)
+        if user is not None:
+            self._over.setdefault(user, {})[number] = None
+
+    def _forget(self, number: ApplicationId) -> None:
+        user = self._users.pop(number, None)
+        if user is None:
+            return
+        self._take(user, self._sizes.pop(number))
+        over = self._over.get(user, {})
+        over.pop(number, None)
+        if not over:
+            self._over.pop(user, None)
+
+    def _take(self, user: str, size: int) -> None:
+        self._all[user] -= size
+        if not self._all[user]:
+            del self._all[user]
+
+
+def size_of(submission: SubmitApplication) -> int:
+    """The bytes of a submission, roughly."""
+    size = OF_AN_APPLICATION + len(submission.name) + len(submission.queue)
+    size += _words(submission.tags) + _words(submission.groups)
+    if submission.driver is not None:
+        size += size_of_command(submission.driver)
+    details = submission.details
+    size += len(details.view_acl or "") + len(details.modify_acl or "")
+    size += len(details.application_label or "") + len(details.master_label or "")
+    return size + sum(map(size_of_group, submission.tasks))
+
+
+def size_of_group(group: TaskGroup) -> int:
+    """The bytes of a group of tasks, roughly: its tasks cost some, too."""
+    words = _words(group.hosts) + _words(group.racks) + _words(group.after)
+    size = OF_A_GROUP + group.count * OF_A_TASK + len(group.name)
+    return size + words + size_of_command(group.command)
+
+
+def size_of_command(command: Command) -> int:
+    """The bytes of what a container runs, roughly."""
+    environment = sum(
+        len(name) + len(value) + 2 * OF_A_WORD for name, value in command.environment.items()
+    )
+    return _words(command.arguments) + environment + len(command.callable)
+
+
+def _words(words: Iterable[str]) -> int:
+    return sum(len(word) + OF_A_WORD for word in words)
