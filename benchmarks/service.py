@@ -146,6 +146,7 @@ def main() -> int:
         server = subprocess.Popen(
             [
                 *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf), "--port", "0"),
+                "--stop-containers",
                 *("--state", str(Path(folder) / "state"), "--memory-mb", "1024"),
             ],
             stdout=subprocess.PIPE,

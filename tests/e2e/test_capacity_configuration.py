@@ -46,6 +46,7 @@ class Place:
         self.process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "fairshare", "serve", "--conf", str(self.conf)),
+                "--stop-containers",
                 *(
                     "--state",
                     str(self.state),

@@ -76,6 +76,7 @@ def client(conf: Path, tmp_path: Path) -> Iterator[Client]:
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf), "--port", "0"),
+            "--stop-containers",
             *("--state", str(tmp_path / "state"), "--memory-mb", "1024", "--vcores", "16"),
         ],
         stdin=subprocess.DEVNULL,

@@ -42,6 +42,7 @@ class Server:
         self.process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "fairshare", "serve", "--port", str(self.port)),
+                "--stop-containers",
                 *("--conf", str(self.directory / "conf"), "--state", str(self.directory / "state")),
                 *("--memory-mb", "1024", "--vcores", "4"),
             ],

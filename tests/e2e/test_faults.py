@@ -51,6 +51,7 @@ def start(conf: Path, *, largest_file: int | None = None) -> subprocess.Popen[st
     return subprocess.Popen(
         [
             *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf), "--port", "0"),
+            "--stop-containers",
             *("--state", str(conf.parent / "state"), "--memory-mb", "2048", "--vcores", "2"),
         ],
         stdin=subprocess.DEVNULL,

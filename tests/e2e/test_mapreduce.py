@@ -51,6 +51,7 @@ def serving(home: Path, *options: str, allocations: str = "") -> Iterator[str]:
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf), "--port", "0"),
+            "--stop-containers",
             *("--state", str(home / "state"), "--memory-mb", "2048", "--vcores", "8", *options),
         ],
         stdin=subprocess.DEVNULL,

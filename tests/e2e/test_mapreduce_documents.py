@@ -29,6 +29,7 @@ def url(tmp_path_factory) -> Iterator[str]:
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf), "--port", "0"),
+            "--stop-containers",
             *("--state", str(state), "--memory-mb", "4096"),
         ],
         stdin=subprocess.DEVNULL,

@@ -46,6 +46,7 @@ class Server:
         self.process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "fairshare", "serve", "--conf", str(self.conf)),
+                "--stop-containers",
                 *("--state", str(self.state), "--memory-mb", "1024", "--vcores", "4"),
             ],
             stdin=subprocess.DEVNULL,

@@ -38,6 +38,7 @@ class Server:
         self.process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf)),
+                "--stop-containers",
                 *("--state", str(self.state)),
             ],
             stdin=subprocess.DEVNULL,

@@ -76,6 +76,7 @@ class Server:
         self.process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf)),
+                "--stop-containers",
                 *("--state", str(state), "--memory-mb", "1024", "--vcores", "4", *options),
             ],
             stdin=subprocess.DEVNULL,
@@ -184,6 +185,7 @@ def refused(conf: Path, state: Path, *options: str) -> subprocess.CompletedProce
     return subprocess.run(
         [
             *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf)),
+            "--stop-containers",
             *("--state", str(state), *options),
         ],
         stdin=subprocess.DEVNULL,
@@ -333,11 +335,16 @@ def test_a_signal_ends_the_server_and_what_runs(serve, number):
     assert again.application(name)["progress"]["failed"] == 0
 
 
-def test_containers_can_be_kept_over_a_restart(serve):
-    server = serve("--keep-containers")
-    name = server.run("echo started; sleep 1; echo done")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_restart_keeps_what_runs(serve, tmp_path, number):
+    server = serve("--keep-containers")  # as without an option
+    go = tmp_path / "go"
+    name = server.run(f"echo started; until [ -e {go} ]; do sleep 0.05; done; echo done")
     server.until(lambda: server.log(server.running(name)["id"]))
-    assert server.end() == (0, "")
+    server.process.send_signal(number)
+    told, _ = server.process.communicate(timeout=PATIENCE_S)
+    assert told.startswith("1 application with 1 container keeps running.\n")
+    go.touch()
     again = serve()
     assert again.url == server.url
     assert again.finished(name)["state"] == "FINISHED"

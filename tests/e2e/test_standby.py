@@ -24,6 +24,7 @@ def serve(conf, state, *options):
     return subprocess.Popen(
         [
             *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf)),
+            "--stop-containers",
             *("--state", str(state), "--memory-mb", "1024", "--vcores", "4", *options),
         ],
         stdin=subprocess.DEVNULL,

@@ -61,6 +61,7 @@ def client(request: Any, tmp_path: Path) -> Iterator[ResourceManager]:
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf), "--port", "0"),
+            "--stop-containers",
             *("--state", str(tmp_path / "state"), "--memory-mb", "1024", "--vcores", "4"),
         ],
         stdin=subprocess.DEVNULL,

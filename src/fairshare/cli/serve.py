@@ -10,6 +10,7 @@ import click
 
 from fairshare.cli.background import options_of, start_server
 from fairshare.cli.options import MEMORY, MOST_NODES, Whole, scheduler_option
+from fairshare.cli.shutdown import what_runs_on
 from fairshare.cli.verbs import WrongFiles
 from fairshare.config.scheduler_choice import SchedulerName
 from fairshare.errors import ConfigurationError
@@ -49,9 +50,10 @@ class WrongConfiguration(WrongFiles):
 @click.option("--vcores", type=Whole(1), help="The vcores of each node.")
 @scheduler_option(tuple(SCHEDULERS))
 @click.option(
-    "--keep-containers",
-    is_flag=True,
-    help="Let containers run on when the server ends; the next one takes them over.",
+    "--stop-containers/--keep-containers",
+    default=False,
+    help="End containers when the server ends, or let them run on for the next one to take over."
+    " [default: let them run on]",
 )
 @click.option(
     "--standby",
@@ -73,7 +75,7 @@ def command(
     memory_mb: int | None,
     vcores: int | None,
     scheduler: SchedulerName | None,
-    keep_containers: bool,
+    stop_containers: bool,
     standby: bool,
     background: bool,
 ) -> None:
@@ -81,7 +83,7 @@ def command(
 
     Reads a configuration directory as Hadoop does, and fairshare.toml in it. What was recorded in
     the state directory goes on; containers that an earlier server left running are taken over. Ends
-    in order on Ctrl-C or SIGTERM, and with it all containers unless --keep-containers is given.
+    in order on Ctrl-C or SIGTERM. Containers run on then, unless --stop-containers is given.
 
     With --standby a second server on the same machine waits for the first one's end, however that
     comes, and goes on at once with its applications and containers; clients find it through the
@@ -105,7 +107,7 @@ def command(
         memory_mb=memory_mb,
         vcores=vcores,
         scheduler=scheduler,
-        keep_containers=keep_containers,
+        stop_containers=stop_containers,
     )
     try:
         settings = read_settings(conf, overrides)
@@ -121,7 +123,10 @@ def command(
             _stand_by(settings.state_directory)
 
         async def run() -> None:
-            await serve(LiveServer(settings), _tell_ready)
+            server = LiveServer(settings)
+            await serve(server, _tell_ready)
+            if any(server.left_running):
+                click.echo(what_runs_on(*server.left_running))
 
         asyncio.run(run())
     except ConfigurationError as error:

@@ -3,11 +3,13 @@
 import time
 
 import click
+import msgspec
 
 from fairshare.cli.options import json_option, with_client
 from fairshare.cli.tables import print_json
 from fairshare.cli.verbs import Failure
 from fairshare.client import Client, Refused, ServerUnreachable
+from fairshare.wording import counted
 
 PATIENCE_S = 60.0
 PACE_S = 0.1
@@ -17,7 +19,8 @@ PACE_S = 0.1
 @click.option(
     "--stop-containers/--keep-containers",
     default=None,
-    help="End what runs, or let it run on. [default: as the server was started]",
+    help="End what runs, or let it run on for the next server to take over. [default: as the server"
+    " was started; without an option it lets them run on]",
 )
 @click.option("--wait/--no-wait", default=True, help="Wait until it is gone. [default: wait]")
 @with_client
@@ -25,15 +28,31 @@ PACE_S = 0.1
 def command(client: Client, stop_containers: bool | None, wait: bool, as_json: bool) -> None:
     """End the server.
 
-    Containers that run on are found again by the next server with the same state directory.
+    Containers run on, and the next server with the same state directory takes them over.
     """
-    client.shutdown(stop_containers=stop_containers)
+    left = client.shutdown(stop_containers=stop_containers)
     if wait:
         wait_until_gone(client)
     if as_json:
-        print_json({"url": client.url, "ended": wait})
+        print_json({"url": client.url, "ended": wait, **msgspec.to_builtins(left)})
     else:
         click.echo(f"the server at {client.url} {'has ended' if wait else 'is ending'}")
+        if not left.stop_containers and left.containers:
+            click.echo(what_runs_on(left.applications, left.containers))
+
+
+def what_runs_on(applications: int, containers: int) -> str:
+    """What is left when a server has ended, and what becomes of it.
+
+    >>> print(what_runs_on(1, 5))
+    1 application with 5 containers keeps running.
+    The next start takes it over; --stop-containers ends it.
+    """
+    verb, them = ("keeps", "it") if applications == 1 else ("keep", "them")
+    return (
+        f"{counted(applications, 'application')} with {counted(containers, 'container')} {verb}"
+        f" running.\nThe next start takes {them} over; --stop-containers ends {them}."
+    )
 
 
 def wait_until_gone(client: Client) -> None:

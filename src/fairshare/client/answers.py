@@ -40,6 +40,14 @@ class Cluster(msgspec.Struct, frozen=True):
     safe_mode: bool = False
 
 
+class Stopping(msgspec.Struct, frozen=True):
+    """What becomes of the work of a server that ends: it ends too, or runs on for the next one."""
+
+    stop_containers: bool = False
+    applications: int = 0
+    containers: int = 0
+
+
 class Reason(msgspec.Struct, frozen=True):
     """Why something waits: a cause with its numbers, a sentence, and what would end the wait.
 

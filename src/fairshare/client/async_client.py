@@ -25,6 +25,7 @@ from fairshare.client.answers import (
     Queue,
     Reason,
     Refreshed,
+    Stopping,
     Task,
 )
 from fairshare.client.async_connection import AsyncConnection
@@ -188,12 +189,13 @@ class AsyncClient:
         """End one container as if it had failed: its task runs again."""
         await self.connection.ask(self._calls.stop_container(container))
 
-    async def shutdown(self, *, stop_containers: bool | None = None) -> None:
+    async def shutdown(self, *, stop_containers: bool | None = None) -> Stopping:
         """End the server. Containers that live on are found again by the next server of its state.
 
-        With None they live or end as the server was told when it was started.
+        With None they live on, unless the server was started with --stop-containers. The answer
+        says which, and how much was running.
         """
-        await self.connection.ask(self._calls.shutdown(stop_containers))
+        return await self.connection.ask(self._calls.shutdown(stop_containers))
 
     async def log(self, container: str, stream: str = "stdout") -> bytes:
         """All that a container has printed so far."""

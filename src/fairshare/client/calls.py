@@ -24,6 +24,7 @@ from fairshare.client.answers import (
     Reason,
     Refreshed,
     SafeMode,
+    Stopping,
     Task,
     listed,
     understood,
@@ -153,9 +154,9 @@ class Calls:
     def stop_container(self, container: str) -> Call[None]:
         return self._posted(f"/containers/{segment(container)}/stop", {}, _nothing)
 
-    def shutdown(self, stop_containers: bool | None) -> Call[None]:
+    def shutdown(self, stop_containers: bool | None) -> Call[Stopping]:
         body = {} if stop_containers is None else {"stop_containers": stop_containers}
-        return self._posted("/shutdown", body, _nothing)
+        return self._posted("/shutdown", body, _as(Stopping))
 
     def result(self, container: str) -> Call[Any]:
         def unpickled(response: httpx.Response) -> Any:

@@ -24,6 +24,7 @@ from fairshare.client.answers import (
     Queue,
     Reason,
     Refreshed,
+    Stopping,
     Task,
 )
 from fairshare.client.calls import Calls, map_submission
@@ -190,12 +191,13 @@ class Client:
         """End one container as if it had failed: its task runs again."""
         self.connection.ask(self._calls.stop_container(container))
 
-    def shutdown(self, *, stop_containers: bool | None = None) -> None:
+    def shutdown(self, *, stop_containers: bool | None = None) -> Stopping:
         """End the server. Containers that live on are found again by the next server of its state.
 
-        With None they live or end as the server was told when it was started.
+        With None they live on, unless the server was started with --stop-containers. The answer
+        says which, and how much was running.
         """
-        self.connection.ask(self._calls.shutdown(stop_containers))
+        return self.connection.ask(self._calls.shutdown(stop_containers))
 
     def log(self, container: str, stream: str = "stdout") -> bytes:
         """All that a container has printed so far."""

@@ -60,7 +60,7 @@ class Server:
             *(sys.executable, "-I", "-S", "-c", _END_WITH_PARENT),
             *(sys.executable, "-m", "fairshare", "serve"),
             *("--conf", str(configuration), "--scheduler", scheduler),
-            *("--state", str(self._state), "--port", "0"),
+            *("--state", str(self._state), "--port", "0", "--stop-containers"),
         )
         self._process: subprocess.Popen[bytes] | None = None
         self._client: Client | None = None

@@ -113,6 +113,7 @@ class LiveServer:
         self.stop_requested = asyncio.Event()
         self.url = ""
         self.started = False
+        self.left_running = (0, 0)
         self.open_streams = 0
         self.metrics = Metrics()
         self.groups = user_groups(settings.configuration)
@@ -227,6 +228,11 @@ class LiveServer:
         if stop_containers is not None:
             self.stop_containers = stop_containers
         self.stop_requested.set()
+
+    def running_work(self) -> tuple[int, int]:
+        """How many applications have containers that were launched, and how many these are."""
+        launched = self._launched()
+        return len({application_of(one) for one in launched}), len(launched)
 
     def container_directory(self, container: ContainerId) -> ContainerDirectory:
         """Where the files of a container are, if it has any."""
@@ -372,17 +378,17 @@ class LiveServer:
         """
         await self.background.stop()
         await self.service.stop()
-        started, self.started = self.started, False
-        if started and self.stop_containers and self.service.failure is None:
+        well = self.started and self.service.failure is None
+        self.started = False
+        if well and self.stop_containers:
             # Recorded first, and not as the containers' own failure: their tasks will wait again.
-            self.service.record(
-                [ContainerExited(one, ExitCode.ABORTED, STOPPED) for one in self._launched()]
-            )
-            await asyncio.to_thread(self.engine.close, stop_containers=True)
+            how = (ExitCode.ABORTED, STOPPED)
+            self.service.record([ContainerExited(one, *how) for one in self._launched()])
+        self.left_running = self.running_work()
+        await asyncio.to_thread(self.engine.close, stop_containers=well and self.stop_containers)
+        if well and not any(self.left_running):  # else drivers and clients wait for the next server
             self.directory.withdraw_url()
             self._retention.save()
-        else:
-            await asyncio.to_thread(self.engine.close, stop_containers=False)
         self._journal.close()
 
     async def close(self) -> None:

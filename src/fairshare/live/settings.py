@@ -31,7 +31,7 @@ class Overrides(msgspec.Struct, frozen=True, kw_only=True):
     memory_mb: int | None = None
     vcores: int | None = None
     scheduler: SchedulerName | None = None
-    keep_containers: bool = False
+    stop_containers: bool = False
 
 
 class LiveSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,7 +93,7 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
         nodes=overrides.nodes or engine.nodes,
         memory_mb=overrides.memory_mb or engine.memory_mb,
         vcores=overrides.vcores or engine.vcores,
-        stop_containers=not overrides.keep_containers,
+        stop_containers=overrides.stop_containers,
         warnings=configuration.problems,
         resources=engine.resources,
         log_limit_mb=engine.log_limit_mb,

@@ -53,7 +53,11 @@ async def shut_down(request: Request) -> Response:
     await check_administrator(request, body)
     server = server_of(request)
     server.request_stop(body.stop_containers)
-    return answer({"stopping": True, "stop_containers": server.stop_containers}, 202)
+    applications, containers = server.running_work()
+    told = {"stop_containers": server.stop_containers}
+    return answer(
+        {"stopping": True, **told, "applications": applications, "containers": containers}, 202
+    )
 
 
 ROUTES = [

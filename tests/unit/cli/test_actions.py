@@ -99,6 +99,18 @@ def test_shutdown_says_what_becomes_of_containers(run, cluster, options, body):
     assert cluster.posted() == [("/shutdown", {**body, "user": "ann"})]
 
 
+def test_shutdown_says_what_keeps_running(run, cluster):
+    left = {"stop_containers": False, "applications": 2, "containers": 5}
+    cluster.answers |= {"/shutdown": left, "/changes": httpx.ConnectError("refused")}
+    assert run("shutdown").stdout == (
+        "the server at http://127.0.0.1:8188 has ended\n"
+        "2 applications with 5 containers keep running.\n"
+        "The next start takes them over; --stop-containers ends them.\n"
+    )
+    cluster.answers["/shutdown"] = {**left, "stop_containers": True}
+    assert "keep running" not in run("shutdown").stdout
+
+
 def test_shutdown_waits_until_nobody_answers(run, cluster, monkeypatch):
     monkeypatch.setattr(shutdown, "PACE_S", 0)
     stopping = httpx.Response(503, json={"code": "stopping", "message": "the server is ending"})
@@ -122,5 +134,11 @@ def test_shutdown_does_not_wait_for_ever(run, cluster, monkeypatch):
 def test_shutdown_need_not_wait(run, cluster):
     cluster.answers["/shutdown"] = {}
     result = run("shutdown", "--no-wait", "--json")
-    assert json.loads(result.stdout) == {"url": "http://127.0.0.1:8188", "ended": False}
+    assert json.loads(result.stdout) == {
+        "url": "http://127.0.0.1:8188",
+        "ended": False,
+        "stop_containers": False,
+        "applications": 0,
+        "containers": 0,
+    }
     assert len(cluster.calls) == 1

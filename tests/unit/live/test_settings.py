@@ -37,7 +37,7 @@ def test_without_overrides_the_configuration_counts(tmp_path):
     assert (settings.scheduler, settings.host, settings.port) == ("fair", "127.0.0.1", 8123)
     assert settings.state_directory == directory / "state"
     assert (settings.nodes, settings.memory_mb, settings.vcores) == (3, 2048, 2)
-    assert settings.stop_containers
+    assert not settings.stop_containers
     fair = msgspec.json.decode(settings.scheduler_settings, type=FairSettings)
     assert list(fair.allocations.queues) == ["root.a"]
 
@@ -50,13 +50,13 @@ def test_every_override_stands_before_the_configuration(tmp_path):
         nodes=2,
         memory_mb=512,
         vcores=1,
-        keep_containers=True,
+        stop_containers=True,
     )
     settings = read_settings(directory_of(tmp_path, "fair.FairScheduler"), overrides)
     assert (settings.host, settings.port) == ("localhost", 0)
     assert settings.state_directory == tmp_path / "elsewhere"
     assert (settings.nodes, settings.memory_mb, settings.vcores) == (2, 512, 1)
-    assert not settings.stop_containers
+    assert settings.stop_containers
 
 
 def test_fifo_can_take_the_place_of_the_fair_scheduler(tmp_path):

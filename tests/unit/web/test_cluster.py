@@ -103,7 +103,12 @@ async def test_an_unknown_path_and_an_unknown_method_are_told(page):
 async def test_shutdown_answers_and_asks_the_server_to_end(page, body, stops):
     answer = await page.post("/shutdown", json=body)
     assert answer.status_code == 202
-    assert answer.json() == {"stopping": True, "stop_containers": stops}
+    assert answer.json() == {
+        "stopping": True,
+        "stop_containers": stops,
+        "applications": 0,
+        "containers": 0,
+    }
     assert page.server.stop_requested.is_set()
     assert page.server.stop_containers is stops
 

@@ -133,7 +133,14 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
     ("POST", "/shutdown"): _order(
         "administration",
         bodies.ShutdownBody,
-        form("Stopping", "The server ends.", stopping=bool, stop_containers=bool),
+        form(
+            "Stopping",
+            "The server ends; so many applications and containers end with it, or run on.",
+            stopping=bool,
+            stop_containers=bool,
+            applications=int,
+            containers=int,
+        ),
         202,
     ),
     ("GET", "/queues"): Operation(
