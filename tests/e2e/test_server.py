@@ -409,9 +409,19 @@ def wait_until_gone(pid: int) -> None:
         time.sleep(0.01)
 
 
-def test_a_server_in_the_background_listens_when_the_command_is_over(conf, tmp_path):
+def test_a_server_in_the_background_listens_when_the_command_is_over(conf, tmp_path, monkeypatch):
     state = tmp_path / "state"
-    started = refused(conf, state, "--background", "--port", "0", "--vcores", "4")
+    (tmp_path / "queue.py").write_text("raise SystemExit('imported from where somebody stands')")
+    monkeypatch.chdir(tmp_path)
+    installed = str(Path(sys.executable).with_name("fairshare"))
+    started = subprocess.run(
+        [installed, "serve", "--conf", conf, "--state", state, "--background", "--port", "0"]
+        + ["--vcores", "4"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+    )
     assert started.returncode == 0, started.stderr
     url = started.stdout.split()[2]
     # Its state directory is one where `fairshare shutdown` alone would not look.

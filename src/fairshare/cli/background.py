@@ -32,7 +32,8 @@ def start_server(options: list[str]) -> None:
     """
     with tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(
-            [sys.executable, "-m", "fairshare", "serve", *options],
+            # -P: no module is imported from the folder where this is called, least of all by root.
+            [sys.executable, "-P", "-m", "fairshare", "serve", *options],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,

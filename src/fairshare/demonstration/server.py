@@ -58,7 +58,7 @@ class Server:
         self._log = folder / "server.log"
         self._command = (
             *(sys.executable, "-I", "-S", "-c", _END_WITH_PARENT),
-            *(sys.executable, "-m", "fairshare", "serve"),
+            *(sys.executable, "-P", "-m", "fairshare", "serve"),
             *("--conf", str(configuration), "--scheduler", scheduler),
             *("--state", str(self._state), "--port", "0", "--stop-containers"),
         )
