@@ -415,8 +415,10 @@ def test_a_server_in_the_background_listens_when_the_command_is_over(conf, tmp_p
     monkeypatch.chdir(tmp_path)
     installed = str(Path(sys.executable).with_name("fairshare"))
     started = subprocess.run(
-        [installed, "serve", "--conf", conf, "--state", state, "--background", "--port", "0"]
-        + ["--vcores", "4"],
+        [
+            *(installed, "serve", "--conf", conf, "--state", state),
+            *("--background", "--port", "0", "--vcores", "4"),
+        ],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
