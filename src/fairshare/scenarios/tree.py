@@ -11,6 +11,7 @@ from typing import Any, Final
 import yaml
 
 from fairshare.config.problems import Place, Problems
+from fairshare.simulate.readers.documents import too_deep
 
 RULE: Final = "yaml"
 MAX_BYTES: Final = 8 * 2**20
@@ -105,6 +106,10 @@ def read_yaml(text: str, file: str, problems: Problems) -> Node | None:
         return None
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
+        deep = too_deep(text)
+        if deep is not None:
+            problems.error(Place(file, deep), RULE, "values are nested deeper than any file needs")
+            return None
         root = yaml.compose(text, Loader=loader)
     except yaml.YAMLError as error:
         problems.error(_place_of(error, file), RULE, f"not well-formed YAML: {_reason(error)}")

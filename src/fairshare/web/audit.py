@@ -17,12 +17,11 @@ from fairshare.live.access.repeats import INTERVAL_S
 from fairshare.live.server import LiveServer
 from fairshare.model.identifiers import application_name, application_of, parse_container
 from fairshare.web.addresses import address_of_scope
+from fairshare.web.guard import CHANGING_LOOKS
 
 KEY = "fairshare.audit"
 _LOOKING = frozenset({"GET", "HEAD", "OPTIONS"})
 _REFUSED = frozenset({401, 403, 413, 429, 431})
-_CHANGING_LOOKS = ("/scheduler-conf/format",)
-"""Paths where a GET changes something, as in Hadoop."""
 _NAME = re.compile(r"/(?:applications|apps|containers)/((?:application|container)_\w+)")
 _APPLICATION = re.compile(r"application_(\d{1,19})_(\d{1,19})")
 _MOST_BYTES = 4096
@@ -130,7 +129,7 @@ def is_told(method: str, path: str, status: int) -> bool:
     >>> is_told("GET", "/api/v1/cluster", 200), is_told("POST", "/api/v1/applications", 201)
     (False, True)
     """
-    if method not in _LOOKING or path.rstrip("/").endswith(_CHANGING_LOOKS):
+    if method not in _LOOKING or path.rstrip("/").endswith(CHANGING_LOOKS):
         return True
     return status in _REFUSED
 

@@ -15,8 +15,9 @@ from fairshare.model.tasks import GROUP_REQUESTS
 MAX_TASKS = 1_000_000
 """Tasks of one application: each costs the server some memory as long as it is known."""
 
-LINE = r"\A[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z"
-"""A name is one line without control characters: it stands in logs, files and variables."""
+LINE = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$(?!\n)"
+"""A name is one line without control characters: it stands in logs, files and variables. JSON
+Schema knows no other sign for the end, before which Python lets a line break stand."""
 
 Count = Annotated[int, msgspec.Meta(ge=1, le=MAX_TASKS)]
 Priority = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]

@@ -16,6 +16,9 @@ from fairshare.web.answers import refusal
 
 LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
+CHANGING_LOOKS = ("/scheduler-conf/format",)
+"""Paths where a GET changes something, as in Hadoop."""
+
 SAFE_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
@@ -84,6 +87,14 @@ class Guard:
             return None
         if origin is not None and origin not in [f"{scheme}://{host}" for scheme in self.schemes]:
             return "foreign-origin", f"pages of {origin} may not talk to this server"
+        if (
+            path.rstrip("/").endswith(CHANGING_LOOKS)
+            and headers.get("user-agent", "").startswith("Mozilla/")
+            and "sec-fetch-site" not in headers
+        ):
+            # Hadoop changes something here for a GET, which any page can make a browser send; over
+            # plain HTTP from elsewhere a browser does not say which page it was.
+            return "foreign-origin", "a browser that does not say for which page may not do this"
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             return "foreign-origin", "pages of another site may not talk to this server"
         return None

@@ -222,6 +222,14 @@ def test_a_bad_line_is_told(tmp_path, line, told):
     assert any(problem.startswith(told) for problem in problems(tmp_path, line, "w.jsonl"))
 
 
+@pytest.mark.parametrize("text", [b"[" * 200_000, b"{a: " * 5_000, b"- " * 20_000])
+@pytest.mark.parametrize("name", ["w.json", "w.yaml"])
+def test_a_document_that_is_nested_too_deeply_is_told(tmp_path, text, name):
+    assert problems(tmp_path, text, name) == [
+        f"{name}:1: error: is nested too deeply [workload-syntax]"
+    ]
+
+
 def test_an_unknown_suffix_is_refused(tmp_path):
     (told,) = problems(tmp_path, "", "w.txt")
     assert "the name must end in one of .yaml, .yml, .json, .jsonl, .swf" in told

@@ -35,6 +35,16 @@ async def test_a_page_of_another_site_can_do_nothing(page):
     assert page.server.service.state.applications == {}
 
 
+async def test_a_get_that_changes_something_is_refused_to_a_browser_that_hides_the_page(page):
+    path = "http://127.0.0.1:1/ws/v1/cluster/scheduler-conf/format"
+    browser = {"User-Agent": "Mozilla/5.0 (X11)"}
+    answer = await page.get(path, headers=browser)
+    assert (answer.status_code, answer.json()["code"]) == (403, "foreign-origin")
+    for headers in ({**browser, "Sec-Fetch-Site": "none"}, {"User-Agent": "curl/8"}):
+        assert "foreign-origin" not in (await page.get(path, headers=headers)).text
+    assert (await page.get("/cluster", headers=browser)).status_code == 200
+
+
 async def test_our_own_pages_may_ask(page):
     own = {"Origin": "http://127.0.0.1:1", "Sec-Fetch-Site": "same-origin"}
     assert (await page.get("/cluster", headers=own)).status_code == 200

@@ -11,6 +11,10 @@ from fairshare.config.problems import Place, Problems
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C one is ten times as fast
 
 
+MAX_DEPTH = 100
+"""No file of ours has values that deep in each other."""
+
+
 class Located(msgspec.Struct, frozen=True):
     """A value and where it stands: a mapping and a list hold located values again."""
 
@@ -22,6 +26,10 @@ def parse_yaml(text: str, file: str, problems: Problems) -> Located | None:
     """The only document of a YAML text; None if it cannot be read, which is reported."""
     loader = _Loader(text)
     try:
+        deep = too_deep(text)
+        if deep is not None:
+            problems.error(Place(file, deep), "workload-syntax", "is nested too deeply")
+            return None
         node = loader.get_single_node()
         if node is None:
             problems.error(Place(file), "workload-syntax", "the file is empty")
@@ -38,6 +46,23 @@ def parse_yaml(text: str, file: str, problems: Problems) -> Located | None:
         return None
     finally:
         loader.dispose()
+
+
+def too_deep(text: str) -> int | None:
+    """The line of a YAML text at which values are nested deeper than `MAX_DEPTH`; None: nowhere.
+
+    Asked before a tree is made: making one calls itself for each level, in C, where nothing but a
+    crash ends it. Raises YAMLError for what is no YAML.
+    """
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MAX_DEPTH:
+                return event.start_mark.line + 1 if event.start_mark else 0
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+    return None
 
 
 class _Tree:
