@@ -53,6 +53,8 @@ class Lives:
         """The first attempt, or the next one: ask for its master, or be live at once."""
         self.scheduler.start_attempt(step, application, application.attempt + 1)
         master = application.submission.master
+        if master is not None and application.comes_back:
+            return  # its master lives, and registers again
         if master is not None:
             wish = [ContainerRequest(1, master, MASTER_PRIORITY)]
             try:

@@ -282,8 +282,8 @@ class ResourceManager:
 
     def _master_registered(self, step: Step, given: MasterRegistered) -> None:
         application = self._not_over(given.application)
-        recovered = application.submission.recovering and application.attempt == 1
-        if application.master is None and not recovered and application.submission.prepared:
+        prepared = application.submission.prepared
+        if application.master is None and not application.comes_back and prepared:
             raise Refusal("not-running", f"the master of {given.application} does not run yet")
         if not application.registered:
             self._lives.go_live(step, application)

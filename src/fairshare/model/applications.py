@@ -121,9 +121,19 @@ class Application:
         return self.submission.master is not None
 
     @property
+    def waits_for_master(self) -> bool:
+        """Whether its next container is its master's."""
+        return self.master is None and self.managed and not self.comes_back
+
+    @property
     def over(self) -> bool:
         """Whether it has ended, in whatever way."""
         return self.finished_ms is not None
+
+    @property
+    def comes_back(self) -> bool:
+        """Whether its first attempt was there before a restart: its master runs, unseen."""
+        return self.submission.recovering and self.attempt <= 1
 
     @property
     def shown_state(self) -> ApplicationState:

@@ -27,15 +27,26 @@ class Ask:
 class AskKey:
     """All entries of one priority and request id, and how long they have been passed over.
 
-    `label` is the partition that they are for.
+    `label` is the partition that they are for. `withdrawn` are hosts and racks that were asked for
+    and are not any more, since a count of 0 took the entry's place: in Hadoop that entry stands.
     """
 
-    __slots__ = ("anywhere", "label", "level", "opportunities", "order", "places", "since_ms")
+    __slots__ = (
+        "anywhere",
+        "label",
+        "level",
+        "opportunities",
+        "order",
+        "places",
+        "since_ms",
+        "withdrawn",
+    )
 
     def __init__(self, priority: int, request: int) -> None:
         self.order = (priority, request)
         self.anywhere: Ask | None = None
         self.places: dict[str, Ask] = {}  # hosts and racks
+        self.withdrawn: frozenset[str] = frozenset()
         self.label = ""
         self.level = Locality.NODE_LOCAL
         self.opportunities = 0
@@ -102,14 +113,16 @@ class AskTable:
         order = (request.priority, request.request)
         key = self.keys.get(order)
         if key is None:
-            if request.count <= 0:
+            if request.count <= 0 and request.location == ANYWHERE:
                 return
             key = self.keys[order] = AskKey(*order)
         if request.location != ANYWHERE:
             if request.count > 0:
                 key.places[request.location] = Ask(request.count, request.resource, request.relax)
+                key.withdrawn -= {request.location}
             else:
                 key.places.pop(request.location, None)
+                key.withdrawn |= {request.location}
             return
         wanted = key.pending
         if request.count > 0:

@@ -184,7 +184,8 @@ class ClusterState(Operations, ABC, Generic[QueueType, ApplicationType]):
             if ask.count == 0:
                 asks.satisfied(key)
         if event.master:
-            application.master = container
+            if not application.comes_back:  # else it counts as the master's, and its master lives
+                application.master = container
             self._master_allocated(application, event.resource)
         self._use(application, node, event.resource)
 

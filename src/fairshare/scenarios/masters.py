@@ -88,9 +88,7 @@ class Masters:
 
 def _has_started(application: Application) -> bool:
     """Whether the master can register: it has its container, or it comes back after a restart."""
-    if application.master is not None:
-        return True
-    return application.submission.recovering and application.attempt == 1
+    return application.master is not None or application.comes_back
 
 
 def refusals(events: Iterable[Event]) -> list[tuple[ApplicationId, str]]:

@@ -145,11 +145,6 @@ class CapacityApplication(Application):
             users.masters += 1
             users.stir()
 
-    @property
-    def recovering(self) -> bool:
-        """Whether it comes back after a restart of the manager, in its first attempt."""
-        return self.submission.recovering and self.attempt <= 1
-
     def reserved_on(self, label: str) -> Resource:
         """What is reserved for it on a partition."""
         apart = self.reserved_apart

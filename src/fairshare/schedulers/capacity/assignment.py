@@ -282,7 +282,7 @@ def _grant(
             resource,
             *key.order,
             locality,
-            application.managed and application.master is None,
+            application.master is None and application.waits_for_master,
             reservation is not None,
             beat.step.now_ms,
         )

@@ -149,12 +149,15 @@ def maximum_allocation(
     own: QueueSettings,
     parent: CapacityQueue | None,
 ) -> Resource:
-    """The largest container of a queue: its own, else its parent's, else the cluster's (2.2)."""
+    """The largest container of a queue: its own, else its parent's, else the cluster's (2.2).
+
+    As in Hadoop a `maximum-allocation` leaves nothing of the types that it does not name, while
+    `maximum-allocation-mb` and `-vcores` leave the others as they are above.
+    """
+    if own.maximum_allocation is not None:
+        return types.vector({**dict.fromkeys(types.names, 0), **own.maximum_allocation})
     inherited = settings.maximum_allocation if parent is None else parent.maximum_allocation
     named = types.mapping(inherited)
-    if own.maximum_allocation is not None:
-        named.update(own.maximum_allocation)
-        return types.vector(named)
     if own.maximum_allocation_mb is not None:
         named[MEMORY] = own.maximum_allocation_mb
     if own.maximum_allocation_vcores is not None:

@@ -122,7 +122,7 @@ def _serve(beat: "Heartbeat", leaf: CapacityQueue, room: Resource, reach: Resour
         return False
     key = application.asks.wanting[0]
     ask = key.anywhere
-    if ask is None or key.places or key.label or not ask.relax:
+    if ask is None or key.places or key.withdrawn or key.label or not ask.relax:
         return False
     size = ask.resource
     memory, vcores = size
@@ -142,7 +142,7 @@ def _serve(beat: "Heartbeat", leaf: CapacityQueue, room: Resource, reach: Resour
             priority,
             request,
             _ANYWHERE,
-            application.master is None and application.managed,
+            application.master is None and application.waits_for_master,
             False,
             now_ms,
         )

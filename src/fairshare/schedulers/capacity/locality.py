@@ -45,8 +45,11 @@ def may_be_rack_local(state: "CapacityState", misses: int) -> bool:
 
 
 def may_be_anywhere(state: "CapacityState", key: AskKey, misses: int) -> bool:
-    """Whether it takes any node; one that names no places always does."""
-    if not key.places:
+    """Whether it takes any node; one that names no places always does.
+
+    Places whose asks were withdrawn still count, as in Hadoop.
+    """
+    if not key.places and not key.withdrawn:
         return True
     settings = state.settings
     assert key.anywhere is not None
@@ -55,6 +58,6 @@ def may_be_anywhere(state: "CapacityState", key: AskKey, misses: int) -> bool:
         settings.node_locality_delay,
         settings.rack_locality_additional_delay,
         key.anywhere.count,
-        len(key.places) + 1,
+        len(key.places) + len(key.withdrawn) + 1,
     )
     return after < misses

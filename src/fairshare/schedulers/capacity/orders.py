@@ -130,7 +130,7 @@ def application_key(leaf: CapacityQueue, application: CapacityApplication) -> En
         wants_nothing = 1 if application.demand == 0 else 0
         return (magnitude, application.start_order, wants_nothing, application.id)
     if leaf.policy == "fifo-for-pending-apps":
-        return (0 if application.recovering else 1, -application.priority, application.id)
+        return (0 if application.comes_back else 1, -application.priority, application.id)
     return (-application.priority, application.id)
 
 
@@ -208,7 +208,7 @@ def wait(application: CapacityApplication) -> None:
     """Enter an application into the list of those that wait for room for their master (8.1)."""
     leaf = application.leaf
     assert leaf is not None
-    recovering = 0 if application.recovering else 1
+    recovering = 0 if application.comes_back else 1
     entry = (recovering, -application.priority, application.id)
     application.waiting_entry = entry
     insort(leaf.waiting, entry)

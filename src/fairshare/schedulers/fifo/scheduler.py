@@ -165,7 +165,7 @@ class FifoScheduler:
                     ask.resource,
                     *key.order,
                     level,
-                    application.master is None and application.managed,
+                    application.waits_for_master,
                     False,
                     step.now_ms,
                 )
