@@ -27,6 +27,7 @@ from fairshare.schedulers.capacity.settings import (
     Percentage,
     QueueSettings,
     Template,
+    Unit,
     Vector,
     Weight,
 )
@@ -302,6 +303,9 @@ def _take_share(
             share.capacity = single(percent / 100)
         case Weight(weight):
             share.weight = weight
+        case Vector(amounts) if {amount.unit for amount in amounts} == {Unit.WEIGHT}:
+            weights = {amount.value for amount in amounts}
+            share.weight = weights.pop() if len(weights) == 1 else UNSET_WEIGHT
         case _:
             pass
     if queue.dynamic and capacity is None:

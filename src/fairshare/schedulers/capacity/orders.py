@@ -32,11 +32,15 @@ def child_key(child: CapacityQueue, policy: str, label: str) -> Entry:
 
 
 def _standing(child: CapacityQueue, policy: str, label: str) -> Standing:
-    """What of a child's key does not follow from its use."""
+    """What of a child's key does not follow from its use.
+
+    Of two with the same use the larger one is first: by its amount where all siblings have one.
+    Without the legacy mode they may have different units, and what they are worth decides.
+    """
     share = child.shares[label]
     minimum = share.configured_minimum
     size = -share.absolute_capacity
-    if child.mode == ABSOLUTE and minimum is not None:
+    if minimum is not None and child.parent is not None and child.parent.divides_amounts:
         size = -float(minimum[0])
     denied = 0 if child.may_use(label) else 1
     priority = -child.priority if policy == "priority-utilization" else None
@@ -103,6 +107,7 @@ def refresh_use(
 def renumber(queue: CapacityQueue) -> None:
     """Give the children their ranks, and sort all orders of the queue anew."""
     queue.ranked = list(queue.children.values())
+    queue.divides_amounts = all(child.mode == ABSOLUTE for child in queue.ranked)
     for rank, child in enumerate(queue.ranked):
         child.rank = rank
         child.reconsider()

@@ -130,6 +130,7 @@ class CapacityQueue(Queue[CapacityApplication]):
         "default_label",
         "default_lifetime_s",
         "default_priority",
+        "divides_amounts",
         "dynamic_eligible",
         "entitled",
         "expiring_ms",
@@ -201,6 +202,7 @@ class CapacityQueue(Queue[CapacityApplication]):
         self.accessible: frozenset[str] = frozenset(("*",))
         self.default_label = ""
         self.dynamic_eligible = False
+        self.divides_amounts = False  # whether all its children have absolute capacities
         self.entitled: frozenset[str] = frozenset()  # of leaves made in the older way (27.4)
         # Computed.
         self.maximum_applications = 0

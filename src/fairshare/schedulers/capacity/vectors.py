@@ -8,7 +8,7 @@ import math
 from typing import TYPE_CHECKING
 
 from fairshare.model.resources import Resource, smallest, subtract
-from fairshare.schedulers.capacity.queues import CapacityQueue
+from fairshare.schedulers.capacity.queues import UNSET_WEIGHT, CapacityQueue
 from fairshare.schedulers.capacity.settings import (
     Amount,
     Capacity,
@@ -83,6 +83,9 @@ def divide(state: "CapacityCluster", parent: CapacityQueue, label: str) -> None:
 
 
 def _weight(child: CapacityQueue, label: str) -> float:
+    """Its weight among siblings; a vector of weights is divided type by type, and has none."""
+    if isinstance(_configured(child, label)[0], Vector):
+        return UNSET_WEIGHT
     return child.shares[label].weight
 
 

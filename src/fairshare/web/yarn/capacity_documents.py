@@ -14,7 +14,8 @@ from fairshare.model.identifiers import container_name
 from fairshare.model.resources import UNBOUNDED, Resource
 from fairshare.schedulers.capacity import limits
 from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
-from fairshare.schedulers.capacity.queues import CapacityQueue
+from fairshare.schedulers.capacity.queues import WEIGHT, CapacityQueue
+from fairshare.schedulers.capacity.settings import Unit, Vector
 from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.capacity.users import User
 from fairshare.web.yarn.capacity_queue_documents import (
@@ -45,6 +46,13 @@ _V2 = ".auto-queue-creation-v2."
 def capacity_scheduler(gateway: Gateway, state: CapacityState) -> CapacitySchedulerInfo:
     """The whole tree as it stands."""
     return _Queues(gateway, state).root()
+
+
+def _mode(queue: CapacityQueue) -> str:
+    """How its capacity is given; a vector of weights alone is a weight too."""
+    own = queue.settings.capacity
+    weights = isinstance(own, Vector) and all(a.unit == Unit.WEIGHT for a in own.amounts)
+    return WEIGHT if weights else queue.mode
 
 
 class _Queues:
@@ -83,7 +91,7 @@ class _Queues:
             queueAcls=self.acls(queue),
             queuePriority=queue.priority,
             orderingPolicyInfo=queue.policy,
-            mode=queue.mode,
+            mode=_mode(queue),
             queueType="parent",
             creationMethod="static",
             autoCreationEligibility=self.eligibility(queue),
@@ -135,7 +143,7 @@ class _Queues:
             orderingPolicyInfo=queue.policy,
             autoCreateChildQueueEnabled=bool(queue.settings.legacy_dynamic_leaves),
             leafQueueTemplate=self.template(queue, ".leaf-queue-template."),
-            mode=queue.mode,
+            mode=_mode(queue),
             queueType="leaf" if queue.leaf else "parent",
             creationMethod=self.creation(queue),
             autoCreationEligibility=self.eligibility(queue),

@@ -278,3 +278,21 @@ def test_who_was_let_run_after_a_move_gives_its_place_back_when_it_ends() -> Non
     assert states == {"one": "KILLED", "two": "RUNNING", "three": "PENDING"}
     found.do({"kill": "two"})
     assert found.seen["apps"]["three"]["state"] == "RUNNING"
+
+
+# Siblings of different units.
+
+
+def test_without_the_legacy_mode_the_larger_part_is_served_first_whatever_its_unit():
+    """Nobody uses anything: b's 60 % of 20480 come before a's 6144, which is less."""
+    found = game(
+        submit("one", "root.a", asks(1)),
+        submit("two", "root.b", asks(1)),
+        beat("n1"),
+        **{
+            "legacy-queue-mode.enabled": "false",
+            "root.a.capacity": "[memory=6144,vcores=6]",
+            "root.b.capacity": "60",
+        },
+    )
+    assert (found.on("one"), found.on("two")) == ({}, {"n1": 1})
