@@ -184,8 +184,7 @@ class ClusterState(Operations, ABC, Generic[QueueType, ApplicationType]):
             if ask.count == 0:
                 asks.satisfied(key)
         if event.master:
-            if not application.comes_back:  # else it counts as the master's, and its master lives
-                application.master = container
+            application.master = None if application.comes_back else container
             self._master_allocated(application, event.resource)
         self._use(application, node, event.resource)
 

@@ -125,13 +125,14 @@ def renumber(queue: CapacityQueue) -> None:
 def application_key(leaf: CapacityQueue, application: CapacityApplication) -> Entry:
     """The place of an active application in its leaf (16); ends in its number.
 
-    `fair`: by allocated memory, with `size_based` divided by the logarithm of the demand.
+    `fair`: by allocated memory, with `size_based` divided by the logarithm of the demand. What is
+    believed to be used may be below 0 (`drift`), and the demand with it: in Hadoop the quotient is
+    not a number then, and no order follows from it; here it is not divided.
     """
     if leaf.policy == "fair":
         magnitude = float(application.size)
-        if leaf.size_based and application.size:
-            weight = math.log1p(application.demand) / math.log(2)
-            magnitude = magnitude / weight if weight else math.inf
+        if leaf.size_based and application.size and application.demand > 0:
+            magnitude /= math.log1p(application.demand) / math.log(2)
         wants_nothing = 1 if application.demand == 0 else 0
         return (magnitude, application.start_order, wants_nothing, application.id)
     if leaf.policy == "fifo-for-pending-apps":

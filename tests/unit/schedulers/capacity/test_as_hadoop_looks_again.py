@@ -17,6 +17,11 @@ from tests.unit.schedulers.capacity.playground import (
     submit,
 )
 
+from fairshare.model.inputs import SubmitApplication
+from fairshare.schedulers.capacity.applications import CapacityApplication
+from fairshare.schedulers.capacity.orders import application_key
+from fairshare.schedulers.capacity.queues import CapacityQueue
+
 HALVES = {
     CAPACITY + "maximum-am-resource-percent": "1.0",
     CAPACITY + "root.queues": "a,b",
@@ -278,6 +283,16 @@ def test_who_was_let_run_after_a_move_gives_its_place_back_when_it_ends() -> Non
     assert states == {"one": "KILLED", "two": "RUNNING", "three": "PENDING"}
     found.do({"kill": "two"})
     assert found.seen["apps"]["three"]["state"] == "RUNNING"
+
+
+@pytest.mark.parametrize(("demand", "magnitude"), [(-1024, -512.0), (0, -512.0), (3, -256.0)])
+def test_a_size_based_order_knows_demands_below_zero(demand, magnitude):
+    """What Hadoop believes to be used may be below 0 after a reservation of another size."""
+    leaf = CapacityQueue("root.a", True, False, None, (0, 0))
+    leaf.policy, leaf.size_based = "fair", True
+    found = CapacityApplication(1, SubmitApplication("u"), "root.a", 0, 0, 2)
+    found.size, found.demand = -512, demand
+    assert application_key(leaf, found)[0] == magnitude
 
 
 # Siblings of different units.
