@@ -17,6 +17,7 @@ from fairshare.cli.simulation_report import report_parts
 from fairshare.cli.tables import open_console, print_all
 from fairshare.cli.unfinished import unfinished
 from fairshare.config.directory import Configuration, read_directory
+from fairshare.config.reservations import with_reservations
 from fairshare.config.scheduler_choice import SchedulerName
 from fairshare.journal.lines import LinesJournal
 from fairshare.journal.memory import ForgetfulJournal
@@ -115,6 +116,7 @@ def command(
     )
     read = read_workload(workload, options)
     offered = _nodes(configuration, read, nodes, node_memory_mb, node_vcores)
+    configuration = with_reservations(configuration, len(offered))
     journal: Journal = ForgetfulJournal() if events is None else LinesJournal(events)
     try:
         report = _simulate(configuration, read, offered, journal, until)

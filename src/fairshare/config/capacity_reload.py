@@ -24,6 +24,7 @@ _OF_THE_START: Final = (
     "master_max_attempts",
     "heartbeat_interval_ms",
     "dominant",
+    "reservations",
     "user_metrics",
     "workflow_tag_prefix",
 )
@@ -41,6 +42,8 @@ def refreshed_capacity(in_force: CapacitySettings, now: CapacitySettings) -> Cap
     kept = {name: getattr(in_force, name) for name in _OF_THE_START}
     monitors = {name: getattr(in_force.monitor, name) for name in _MONITORS_OF_THE_START}
     monitor = msgspec.structs.replace(now.monitor, **monitors)
+    if not in_force.reservations:
+        kept["continue_looking"] = False
     return msgspec.structs.replace(now, monitor=monitor, **kept)
 
 

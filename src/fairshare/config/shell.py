@@ -45,6 +45,9 @@ class EngineSettings(msgspec.Struct, frozen=True):
     `run_as` is whose processes they are: the server's (`server`), or those of the user who
     submitted the application (`user`), for which the server has to be root.
 
+    `reservations` says whether a node is kept free for a container that does not fit yet: as in
+    Hadoop (`on`), never (`off`), or on every cluster but one of a single node (`auto`).
+
     `resources` are the amounts of further types that one node offers. Of what a container prints,
     `log_limit_mb` are kept of each stream, its beginning and its end; 0: all.
     """
@@ -56,6 +59,7 @@ class EngineSettings(msgspec.Struct, frozen=True):
     resources: dict[str, int] = {}
     log_limit_mb: int = 256
     run_as: Literal["server", "user"] = "server"
+    reservations: Literal["auto", "on", "off"] = "auto"
 
 
 class WatchSettings(msgspec.Struct, frozen=True):
@@ -150,6 +154,7 @@ _KEYS: Final[dict[str, dict[str, _Key]]] = {
     "engine": {
         "kind": _TEXT,
         "run_as": _TEXT,
+        "reservations": _TEXT,
         "nodes": _Key(int, 1, 10_000),
         "memory_mb": _Key(int, 1, 2**40),
         "vcores": _Key(int, 1, 2**31 - 1),
@@ -173,6 +178,7 @@ _KEYS: Final[dict[str, dict[str, _Key]]] = {
 _KINDS: Final = ("local",)
 _ACCOUNTS: Final = ("server", "user")
 _LOG_FORMATS: Final = ("text", "json")
+_RESERVATIONS: Final = ("auto", "on", "off")
 _WORDS: Final = {
     str: "a text",
     int: "a whole number",
@@ -317,6 +323,8 @@ def _wrong(section: str, key: str, value: object) -> str:
         return f"there is no engine {value!r}: there is {', '.join(_KINDS)}"
     if key == "log_format" and value not in _LOG_FORMATS:
         return f"log_format must be {' or '.join(map(repr, _LOG_FORMATS))}, not {value!r}"
+    if key == "reservations" and value not in _RESERVATIONS:
+        return f"reservations must be {', '.join(map(repr, _RESERVATIONS))}, not {value!r}"
     if key == "run_as" and value not in _ACCOUNTS:
         return f"run_as must be {' or '.join(map(repr, _ACCOUNTS))}, not {value!r}"
     return ""

@@ -287,10 +287,17 @@ class Words:
     def _reserved_for_others(self, r: Reason) -> tuple[str, str]:
         nodes = f"{r.count:,} {_plural(r.count, 'node')}"
         verb = "has" if r.count == 1 else "have"
-        return (
-            f"{nodes} {verb} room, and {'is' if r.count == 1 else 'are'} kept free for others.",
-            "another node has room, or the reservation has been served",
+        sentence = (
+            f"{nodes} {verb} room, and {'is' if r.count == 1 else 'are'} kept free for others."
         )
+        if r.node:
+            return (
+                sentence,
+                "the reservation has been served, or when an administrator switches reservations"
+                ' off: reservations = "off" in [engine] of fairshare.toml, or'
+                " yarn.scheduler.fair.reservable-nodes = 0",
+            )
+        return (sentence, "another node has room, or the reservation has been served")
 
     def _no_room(self, r: Reason) -> tuple[str, str]:
         return (

@@ -12,6 +12,7 @@ from fairshare.config.directory import Configuration, collect_directory, read_di
 from fairshare.config.limits import LimitSettings
 from fairshare.config.node_manager import NodeManagerSettings
 from fairshare.config.problems import Problem, Problems
+from fairshare.config.reservations import with_reservations
 from fairshare.config.scheduler_choice import SchedulerName
 from fairshare.config.shell import AuthenticationSettings, RetentionSettings
 from fairshare.live.kept_configuration import read_kept
@@ -81,6 +82,8 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
         read_directory(directory, scheduler=overrides.scheduler, stored=stored)
     )
     server, engine = configuration.shell.server, configuration.shell.engine
+    nodes = overrides.nodes or engine.nodes
+    configuration = with_reservations(configuration, nodes)
     return LiveSettings(
         scheduler=configuration.scheduler,
         types=configuration.types,
@@ -90,7 +93,7 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
         host=overrides.host or server.host,
         port=server.port if overrides.port is None else overrides.port,
         state_directory=_state_directory(configuration, overrides),
-        nodes=overrides.nodes or engine.nodes,
+        nodes=nodes,
         memory_mb=overrides.memory_mb or engine.memory_mb,
         vcores=overrides.vcores or engine.vcores,
         stop_containers=overrides.stop_containers,

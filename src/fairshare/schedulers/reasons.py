@@ -47,7 +47,7 @@ class Cause(enum.StrEnum):
     JOB_TASKS = "job-tasks"  # the job runs `count` tasks of this kind, as many as it may
     POOL_TASKS = "pool-tasks"  # pool `queue` does
     RESERVED_HERE = "node-reserved-for-it"  # `node` is kept free for it, and fills up slowly
-    RESERVED_FOR_OTHERS = "nodes-reserved-for-others"  # `count` nodes have room and are kept free
+    RESERVED_FOR_OTHERS = "nodes-reserved-for-others"  # `count` with room; the only one is `node`
     NO_ROOM = "no-room"  # `node` comes nearest, with `available` free
     NEARER_NODE = "waits-for-a-nearer-node"  # it was passed over `count` times
     OTHERS_FIRST = "others-first"  # `count` applications or queues are served before it
@@ -307,7 +307,8 @@ def _of_room(
         )
     free = [node for node in roomy if node.reservation is None and not node.promised]
     if not free:
-        return replace(about, cause=Cause.RESERVED_FOR_OTHERS, count=len(roomy))
+        only = roomy[0].name if len(nodes) == 1 else ""
+        return replace(about, cause=Cause.RESERVED_FOR_OTHERS, count=len(roomy), node=only)
     if key.places and not any(n.name in key.places for n in free) and key.opportunities:
         return replace(about, cause=Cause.NEARER_NODE, count=key.opportunities)
     if count:

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from fairshare.config.directory import read_directory
+from fairshare.config.reservations import with_reservations
 from fairshare.config.scheduler_choice import SchedulerName
 from fairshare.errors import ConfigurationError, InputError
 from fairshare.insight.why import Words
@@ -71,7 +72,10 @@ class FairshareCluster:
         directory = Path(conf_dir)
         if not directory.is_dir():
             raise ConfigurationError([f"{directory}: there is no such directory"])
-        self.configuration = read_directory(directory, scheduler=scheduler)
+        count = nodes if isinstance(nodes, int) else len(nodes)
+        self.configuration = with_reservations(
+            read_directory(directory, scheduler=scheduler), count
+        )
         self.types = self.configuration.types
         self._manager = ResourceManager(SCHEDULERS[self.configuration.scheduler](self.types))
         if isinstance(nodes, int):

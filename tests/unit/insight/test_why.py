@@ -50,3 +50,9 @@ def test_a_cause_has_a_sentence_with_its_numbers_and_a_remedy(cause):
 def test_one_is_not_several():
     reason = Reason(cause=Cause.USER_APPLICATIONS, user="ann", count=1)
     assert "1 application running" in WORDS.explain(reason).sentence
+
+
+def test_the_only_node_that_is_kept_free_names_the_setting():
+    reason = Reason(cause=Cause.RESERVED_FOR_OTHERS, count=1, node="n1")
+    assert 'reservations = "off"' in WORDS.explain(reason).remedy
+    assert "yarn.scheduler.fair.reservable-nodes" in WORDS.explain(reason).remedy

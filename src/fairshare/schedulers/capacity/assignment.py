@@ -62,7 +62,8 @@ def offer(beat: "Heartbeat", application: CapacityApplication, room: Room) -> An
         if settings.continue_looking:
             left = add(left, application.reserved_on(beat.label))
         if not c.fits(ask.resource, left):
-            return Answer.QUEUE_LIMIT
+            # Without reservations the room that is left is not kept from the siblings either.
+            return Answer.QUEUE_LIMIT if settings.reservations else Answer.SKIPPED
         if beat.wait_for_default(application, key):
             return Answer.SKIPPED
         blacklist = application.blacklist
@@ -176,7 +177,7 @@ def _fit(
             if give_up is None:
                 return None
         return _Choice(size, locality, True, give_up, tuple(kill))
-    if not more or (continue_looking and must_give):
+    if not more or (continue_looking and must_give) or not state.settings.reservations:
         return None
     return _Choice(size, locality, False)
 

@@ -261,6 +261,7 @@ class CapacitySettings(msgspec.Struct, frozen=True):
     rack_locality_additional_delay: int = -1
     rack_locality_full_reset: bool = True
     continue_looking: bool = True  # reservations-continue-look-all-nodes
+    reservations: bool = True  # keep room for what does not fit yet: docs/decisions/0007
     multiple_assignments: bool = True
     maximum_assignments: int = 100  # -1: no limit
     maximum_off_switch_assignments: int = 1
