@@ -40,6 +40,9 @@ class IdleEngine:
     def nodes(self) -> tuple[NodeOffer, ...]:
         return self._offers
 
+    def trouble(self) -> str:
+        return ""
+
     def start(self, report: Callable[[Input], None], **_: object) -> None:
         self.report = report
 

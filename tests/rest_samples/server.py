@@ -43,6 +43,9 @@ class StillEngine:
         """Nodes join as steps."""
         return ()
 
+    def trouble(self) -> str:
+        return ""
+
     def start(self, report: Callable[[Input], None], **_: object) -> None:
         """Nothing to begin."""
 

@@ -70,6 +70,9 @@ class FilingEngine(Engine, Protocol):
     def files(self, application_name: str, container_name: str) -> ContainerDirectory:
         """Where the logs, the result and the exit of a container are, if it has any."""
 
+    def trouble(self) -> str:
+        """Why it cannot begin containers now; empty if it can."""
+
     def prune(self, application_name: str) -> None:
         """Delete the files of an application that has finished; raises EngineError."""
 
@@ -128,11 +131,9 @@ class LiveServer:
             opened.callback(self.audit.close)
             clock = WallClock()
             self.started_ms = clock.now_ms()
+            new = is_new(self._journal)
             self._identity = self.directory.claim(
-                settings.scheduler,
-                settings.types,
-                self.started_ms,
-                journal_is_new=is_new(self._journal),
+                settings.scheduler, settings.types, self.started_ms, journal_is_new=new
             )
             self.tokens = DriverTokens(self.directory.secret())
             self.engine = make_engine(settings, self.directory.path)
@@ -144,9 +145,8 @@ class LiveServer:
                 clock.now_ms,
             )
             self._runtime = self._recovered_runtime()
-            self._identity = self.directory.change_epoch(
-                self._identity, self._runtime.manager.state.epoch_ms or self._identity.epoch_ms
-            )
+            epoch_ms = self._runtime.manager.state.epoch_ms
+            self._identity = self.directory.change_epoch(self._identity, epoch_ms)
             self.census = Census(self._runtime.manager.state.applications.values())
             self.service = Service(
                 self._runtime, WallClock(self._runtime.position.now_ms), self.history

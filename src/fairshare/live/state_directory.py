@@ -135,8 +135,8 @@ class StateDirectory:
         return found
 
     def change_epoch(self, identity: ClusterIdentity, epoch_ms: int) -> ClusterIdentity:
-        """Write down that names have this epoch; nothing if they have it already."""
-        if identity.epoch_ms == epoch_ms:
+        """Write down that names have this epoch; nothing if they have it, or it is 0: none yet."""
+        if epoch_ms in (0, identity.epoch_ms):
             return identity
         changed = msgspec.structs.replace(identity, epoch_ms=epoch_ms)
         write_file(self.path / "cluster.json", msgspec.json.encode(changed) + b"\n")
@@ -193,6 +193,7 @@ def open_state_directory(path: Path) -> StateDirectory:
 def write_file(path: Path, content: bytes) -> None:
     """Put a small file (0600) in place at once: a reader sees the old or the new one, whole.
 
+    When this returns it is the new one after a power cut too: a token that was revoked stays so.
     Raises FairshareError with the path and the reason, such as a full disk.
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}")
@@ -202,9 +203,18 @@ def write_file(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
+        _sync_directory(path.parent)
     except OSError as error:
         draft.unlink(missing_ok=True)
         raise FairshareError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _private(path: str, flags: int) -> int:

@@ -29,6 +29,7 @@ async def show_readiness(request: Request) -> Response:
         "stopping": "stopping" if service.stopping else "ok",
         "inbox": "full" if service.full else "ok",
         "safe_mode": "on" if service.state.safe_mode else "ok",
+        "engine": server.engine.trouble() or "ok",
         "background": _failing(server.background.failing),
     }
     ready = all(word == "ok" for word in checks.values())

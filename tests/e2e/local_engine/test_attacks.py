@@ -108,10 +108,13 @@ def test_a_zygote_that_is_stopped_is_replaced_and_nothing_is_lost(
     start, state, monkeypatch, caplog
 ):
     monkeypatch.setattr(nursery, "SILENCE_S", 0.3)
+    monkeypatch.setattr(nursery, "SLOW_S", 0.0)
     local, reports = start()
+    assert local.trouble() == ""
     os.kill(process_named(state, "fs-zygote"), signal.SIGSTOP)
     for number in range(1, 6):
         local.launch(shell(number, "exit 3"))
+    until(lambda: local.trouble() == "the process that starts containers does not answer")
     for number in range(1, 6):
         assert reports.exited(container_id(1, 1, number)).exit_code == 3
     assert "does not answer, and is replaced" in caplog.text

@@ -32,6 +32,9 @@ class RecordingEngine:
     def nodes(self) -> tuple[NodeOffer, ...]:
         return self.offers
 
+    def trouble(self) -> str:
+        return ""
+
     def start(self, report: Callable[[Input], None], **_: object) -> None:
         self.report = report
         for given in self.at_start:

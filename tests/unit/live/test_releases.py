@@ -108,7 +108,8 @@ def release_scheduler(release: Path) -> str:
 
 @pytest.mark.anyio
 async def test_a_server_goes_on_from_there(release, engine):
-    settings = read_settings(release / "conf", Overrides(port=0, state_directory=release))
+    overrides = Overrides(port=0, state_directory=release, stop_containers=True)
+    settings = read_settings(release / "conf", overrides)
     server = LiveServer(settings, lambda settings, path: engine)
     try:
         before = facts(release)

@@ -1,5 +1,6 @@
 """The folder that outlives a server."""
 
+import os
 import stat
 
 import pytest
@@ -92,3 +93,30 @@ def test_a_file_that_cannot_be_written_is_told_and_leaves_no_draft(tmp_path):
     with pytest.raises(FairshareError, match="cannot write"):
         write_file(tmp_path / "taken", b"x")
     assert [entry.name for entry in tmp_path.iterdir()] == ["taken"]
+
+
+def test_a_small_file_is_on_the_disk_with_its_name_when_it_is_written(tmp_path, monkeypatch):
+    """A revoked token must not come back with a power cut."""
+    synced = []
+    sync = os.fsync
+
+    def note(descriptor: int) -> None:
+        synced.append(os.fstat(descriptor).st_ino)
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note)
+    write_file(tmp_path / "tokens.json", b"x")
+    assert synced == [(tmp_path / "tokens.json").stat().st_ino, tmp_path.stat().st_ino]
+
+
+def test_a_state_whose_journal_is_new_has_names_and_a_secret_of_its_own(tmp_path):
+    directory = open_state_directory(tmp_path / "state")
+    types = ResourceTypes(("memory-mb", "vcores"), ("Mi", ""))
+    first = directory.claim("fair", types, 1_000, journal_is_new=True)
+    secret = directory.secret()
+    assert directory.claim("fair", types, 2_000) == first
+    later = directory.claim("fair", types, 500, journal_is_new=True)
+    assert (first.epoch_ms, later.epoch_ms) == (1_000, 1_001)
+    assert directory.identity() == later
+    assert directory.secret() != secret
+    assert directory.change_epoch(later, 1_000) == first

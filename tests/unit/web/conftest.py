@@ -30,6 +30,9 @@ class RecordingEngine:
         offer = {"memory-mb": 4096, "vcores": 4}
         return (NodeOffer("n1", "/r1", offer, {"memory-limit": "watch"}),)
 
+    def trouble(self) -> str:
+        return ""
+
     def start(self, report: Callable[[Input], None], **_: object) -> None:
         self.report = report
 

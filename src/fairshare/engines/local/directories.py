@@ -25,6 +25,8 @@ _MOST_BYTES = 64 * 1024 * 1024
 def write_atomically(path: Path, data: bytes) -> None:
     """Replace a file by write, fsync and rename: a reader sees the old one or the new one.
 
+    After a power cut it may be the old one still: that is so with a task's files, whose loss means
+    that it runs again. A sync of the directory would cost each task another wait for the disk.
     Raises OSError and leaves nothing behind if it cannot be written.
     """
     temporary = _draft(path)

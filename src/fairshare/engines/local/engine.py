@@ -207,6 +207,14 @@ class LocalEngine:
         """
         return self._reports.held() if self._reports is not None else frozenset()
 
+    def trouble(self) -> str:
+        """Why it cannot begin containers now; empty if it can, or is not started."""
+        if self._watcher is None or self._nursery is None or self._thread is None:
+            return ""
+        if self._watcher.failure is not None:
+            return "its thread ended"
+        return self._nursery.trouble()
+
     def close(self, *, stop_containers: bool) -> None:
         """Stop watching. Containers live on for the next server unless `stop_containers`.
 

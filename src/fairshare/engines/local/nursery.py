@@ -35,6 +35,8 @@ main(int(sys.argv[2]), int(sys.argv[3]))
 """
 _PATIENCE_S = 20.0
 _STOPPED_S = 3.0
+SLOW_S = 2.0
+"""From then on `trouble` says so."""
 SILENCE_S = 10.0
 """So long the zygote may take for its next answer. A fork takes a millisecond."""
 
@@ -210,6 +212,14 @@ class Nursery:
     def is_silent(self) -> bool:
         """Whether an order has had no answer for so long."""
         return bool(self.unanswered) and time.monotonic() - self._heard_s > SILENCE_S
+
+    def trouble(self) -> str:
+        """Why no container can be begun now (from any thread); empty if it can."""
+        if self._channel is None:
+            return "the process that starts containers cannot be started"
+        if self.unanswered and time.monotonic() - self._heard_s > SLOW_S:
+            return "the process that starts containers does not answer"
+        return ""
 
     def kill(self) -> None:
         """End the zygote, which `receive` then sees; also one that is stopped."""
