@@ -1,9 +1,11 @@
 """One server with narrow limits, and the raw sockets with which it is attacked."""
 
 import contextlib
+import json
 import socket
 import subprocess
 import sys
+import time
 
 import httpx
 import pytest
@@ -80,6 +82,17 @@ class Attacked:
                 one.connect((self.host, self.port))
                 found.append(one)
             yield found
+
+    def audited(self, fits):
+        """The first line of the audit log that fits: it is written when the answer was sent."""
+        deadline_s = time.monotonic() + 30
+        while time.monotonic() < deadline_s:
+            lines = (self.state / "audit.log").read_text().splitlines(keepends=True)
+            for line in map(json.loads, (one for one in lines if one.endswith("\n"))):
+                if fits(line):
+                    return line
+            time.sleep(0.01)
+        raise AssertionError("there is no such line")
 
     def head(self, path, user=None, method="GET", **headers):
         """The bytes of a request's head."""

@@ -1,7 +1,5 @@
 """Who forwards a call is believed if he is named, and nobody else is."""
 
-import json
-
 import pytest
 
 from .conftest import PROXY
@@ -22,8 +20,7 @@ def test_a_named_proxy_that_reports_addresses_is_believed_and_they_are_in_the_au
         assert (session["user"], session["proven"]) == ("ann", True)
         refused = http.post("/api/v1/applications/application_1_1/kill", json={})
     assert refused.status_code == 404
-    lines = (attacked.state / "audit.log").read_text().splitlines()
-    line = next(found for found in map(json.loads, lines) if found["status"] == 404)
+    line = attacked.audited(lambda one: one["path"].endswith("application_1_1/kill"))
     assert (line["address"], line["proof"]) == ("192.0.2.7", f"proxy {PROXY}")
 
 
