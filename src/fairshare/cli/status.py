@@ -158,6 +158,8 @@ def cluster_facts(console: Console, url: str, cluster: Cluster, configuration: s
     if cluster.safe_mode:
         told = "on: nothing is admitted or granted (`fairshare admin safe-mode off` ends it)"
         pairs.append(("Safe mode", Text(told, style="yellow")))
+    if cluster.disk_problem:
+        pairs.append(("Disk", Text(plain(cluster.disk_problem), style="yellow")))
     if configuration:
         pairs.append(("Configuration", Text(plain(configuration), style="yellow")))
     return facts(pairs)

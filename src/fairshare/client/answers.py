@@ -38,6 +38,7 @@ class Cluster(msgspec.Struct, frozen=True):
     containers: int = 0
     applications: dict[str, int] = {}
     safe_mode: bool = False
+    disk_problem: str = ""  # why nothing is admitted, where the server's disk is nearly full
 
 
 class Stopping(msgspec.Struct, frozen=True):

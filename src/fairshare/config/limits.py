@@ -28,6 +28,9 @@ class LimitSettings(msgspec.Struct, frozen=True):
     The headers of a request must be there within `header_s`, its body within `body_s` and a second
     more for each 10 kB; a reader must take 64 kB of an answer within `send_s`. `answers_mb` is what
     one caller may leave unread of large answers, `result_mb` the value that a callable returns.
+
+    With less than `free_mb` free on the disk of the state directory nothing is admitted; None: 256,
+    or a twentieth of the disk if that is less.
     """
 
     header_kb: int = 32
@@ -49,6 +52,7 @@ class LimitSettings(msgspec.Struct, frozen=True):
     send_s: int = 30
     answers_mb: int = 64
     result_mb: int = 256
+    free_mb: int | None = None
 
 
 RANGES: Final = {
@@ -71,5 +75,6 @@ RANGES: Final = {
     "send_s": (1, 3_600),
     "answers_mb": (1, 1_048_576),
     "result_mb": (1, 1_048_576),
+    "free_mb": (0, 2**40),
 }
 """The least and the most of each."""

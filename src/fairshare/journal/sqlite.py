@@ -19,6 +19,7 @@ from fairshare.journal.checksums import checksum
 from fairshare.journal.lock import StateLock
 from fairshare.journal.place import Place
 from fairshare.journal.protocol import Snapshot
+from fairshare.journal.reserve import Reserve
 from fairshare.model.events import Record
 
 JOURNAL_FILE = "journal.sqlite3"
@@ -62,6 +63,10 @@ _ADVICE = {
 }
 
 
+class DiskFullError(JournalError):
+    """There is no room for what was to be written; nothing of it was."""
+
+
 CHECKED_WHOLE_BYTES = 256 * 1024**2
 """Journals up to this size are checked when they are opened to be written: about a second for each
 hundred megabytes on a slow disk. A larger one only after a server that did not end in order, which
@@ -83,6 +88,7 @@ class SqliteJournal:
         self._lock = None if read_only else StateLock(directory, address)
         self._connection: sqlite3.Connection | None = None
         self._place: Place | None = None
+        self._reserve = Reserve(directory)
         try:
             if read_only and not self.path.exists():
                 raise JournalError(f"{self.path} does not exist: name a server's state directory")
@@ -117,7 +123,13 @@ class SqliteJournal:
         if not self._buffer:
             return
         rows, self._buffer = self._buffer, []
-        self._write("INSERT INTO records VALUES (?, ?, ?, ?)", rows)
+        while True:
+            try:
+                self._write("INSERT INTO records VALUES (?, ?, ?, ?)", rows)
+                break
+            except DiskFullError:
+                if not self._reserve.give():
+                    raise
         self.check_place()
 
     def check_place(self) -> None:
@@ -368,6 +380,5 @@ class SqliteJournal:
         # The low byte is the kind; the rest says more than a user wants to know.
         kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
         advice = _ADVICE.get(kind)
-        return JournalError(
-            f"cannot {doing} {self.path}: {error}" + (f"; {advice}" if advice else "")
-        )
+        raised = DiskFullError if kind == sqlite3.SQLITE_FULL else JournalError
+        return raised(f"cannot {doing} {self.path}: {error}" + (f"; {advice}" if advice else ""))

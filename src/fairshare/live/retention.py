@@ -97,6 +97,7 @@ class Retention:
         self._parts = parts
         self._saved = since.sequence
         self.on_snapshot: Callable[[], None] = lambda: None
+        self.admission_problem: Callable[[], str] = lambda: ""
         self._finished = FinishedApplications(service.state)
 
     def observe(self, record: Record) -> None:
@@ -109,7 +110,8 @@ class Retention:
             await asyncio.sleep(INTERVAL_S)
             try:
                 await self.forget()
-                if self._service.version - self._saved >= self._settings.snapshot_records:
+                records = self._service.version - self._saved
+                if records >= self._settings.snapshot_records and not self.admission_problem():
                     self.save()
                 self._journal.trim(self._settings.records)
             except JournalError as error:
@@ -135,6 +137,13 @@ class Retention:
             self._finished.put_back(now_ms, kept)
             if kept:
                 return
+
+    def save_at_the_end(self) -> None:
+        """Take a last snapshot; without room for it the next start reads more records."""
+        try:
+            self.save()
+        except JournalError as error:
+            _log.warning("no snapshot could be taken at the end: %s", error)
 
     def save(self) -> None:
         """Take a snapshot of the present. Raises JournalError."""

@@ -7,13 +7,9 @@ the end. Knows neither HTTP nor the command line.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Protocol
+from collections.abc import Sequence
 
 from fairshare.engines.local.directories import ContainerDirectory
-from fairshare.engines.local.engine import LocalEngine
-from fairshare.engines.protocol import Engine
 from fairshare.errors import ConfigurationError, EngineError
 from fairshare.journal.sqlite import SqliteJournal
 from fairshare.live.access.audit import AuditLog
@@ -24,6 +20,8 @@ from fairshare.live.access.tokens import UserTokens
 from fairshare.live.chronicle import Chronicle
 from fairshare.live.configuration import LiveConfiguration, LoadedSettings
 from fairshare.live.configuration_editor import ConfigurationEditor
+from fairshare.live.disk import Disk
+from fairshare.live.engines import EngineMaker, local_engine
 from fairshare.live.event_feed import EventFeed
 from fairshare.live.event_log import EventLog, close_log, open_log
 from fairshare.live.history import ContainerHistory, HistoricJournal
@@ -64,43 +62,6 @@ STOPPED = "The server was stopped, and the container with it."
 _log = logging.getLogger("fairshare.server")
 
 
-class FilingEngine(Engine, Protocol):
-    """An engine whose containers leave files on this machine."""
-
-    def files(self, application_name: str, container_name: str) -> ContainerDirectory:
-        """Where the logs, the result and the exit of a container are, if it has any."""
-
-    def trouble(self) -> str:
-        """Why it cannot begin containers now; empty if it can."""
-
-    def prune(self, application_name: str) -> None:
-        """Delete the files of an application that has finished; raises EngineError."""
-
-
-EngineMaker = Callable[[LiveSettings, Path], FilingEngine]
-
-
-def local_engine(settings: LiveSettings, state_directory: Path) -> FilingEngine:
-    """The engine that runs containers on this machine. Sizes are told it for all nodes together."""
-    memory_mb, vcores, nodes = settings.memory_mb, settings.vcores, settings.nodes
-    node_manager = settings.node_manager
-    further = {name: settings.resources.get(name, 0) * nodes for name in settings.types.names[2:]}
-    return LocalEngine(
-        state_directory,
-        nodes=nodes,
-        memory_mb=None if memory_mb is None else memory_mb * nodes,
-        vcores=None if vcores is None else vcores * nodes,
-        resources=further,
-        memory_check=node_manager.memory_check,
-        strict_cpu=node_manager.strict_cpu,
-        grace_ms=node_manager.grace_ms,
-        log_limit_mb=settings.log_limit_mb,
-        vcores_per_core=node_manager.vcores_per_core,
-        partition=node_manager.partition,
-        run_as=settings.run_as,
-    )
-
-
 class LiveServer:
     """One server of one state directory, which nobody else can use until `close`.
 
@@ -136,6 +97,7 @@ class LiveServer:
                 settings.scheduler, settings.types, self.started_ms, journal_is_new=new
             )
             self.tokens = DriverTokens(self.directory.secret())
+            self.disk = Disk(self.directory.path, settings.limits.free_mb)
             self.engine = make_engine(settings, self.directory.path)
             self.authentication = Authentication(
                 settings.authentication,
@@ -168,11 +130,17 @@ class LiveServer:
             self.event_feed = EventFeed(
                 self.service.state, self.directory.path, self.service.version
             )
-            self.metrics.registry.register(StateCollector(self.service))
-            self.metrics.show_streams(lambda: self.open_streams)
-            self.service.on_turn = self.metrics.turn
-            self._retention.on_snapshot = self.metrics.snapshot_taken
+            self._connect()
             self._opened = opened.pop_all()
+
+    def _connect(self) -> None:
+        """Let the parts tell each other what they have to."""
+        self.metrics.registry.register(StateCollector(self.service))
+        self.metrics.show_streams(lambda: self.open_streams)
+        self.service.on_turn = self.metrics.turn
+        self.service.admission_problem = lambda: self.disk.problem
+        self._retention.admission_problem = self.service.admission_problem
+        self._retention.on_snapshot = self.metrics.snapshot_taken
 
     def _recovered_runtime(self) -> Runtime:
         self._since, parts = restore(self._journal)
@@ -337,6 +305,7 @@ class LiveServer:
     def _start_background(self) -> None:
         start, service = self.background.start, self.service
         start("configuration", self.configuration.watch)
+        start("disk", self.disk.watch)
         start("retention", self._retention.watch)
         start("lag", self.metrics.watch)
         start("moments", lambda: watch_moments(service, self.moments, self.lines))
@@ -388,7 +357,7 @@ class LiveServer:
         await asyncio.to_thread(self.engine.close, stop_containers=well and self.stop_containers)
         if well and not any(self.left_running):  # else drivers and clients wait for the next server
             self.directory.withdraw_url()
-            self._retention.save()
+            self._retention.save_at_the_end()
         self._journal.close()
 
     async def close(self) -> None:

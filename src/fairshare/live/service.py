@@ -21,7 +21,7 @@ from fairshare.live.history import ContainerHistory
 from fairshare.live.views import Views
 from fairshare.model.events import Event, RequestRefused
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
-from fairshare.model.inputs import Input
+from fairshare.model.inputs import Input, ReserveApplication, SubmitApplication
 from fairshare.runtime.clock import Clock
 from fairshare.runtime.recovery import Position
 from fairshare.runtime.runtime import Runtime
@@ -33,6 +33,9 @@ MAX_WAITING = 10_000
 
 MAX_BATCH = 1_000
 """Inputs of one commit: readers wait for a whole batch."""
+
+_ADMITTED = frozenset((SubmitApplication, ReserveApplication))
+"""What brings new work. While the disk is nearly full it is refused."""
 
 MAX_SLEEP_MS = 3_600_000
 MAX_RETREAT_MS = 1_000
@@ -70,6 +73,8 @@ class Service:
         self._vain_wakes = 0
         self.on_turn: Callable[[float, int], None] = lambda seconds, inputs: None
         self._views: Views | None = None
+        self._asking = 0  # calls among what waits
+        self.admission_problem: Callable[[], str] = lambda: ""
 
     # For readers.
 
@@ -109,7 +114,7 @@ class Service:
     @property
     def full(self) -> bool:
         """Whether so many calls wait that further ones are refused."""
-        return len(self._inbox) >= MAX_WAITING
+        return self._asking >= MAX_WAITING
 
     def now_ms(self) -> int:
         """The instant."""
@@ -133,7 +138,7 @@ class Service:
     async def ask(self, wish: Input) -> tuple[Event, ...]:
         """Feed one input; returns its events once they are recorded.
 
-        Raises InputError with the code of the refusal, `busy` or `stopping`.
+        Raises InputError with the code of the refusal, `busy`, `disk-full` or `stopping`.
         """
         if self._stopping or self._writer is None or self._writer.done():
             raise InputError("stopping", "the server is stopping: try again when it is back")
@@ -141,8 +146,12 @@ class Service:
             raise InputError(
                 "busy", f"{MAX_WAITING} calls are waiting already: try again in a moment"
             )
+        problem = self.admission_problem() if type(wish) in _ADMITTED else ""
+        if problem:
+            raise InputError("disk-full", problem)
         answer: Answer = self._loop.create_future()
         self._inbox.append((wish, answer))
+        self._asking += 1
         self._wake.set()
         events = await answer
         for event in events:
@@ -168,6 +177,7 @@ class Service:
         """
         waiting = [given for given, _ in self._inbox]
         self._inbox.clear()
+        self._asking = 0
         steps = self._runtime.feed(self._clock.now_ms(), [*waiting, *inputs])
         return [event for _, events in steps for event in events]
 
@@ -248,6 +258,7 @@ class Service:
 
     def _feed_batch(self) -> None:
         batch = [self._inbox.popleft() for _ in range(min(len(self._inbox), MAX_BATCH))]
+        self._asking -= sum(answer is not None for _, answer in batch)
         before, began_s = self.version, time.perf_counter()
         try:
             steps = self._runtime.turn(self._clock.now_ms(), [given for given, _ in batch])

@@ -33,6 +33,7 @@ async def show_cluster(request: Request) -> Response:
             "epoch_ms": server.service.state.epoch_ms,
             "started_ms": server.started_ms,
             "now_ms": server.service.now_ms(),
+            "disk_problem": server.disk.problem,
             **named(view, server.service.state.types),
         }
     )

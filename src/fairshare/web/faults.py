@@ -37,6 +37,7 @@ STATUSES = {
     "too-many-applications": 429,
     "too-much-handed-in": 429,
     "busy": 503,
+    "disk-full": 503,
     "stopping": 503,
     "safe-mode": 503,
     "too-many-streams": 429,

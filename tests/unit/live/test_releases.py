@@ -119,6 +119,7 @@ async def test_a_server_goes_on_from_there(release, engine):
         queue = state.applications[max(state.applications)].queue
         await server.service.ask(SubmitApplication("ann", queue))
         server.service.state.check()
+        server._retention.save()
     finally:
         await server.close()
     journal = SqliteJournal(release, read_only=True)

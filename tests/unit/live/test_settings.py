@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fairshare.live import server
+from fairshare.live import engines
 from fairshare.live.settings import Overrides, read_settings
 from fairshare.live.users.identity import own_user
 from fairshare.schedulers.fair.settings import FairSettings
@@ -94,8 +94,8 @@ def test_the_engine_is_told_what_the_configuration_says_of_nodes(tmp_path, monke
         '[engine.resources]\n"yarn.io/gpu" = 3\n'
     )
     told = {}
-    monkeypatch.setattr(server, "LocalEngine", lambda path, **options: told.update(options))
-    server.local_engine(read_settings(directory, Overrides()), tmp_path)
+    monkeypatch.setattr(engines, "LocalEngine", lambda path, **options: told.update(options))
+    engines.local_engine(read_settings(directory, Overrides()), tmp_path)
     assert told == {
         "nodes": 2,
         "memory_mb": 1024,

@@ -47,6 +47,7 @@ CLUSTER = extended(
     epoch_ms=int,
     started_ms=int,
     now_ms=int,
+    disk_problem=str,
 )
 QUEUE = extended(QueueView, "Queue", share=shown(Share))
 REASON = extended(

@@ -154,6 +154,7 @@ def _input_error(error: InputError) -> Answer:
     status = {
         "internal-error": 500,
         "busy": 503,
+        "disk-full": 503,
         "stopping": 503,
         "access-denied": 403,
         "too-large": 413,

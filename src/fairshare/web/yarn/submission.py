@@ -84,6 +84,12 @@ async def reserve(request: Request, caller: Caller) -> Answer:
     return Answer(document, "NewApplication", "bare")
 
 
+_PASSED_ON = frozenset(
+    ("too-many-applications", "too-much-handed-in", "disk-full", "busy", "stopping")
+)
+"""Refusals that are no fault of the submission: they keep their own status."""
+
+
 async def submit(request: Request, caller: Caller) -> Answer:
     """POST /apps: 202, also for an application that is there already."""
     gateway = gateway_of(request)
@@ -117,7 +123,7 @@ async def submit(request: Request, caller: Caller) -> Answer:
         async with submission_slot(server, submission):
             await gateway.ask(submission)
     except InputError as error:
-        if error.code in ("too-many-applications", "too-much-handed-in"):
+        if error.code in _PASSED_ON:
             raise
         raise bad_request(str(error), "java.lang.Exception") from None
     found = gateway.scheduler.state.applications.get(number)
