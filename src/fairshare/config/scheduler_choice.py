@@ -4,7 +4,6 @@ from typing import Final, Literal
 
 from fairshare.config.problems import Place, Problems
 from fairshare.config.site import Site
-from fairshare.schedulers.registry import SCHEDULERS
 
 SchedulerName = Literal["fair", "fifo", "capacity", "pools"]
 
@@ -25,12 +24,6 @@ _CLASSES: Final[dict[str, dict[str, SchedulerName]]] = {
         "org.apache.hadoop.mapred.JobQueueTaskScheduler": "fifo",
     },
 }
-
-_MISSING: Final = {
-    "capacity": "the Capacity Scheduler is not supported yet",
-    "pools": "the original pool scheduler of MapReduce is not supported yet",
-}
-_UNSUPPORTED: Final = {name: why for name, why in _MISSING.items() if name not in SCHEDULERS}
 
 
 def choose_scheduler(
@@ -67,17 +60,7 @@ def choose_scheduler(
             "starts the Capacity Scheduler",
         )
         return "fair"
-    if "capacity" not in _UNSUPPORTED:
-        return "capacity"
-    problems.error(
-        Place(directory),
-        "scheduler",
-        f"no property names a scheduler, which means capacity: {_UNSUPPORTED['capacity']}."
-        f" Set {CLASS} in yarn-site.xml to {_PACKAGE}fair.FairScheduler"
-        f" or {_PACKAGE}fifo.FifoScheduler",
-        "starts the Capacity Scheduler",
-    )
-    return None
+    return "capacity"
 
 
 def _of_class(key: str, written: str, site: Site, problems: Problems) -> SchedulerName | None:
@@ -87,9 +70,5 @@ def _of_class(key: str, written: str, site: Site, problems: Problems) -> Schedul
         known = ", ".join(_CLASSES[key])
         message = f"{key}: there is no scheduler {written!r} (there are {known})"
         problems.error(site.place(key), "scheduler", message, "starts any class that it finds")
-        return None
-    if name in _UNSUPPORTED:
-        message = f"{key} selects {written}: {_UNSUPPORTED[name]}"
-        problems.error(site.place(key), "scheduler", message, "starts it")
         return None
     return name
