@@ -188,3 +188,19 @@ def test_a_supervisor_imports_little():
     heavy = {"asyncio", "dataclasses", "hashlib", "inspect", "logging", "msgspec", "shutil",
              "subprocess", "tempfile", "traceback"}  # fmt: skip
     assert not heavy & set(imported)
+
+
+def test_a_file_with_reserved_room_is_written_into_that_room(tmp_path, monkeypatch):
+    """How a container ended can be said on a disk that has become full meanwhile."""
+    path = tmp_path / "exit.json"
+    directories.reserve(path, 32 * 1024)
+    reserved = (tmp_path / "exit.json.new").stat()
+    assert reserved.st_size == 32 * 1024
+    assert reserved.st_blocks * 512 >= 32 * 1024
+    emptied = []
+    monkeypatch.setattr(directories.os, "ftruncate", lambda *given: emptied.append(given[1]))
+    write_atomically(path, b'{"exit_code": 0}')
+    found = path.stat()
+    assert (found.st_ino, found.st_blocks) == (reserved.st_ino, reserved.st_blocks)
+    assert emptied == [16]  # only behind what was written, and only then
+    assert [entry.name for entry in tmp_path.iterdir()] == ["exit.json"]
