@@ -343,6 +343,7 @@ def test_a_restart_keeps_what_runs(serve, tmp_path, number):
     server.until(lambda: server.log(server.running(name)["id"]))
     server.process.send_signal(number)
     told, _ = server.process.communicate(timeout=PATIENCE_S)
+    server.http.close()
     assert told.startswith("1 application with 1 container keeps running.\n")
     go.touch()
     again = serve()
