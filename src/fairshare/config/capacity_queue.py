@@ -99,6 +99,17 @@ class QueueReader:
             for suffix in ("auto-queue-creation-v2.enabled", "auto-create-child-queue.enabled")
         )
 
+    def state(self, scope: Scope) -> str | None:
+        """The state that is written of a queue, in capitals; None: none."""
+        name = scope.prefix + "state"
+        text = self._site.text(name, self._problems)
+        if text is None:
+            return None
+        if text.upper() in _STATES:
+            return text.upper()
+        self._refuse(name, f"{text!r} is not a state that can be set: {' or '.join(_STATES)}")
+        return None
+
     def read(
         self, scope: Scope, kind: Kind, children: tuple[str, ...] | None = None
     ) -> QueueSettings:
@@ -127,7 +138,7 @@ class QueueReader:
             ),
             priority=self._integer(scope, "priority"),
             default_application_priority=of_leaf._integer(scope, "default-application-priority"),
-            state=self._state(scope),
+            state=self.state(scope),
             submit_acl=self._text(scope, "acl_submit_applications"),
             administer_acl=self._text(scope, "acl_administer_queue"),
             priority_rules=self._priority_rules(scope),
@@ -279,16 +290,6 @@ class QueueReader:
             f"Unable to construct the ordering policy {written!r}:"
             f" {what} has one of {', '.join(known)}",
         )
-        return None
-
-    def _state(self, scope: Scope) -> str | None:
-        name = scope.prefix + "state"
-        text = self._site.text(name, self._problems)
-        if text is None:
-            return None
-        if text.upper() in _STATES:
-            return text.upper()
-        self._refuse(name, f"{text!r} is not a state that can be set: {' or '.join(_STATES)}")
         return None
 
     def _priority_rules(self, scope: Scope) -> tuple[PriorityRule, ...] | None:

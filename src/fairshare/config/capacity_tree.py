@@ -22,6 +22,7 @@ from fairshare.config.capacity_queue import QueueReader
 from fairshare.config.problems import Problems
 from fairshare.config.site import Site
 from fairshare.model.queues import ROOT, parent_name
+from fairshare.schedulers.capacity.queues import STOPPED
 from fairshare.schedulers.capacity.settings import QueueSettings, Template
 
 
@@ -50,6 +51,8 @@ def read_tree(site: Site, reader: QueueReader, problems: Problems) -> QueueTree:
                 queues[path] = used.read(scope, "either", used.children(scope))
             else:
                 unlisted += 1
+                if reader.forgiving().state(scope) == STOPPED:
+                    queues[path] = QueueSettings(state=STOPPED)  # a reload may take it away
                 _report_unlisted(scope, queues if unlisted <= HINTS else {}, site, problems)
         _report_unsupported(scope, site, problems)
     return QueueTree(queues, templates)

@@ -132,6 +132,8 @@ class AskTable:
                 insort(self.wanting, key)
         else:
             key.anywhere = None
+            key.places.clear()  # as in Hadoop nothing of the key is left
+            key.withdrawn = frozenset()
             if wanted:
                 self.wanting.remove(key)
 

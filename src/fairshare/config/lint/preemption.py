@@ -88,6 +88,28 @@ def threshold_zero(subject: Subject) -> Iterator[Finding]:
             )
 
 
+def threshold_above_one(subject: Subject) -> Iterator[Finding]:
+    """A part of the fair share that is more than all of it; seconds were meant, perhaps."""
+    for queue, element in subject.written(
+        "fairSharePreemptionThreshold", "defaultFairSharePreemptionThreshold"
+    ):
+        try:
+            value = literals.single(element.text)
+        except ValueError:
+            continue
+        if value > 1:
+            where = f" of {queue}" if queue else ""
+            meant = element.name.replace("Threshold", "Timeout")
+            yield Finding(
+                element.text_place,
+                f"<{element.name}> {element.trimmed}{where} is a part of the fair share and counts"
+                f" as 1: everybody below the whole share is starved. Is <{meant}> meant, which is"
+                " in seconds?",
+                "moves it into 0 to 1",
+                "warning",
+            )
+
+
 def preemption_overridden(subject: Subject) -> Iterator[Finding]:
     """`allowPreemptionFrom` true below a queue with false."""
     for name, element in subject.written("allowPreemptionFrom"):

@@ -35,6 +35,7 @@ RULES: Final[dict[str, Rule]] = {
     "timeouts-without-preemption": preemption.timeouts_without_preemption,
     "timeout-without-minimum": preemption.timeout_without_minimum,
     "threshold-zero": preemption.threshold_zero,
+    "threshold-above-one": preemption.threshold_above_one,
     "preemption-overridden": preemption.preemption_overridden,
     "nothing-to-preempt": preemption.nothing_to_preempt,
     "master-preemption-of-no-leaf": preemption.master_preemption_of_no_leaf,

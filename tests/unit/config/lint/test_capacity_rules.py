@@ -316,6 +316,12 @@ SAMPLES = (
         good={"root.a.maximum-allocation-mb": 1024},
     ),
     Sample(
+        "container-size-without-a-type",
+        "root.a.maximum-allocation",
+        {"root.a.maximum-allocation": "memory-mb=6144"},
+        good={"root.a.maximum-allocation": "memory-mb=6144,vcores=2"},
+    ),
+    Sample(
         "assigns-one",
         "per-node-heartbeat.maximum-container-assignments",
         {

@@ -114,6 +114,11 @@ SAMPLES = (
         one("a", "<minSharePreemptionTimeout>9</minSharePreemptionTimeout>"),
     ),
     Sample(
+        "threshold-above-one",
+        3,
+        one("a", "<fairSharePreemptionThreshold>60</fairSharePreemptionThreshold>"),
+    ),
+    Sample(
         "threshold-zero",
         3,
         one("a", "<fairSharePreemptionThreshold>0</fairSharePreemptionThreshold>"),
@@ -310,6 +315,11 @@ HARMLESS = (
             "<minSharePreemptionTimeout>9</minSharePreemptionTimeout>"
             "<minResources>1 mb, 1 vcores</minResources>",
         ),
+    ),
+    Sample(
+        "threshold-above-one",
+        0,
+        one("a", "<fairSharePreemptionThreshold>1</fairSharePreemptionThreshold>"),
     ),
     Sample(
         "threshold-zero",

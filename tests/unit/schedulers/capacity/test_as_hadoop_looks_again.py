@@ -295,6 +295,25 @@ def test_a_size_based_order_knows_demands_below_zero(demand, magnitude):
     assert application_key(leaf, found)[0] == magnitude
 
 
+# Queues that a reload takes away.
+
+WITHOUT_A = {"root.queues": "b", "root.b.capacity": "100"}
+
+
+def test_a_queue_that_the_new_file_calls_stopped_may_leave_the_list_at_once():
+    found = game()
+    assert "not yet in stopped state" in (found.refusal(reload(**WITHOUT_A)) or "")
+    found.do(reload(**WITHOUT_A, **{"root.a.state": "STOPPED"}))
+    assert "root.a" not in found.seen["queues"]
+
+
+def test_a_queue_with_applications_stays_though_it_is_stopped():
+    """On purpose otherwise than Hadoop: they would go on in a queue that is not there."""
+    found = game(submit("one", "root.a", asks(1)))
+    refused = found.refusal(reload(**WITHOUT_A, **{"root.a.state": "STOPPED"}))
+    assert "root.a cannot be deleted: it still has applications" in (refused or "")
+
+
 # Siblings of different units.
 
 

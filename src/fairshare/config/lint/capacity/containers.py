@@ -46,6 +46,23 @@ def container_size_below_minimum(subject: CapacitySubject) -> Iterator[Finding]:
                 )
 
 
+def container_size_without_a_type(subject: CapacitySubject) -> Iterator[Finding]:
+    """A largest container that names some types, and so has nothing of the others."""
+    names = subject.settings.types.names
+    for name, own in subject.queues:
+        if own.maximum_allocation is None:
+            continue
+        missing = [resource for resource in names if resource not in own.maximum_allocation]
+        if missing:
+            yield Finding(
+                subject.place(name, "maximum-allocation"),
+                f"maximum-allocation of {name} does not name {' and '.join(missing)}, so that its"
+                " containers may have none of that: name all types, or write"
+                " maximum-allocation-mb, which leaves the others as they are",
+                "refuses every ask with any of them",
+            )
+
+
 def assigns_one(subject: CapacitySubject) -> Iterator[Finding]:
     """How many containers a heartbeat may assign is set, and it assigns one."""
     if subject.settings.multiple_assignments:

@@ -59,6 +59,7 @@ RULES: Final[dict[str, Rule]] = {
     "workflows-not-mapped": priorities.workflows_not_mapped,
     "container-size-overridden": containers.container_size_overridden,
     "container-size-below-minimum": containers.container_size_below_minimum,
+    "container-size-without-a-type": containers.container_size_without_a_type,
     "assigns-one": containers.assigns_one,
     "rack-delay-without-node-delay": containers.rack_delay_without_node_delay,
     "lists-not-checked": access.lists_not_checked,
