@@ -135,6 +135,8 @@ def write_configuration(scenario: dict[str, Any], directory: Path) -> None:
             raise ValueError(f"{name} stands in config and in properties")
         if properties:
             files[name] = _xml(properties)
+    # The nodes of a scenario join by its steps: to the settings it is a cluster of one.
+    files.setdefault("fairshare.toml", '[engine]\nreservations = "on"\n')
     for name, text in files.items():
         (directory / name).write_text(text)
 

@@ -12,27 +12,33 @@ from tests.rest_samples.known import (
 from tests.rest_samples.running import Outcome, run
 from tests.rest_samples.samples import find_states
 
-SAMPLES = Path(__file__).parents[3] / "shared" / "rest-samples"
+SHARED = Path(__file__).parents[3] / "shared"
+SAMPLES = [SHARED / "rest-samples", SHARED / "rest-samples-more"]
 
 pytestmark = [
-    pytest.mark.skipif(not SAMPLES.is_dir(), reason=f"{SAMPLES} is not there"),
+    pytest.mark.skipif(
+        not all(folder.is_dir() for folder in SAMPLES), reason=f"{SHARED} has no rest-samples"
+    ),
     pytest.mark.xdist_group("rest-samples"),
 ]
 
 
 @pytest.fixture(scope="module")
 def outcomes() -> list[Outcome]:
-    return run(SAMPLES)
+    return [outcome for folder in SAMPLES for outcome in run(folder)]
 
 
 def test_all_samples_are_asked(outcomes):
-    assert len(outcomes) == sum(len(state.samples) for state in find_states(SAMPLES))
+    states = [state for folder in SAMPLES for state in find_states(folder)]
+    assert len(outcomes) == sum(len(state.samples) for state in states)
     assert len(outcomes) > 1_000
 
 
 def test_nearly_all_answers_agree(outcomes):
-    agreeing = sum(not outcome.differences for outcome in outcomes)
-    assert agreeing >= 0.95 * len(outcomes)
+    """The states after lost nodes under FIFO are few, and differ by two causes that are listed."""
+    usual = [one for one in outcomes if not one.name.startswith("fifo/lost/")]
+    agreeing = sum(not outcome.differences for outcome in usual)
+    assert agreeing >= 0.95 * len(usual)
 
 
 def test_every_difference_is_written_down(outcomes):

@@ -32,7 +32,12 @@ from fairshare.model.events import (
     RequestRefused,
     TasksAdded,
 )
-from fairshare.model.identifiers import ApplicationId, ContainerId, application_name
+from fairshare.model.identifiers import (
+    NUMBERS_AHEAD,
+    ApplicationId,
+    ContainerId,
+    application_name,
+)
 from fairshare.model.inputs import (
     AddLabels,
     AddTasks,
@@ -230,8 +235,11 @@ class ResourceManager:
         number = self.state.next_application if given.number is None else given.number
         if number in self.state.applications:
             raise Refusal("repeated-number", f"there is an application {number} already")
-        if number > self.state.next_application:
-            raise Refusal("unknown-number", f"{number} was never reserved for an application")
+        if not 1 <= number < self.state.next_application + NUMBERS_AHEAD:
+            raise Refusal(
+                "unknown-number",
+                f"{number} is far beyond the numbers of applications so far: ask for a new one",
+            )
         try:
             groups.check_groups(given.tasks)
             self._partitions.check_submission(given)

@@ -13,6 +13,10 @@ ContainerId = int
 NUMBER_MASK = (1 << 32) - 1
 """The bits of a container's identifier that are its number within the attempt."""
 
+NUMBERS_AHEAD = 10_000
+"""How far beyond the last number of an application a client may choose one; in Hadoop it may choose
+any. The next number follows the largest: without a bound one request would use all of them up."""
+
 # As many digits as a 64-bit number has; what callers send may have thousands.
 _APPLICATION = re.compile(r"application_([0-9]{1,19})_([0-9]{1,19})")
 _CONTAINER = re.compile(r"container_([0-9]{1,19})_([0-9]{1,19})_([0-9]{1,3})_([0-9]{1,10})")

@@ -60,7 +60,7 @@ def test_our_own_interface_says_where_the_number_is(http, more):
     assert "`$." in answer.json()["message"]
 
 
-def test_a_number_of_an_application_that_nobody_was_given_is_refused(http):
+def test_a_number_far_beyond_those_given_is_refused(http):
     epoch = new_application(http).split("_")[1]
     for number in (2**63, 10**18, "9" * 19):
         body = {"application-id": f"application_{epoch}_{number}", "queue": "a"}

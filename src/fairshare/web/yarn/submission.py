@@ -107,11 +107,6 @@ async def submit(request: Request, caller: Caller) -> Answer:
     accepted = Answer(status=202, headers={"Location": location})
     if number in state.applications:
         return accepted
-    if not 1 <= number < state.next_application:
-        # Whoever could choose a number would choose those of all applications that come after.
-        raise bad_request(
-            f"{text} was not given to anybody: get a number from POST /apps/new-application first"
-        )
     submission = read_submission(gateway, body, caller, number)
     note(request, application=text, queue=submission.queue)
     server = request.app.state.server
