@@ -193,19 +193,21 @@ def _users_of(fact: Fact) -> dict[str, bool]:
 def _is_served(told: Fact) -> bool:
     """Whether a user who uses so much, of a limit as told, gets one more container."""
     limit = told["max_resource"]
-    manager = _manager(limit / 2048, 8192)
+    # A user has at most the guarantee: a larger limit is that of a larger queue.
+    guarantee = max(limit, 2048)
+    manager = _manager(limit / guarantee, 4 * guarantee, guarantee)
     _use(manager, "u", told["used"])
     _ask(manager, 1, told["asks"] // STEP)
     return bool(_used(manager, "u") > told["used"])
 
 
-def _manager(weight: float, total: int) -> ResourceManager:
-    """One leaf with a guarantee of 2048 MB of an idle cluster; `u` weighs so much."""
+def _manager(weight: float, total: int, guarantee: int = 2048) -> ResourceManager:
+    """One leaf with such a guarantee (MB) of an idle cluster; `u` weighs so much."""
     own = QueueSettings(
-        capacity=Percentage(single(204800 / total)),
+        capacity=Percentage(single(guarantee * 100 / total)),
         user_weights=dict.fromkeys(("u", "v"), weight),
         maximum_master_share=10.0,
-        user_limit_factor=1.0 if weight != 1.0 or total == 8192 else NO_FACTOR,
+        user_limit_factor=1.0 if weight != 1.0 or total == 4 * guarantee else NO_FACTOR,
     )
     manager = manager_of(two_queues(own), minimum_allocation=(STEP, 1))
     manager.handle(1, NodeJoined("n1", (total, 100)))

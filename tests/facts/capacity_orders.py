@@ -129,12 +129,15 @@ def victim_order(fact: Fact) -> None:
 
 
 def utilisation(fact: Fact) -> None:
-    """The one figure that says how much of its guarantee a queue uses, in percent."""
+    """The one figure that says how much of its guarantee a queue uses, in percent.
+
+    The facts name no cluster: here it is what the queue is guaranteed.
+    """
     queue = leaf()
     queue.share.effective_minimum = amounts(fact["guarantee"])
     queue.share.used = amounts(fact["used"])
     c = calculator(fact["calculator"] == "dominant", 2)
-    refresh_use(queue, "", c, (102400, 500), (1024, 1))
+    refresh_use(queue, "", c, queue.share.effective_minimum, (1024, 1))
     if not near(queue.share.used_capacity * 100, fact["expect"]):
         expect(queue.share.used_capacity * 100, fact["expect"])
 

@@ -8,7 +8,7 @@ from fairshare.config.fair import read_fair
 from fairshare.config.site import Site
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.asks import AskKey
-from fairshare.model.events import ApplicationSubmitted, RequestRefused
+from fairshare.model.events import ApplicationSubmitted, Locality, RequestRefused
 from fairshare.model.inputs import (
     LoadConfiguration,
     NodeJoined,
@@ -46,7 +46,11 @@ def locality_level(fact: Fact) -> None:
     now_ms = 0
     for step in fact["script"]:
         now_ms += step.get("advance", 0)
-        for _ in range(max(step.get("considered", 1), 1)):
+        if step.get("considered") == 0:  # asked before anything is counted
+            patiences = Patiences(state, now_ms)
+            level = key.level if patiences.in_force else Locality.OFF_SWITCH
+            expect(level.name, step["level"], str(step))
+        for _ in range(step.get("considered", 1)):
             patiences = Patiences(state, now_ms)
             expect(patiences.offered(application, key).name, step["level"], str(step))
             key.level, key.opportunities, key.since_ms = patiences.now(application, key)

@@ -46,4 +46,3 @@ def _granted(settings: tuple[tuple[str, str, bool], ...]) -> int:
 def vcores(fact: Fact) -> None:
     """How many vcores some cores are worth at 10 to a core."""
     expect(vcores_of(fact["cores"], 10), fact["vcores"])
-    expect(vcores_of(fact["cores"], 1), fact["cores"], "at 1 to a core")
