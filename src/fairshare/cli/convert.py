@@ -21,6 +21,7 @@ from fairshare.cli.lint import read_cluster
 from fairshare.cli.options import DURATION, Whole
 from fairshare.cli.tables import PIPE_WIDTH, Column, facts, open_console, print_all, table
 from fairshare.config.lint.checking import UnknownResourceType
+from fairshare.conversion.assumptions import assumptions
 from fairshare.conversion.comparison import Comparison, Figures, compare
 from fairshare.conversion.converting import Conversion, convert
 from fairshare.conversion.files import YARN_SITE, as_text
@@ -30,7 +31,7 @@ from fairshare.conversion.nodes import known_cluster, known_count, nodes_for
 from fairshare.conversion.options import Calculator, Mode, Options
 from fairshare.conversion.output import write_directory
 from fairshare.conversion.rules import Rules, read_rules
-from fairshare.conversion.sentences import sentence
+from fairshare.conversion.sentences import sentence, verdict
 from fairshare.conversion.source import Source, read_source
 from fairshare.model.inputs import NodeJoined
 from fairshare.simulate.readers import read_workload
@@ -46,7 +47,7 @@ LEAST_LIST = 40
 LEAST_TABLE = 160
 """Where there is less room than this, findings stand in a list."""
 
-OUTCOME_STYLES = {"kept": "green", "changed": "yellow", "lost": "red"}
+OUTCOME_STYLES = {"kept": "green", "changed": "yellow", "lost": "red", "unknown": "magenta"}
 
 COMPARISON_COLUMNS = (
     Column("Queue"),
@@ -102,7 +103,9 @@ COMPARISON_COLUMNS = (
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Refuse if something is lost that must not be; a file as fs2cs takes it.",
 )
-@click.option("--strict", is_flag=True, help="Write nothing and exit with 1 if anything is lost.")
+@click.option(
+    "--strict", is_flag=True, help="Write nothing and exit with 1 if anything is or may be lost."
+)
 @click.option(
     "--compare",
     "workload",
@@ -133,12 +136,13 @@ def command(
     """Make a Capacity Scheduler configuration of a Fair Scheduler one.
 
     DIR_OR_FILE is a configuration directory, or an allocation file alone. Says what becomes of each
-    element and why: it is kept (means the same), changed (near it), or lost.
+    element and why: it is kept (means the same), changed (near it), lost, or unknown (without
+    yarn-site.xml nobody can say whether it had an effect).
 
     What comes out has been read by fairshare's own reader before it is written: all files or none.
 
     Exits with 1 if it cannot be converted, if --rules forbids it, or with --strict if anything is
-    lost.
+    or may be lost.
     """
     if prints and as_json:
         raise click.UsageError("--print and --json both want the output: take one")
@@ -158,7 +162,8 @@ def command(
     )
     conversion = convert(source, options)
     rules.check(conversion.findings, conversion.children)
-    refused = strict and tally(conversion.findings).lost > 0
+    found = tally(conversion.findings)
+    refused = strict and found.lost + found.unknown > 0
     written: list[Path] = []
     if output is not None and not refused:
         written = write_directory(conversion.files, output, force=force)
@@ -166,11 +171,12 @@ def command(
     if workload is not None:
         comparison = _compare(source, conversion, options, given, seed, until)
     if as_json:
-        click.echo(json.dumps(_answer(conversion, comparison, written), indent=1))
+        click.echo(json.dumps(_answer(source, conversion, comparison, written), indent=1))
     else:
         _tell(source, conversion, comparison, written, prints)
     if refused:
-        click.echo("Something is lost, and --strict forbids it: nothing was written.", err=True)
+        what = "Something is lost" if found.lost else "Without yarn-site.xml something may be lost"
+        click.echo(f"{what}, and --strict forbids it: nothing was written.", err=True)
         raise SystemExit(1)
 
 
@@ -211,9 +217,15 @@ def _tell(
         click.echo(plain(str(problem)), err=True)
     found = tally(conversion.findings)
     count = Text(f"{found.kept} kept, {found.changed} changed, {found.lost} lost", style="bold")
+    if found.unknown:
+        count.append(f", {found.unknown} not known without yarn-site.xml")
     wide = console.width >= LEAST_TABLE
     shown = _finding_table if wide else _finding_list
-    parts: list[RenderableType] = [shown(console, conversion.findings)]
+    parts: list[RenderableType] = []
+    if assumed := assumptions(source):
+        values = ", ".join(f"{name}={value}" for name, value in assumed.items())
+        parts.append(Text(f"There is no yarn-site.xml. Assumed, as Hadoop's defaults: {values}"))
+    parts.append(shown(console, conversion.findings))
     if comparison is not None:
         parts.append(facts(_summary(comparison, made_up=not conversion.guarantees)))
         parts.append(table(console, COMPARISON_COLUMNS, _comparison_rows(comparison)))
@@ -226,6 +238,8 @@ def _tell(
             told = sentence(queue, conversion.findings)
             # Into a pipe it is one line; a terminal would break it within words.
             console.print(Text(plain(told)), soft_wrap=console.width >= PIPE_WIDTH)
+        if told := verdict(comparison):
+            console.print(Text(told, style="bold"), soft_wrap=console.width >= PIPE_WIDTH)
     if prints:
         click.echo(as_text(conversion.files, (CAPACITY_FILE, YARN_SITE)), nl=False)
 
@@ -321,10 +335,14 @@ def _time(ms: int | None) -> str:
 
 
 def _answer(
-    conversion: Conversion, comparison: Comparison | None, written: Sequence[Path]
+    source: Source,
+    conversion: Conversion,
+    comparison: Comparison | None,
+    written: Sequence[Path],
 ) -> dict[str, object]:
     """Everything, for scripts."""
     answer: dict[str, object] = {
+        "assumed": assumptions(source),
         "findings": msgspec.to_builtins(conversion.findings),
         **msgspec.to_builtins(tally(conversion.findings)),
         "problems": msgspec.to_builtins(conversion.problems),
@@ -336,4 +354,6 @@ def _answer(
             {**msgspec.to_builtins(queue), "sentence": sentence(queue, conversion.findings)}
             for queue in comparison.queues
         ]
+        answer["contended"] = comparison.contended
+        answer["cluster_used"] = comparison.used
     return answer

@@ -2,7 +2,7 @@
 
     weights, vectors   weight 3 -> 3w
     percentage         3 of 4 -> 75; with a known cluster the steady fair share, so that minimums
-                       are in it: of 100 GB with a minimum of 90 GB -> 90
+                       and maximums are in it: of 100 GB with a minimum of 90 GB -> 90
     absolute           the steady fair share on that cluster: [memory=76800,vcores=60]
 
 Knows neither maximums nor other properties (spec/capacity.md 4, 5; spec/fair.md 7).
@@ -83,10 +83,10 @@ def _percentages(source: Source, parent: Queue, shares: Guarantees, draft: Draft
     """Percentages with three decimals that sum to exactly 100; gives the parts of the parent."""
     claims = [child.own.weight for child in parent.children]
     why = "its part of the siblings' weights"
-    if shares and any(child.own.min_share for child in parent.children):
+    if shares and any(_bounded(source, child) for child in parent.children):
         claims = [float(shares[child.name][0]) for child in parent.children]
         why = "its part of the memory that its siblings get together on this cluster, by weight"
-        why += " and minimum"
+        why += ", minimum and maximum"
     steps = in_steps(claims, _WHOLE)
     for child, step in zip(parent.children, steps, strict=True):
         became = draft.set_queue(child.path, "capacity", percent_text(step / _WHOLE))
@@ -95,6 +95,13 @@ def _percentages(source: Source, parent: Queue, shares: Guarantees, draft: Draft
     if not any(steps) or zero_parent:
         draft.set_queue(parent.path, "allow-zero-capacity-sum", "true")
     return [step / _WHOLE for step in steps]
+
+
+def _bounded(source: Source, queue: Queue) -> bool:
+    """Whether more than its weight decides what a queue is entitled to."""
+    own = queue.own
+    maximum = own.max_share or source.settings.allocations.queue_max_share_default
+    return own.min_share is not None or maximum is not None
 
 
 def draft_capacity(draft: Draft, queue: Queue) -> str:

@@ -29,6 +29,9 @@ PARTS: Final = 4
 NOTICEABLE: Final = 1.2
 """A time that is so many times another one is called longer, if it is noticeable at all."""
 
+FULL: Final = 0.8
+"""From this part on a cluster, or a queue's maximum, is called full: containers leave gaps."""
+
 _NOT_OVER: Final = (ApplicationState.PENDING.value, ApplicationState.RUNNING.value)
 
 
@@ -58,7 +61,9 @@ class Figures(msgspec.Struct, frozen=True):
 class QueueComparison(msgspec.Struct, frozen=True):
     """One queue under both schedulers. None: it did not exist. `elsewhere` counts applications that
     ran in it before, and run in another queue now. `unlimited` is what it would get there if
-    masters had no limit (`maximum-am-resource-percent` 1); None: nobody has asked."""
+    masters had no limit (`maximum-am-resource-percent` 1); None: nobody has asked. `contended`:
+    the cluster was full, or the queue at its maximum, so that somebody had to wait; without that a
+    likeness shows nothing."""
 
     name: str
     path: str
@@ -66,16 +71,24 @@ class QueueComparison(msgspec.Struct, frozen=True):
     after: Figures | None
     elsewhere: int
     unlimited: Figures | None = None
+    contended: bool = True
 
 
 class Comparison(msgspec.Struct, frozen=True):
     """All queues, and both reports. `window_ms` is the time that shares are measured over: to the
-    end of the work in the Fair Scheduler."""
+    end of the work in the Fair Scheduler. `used` is the largest part of the cluster that was in use
+    in either run, over an interval of the timeline."""
 
     queues: tuple[QueueComparison, ...]
     before: Report
     after: Report
     window_ms: int
+    used: float
+
+    @property
+    def contended(self) -> bool:
+        """Whether anything had to wait for room anywhere."""
+        return any(queue.contended for queue in self.queues)
 
 
 def compare(
@@ -111,6 +124,8 @@ def compare(
         unlimited = _figures(freed, workload.arrivals, window_ms, old_names)
     elsewhere = _elsewhere(before, after, old_names)
     names = dict.fromkeys((*conversion.names, *sorted({**sides[0], **sides[1]})))
+    used = max(_most_used(before), _most_used(after))
+    reach = _reach(source, conversion, nodes)
     queues = tuple(
         QueueComparison(
             name=name,
@@ -119,11 +134,14 @@ def compare(
             after=sides[1].get(name),
             elsewhere=elsewhere.get(name, 0),
             unlimited=unlimited.get(name),
+            contended=used >= FULL
+            or _most_used(before, name) >= FULL * reach.get(name, 1.0)
+            or _most_used(after, conversion.names.get(name, name)) >= FULL * reach.get(name, 1.0),
         )
         for name in names
         if name in sides[0] or name in sides[1]
     )
-    return Comparison(queues, before, after, window_ms)
+    return Comparison(queues, before, after, window_ms, used)
 
 
 def run(
@@ -253,6 +271,30 @@ def _share(timeline: Sequence[Sample], queue: str, part: int, window_ms: int) ->
             fractions = [used.get(name, 0) / whole for name, whole in sample.total.items() if whole]
             area += max(fractions, default=0.0) * length_ms
     return round(area / max(end_ms - begin_ms, 1), 4)
+
+
+def _most_used(report: Report, queue: str | None = None) -> float:
+    """The largest part of the cluster in use over an interval, by one queue or by all: of the
+    resource of which it is most."""
+    most = 0.0
+    for sample in report.timeline:
+        used = sample.used
+        if queue is not None:
+            used = sample.queues[queue].used if queue in sample.queues else {}
+        parts = [used.get(name, 0.0) / whole for name, whole in sample.total.items() if whole]
+        most = max(most, *parts) if parts else most
+    return most
+
+
+def _reach(source: Source, conversion: Conversion, nodes: Sequence[NodeJoined]) -> dict[str, float]:
+    """By queue: the part of the cluster that its maximums in the Fair Scheduler let it use."""
+    offered = [sum(amounts) for amounts in zip(*(node.total for node in nodes), strict=True)]
+    found = {}
+    for name in conversion.names:
+        most = source.subject.reachable(source.subject.queue(name))
+        parts = [bound / whole for bound, whole in zip(most, offered, strict=True) if whole]
+        found[name] = min(1.0, *parts) if parts else 1.0
+    return found
 
 
 def _elsewhere(before: Report, after: Report, names: Mapping[str, str]) -> dict[str, int]:

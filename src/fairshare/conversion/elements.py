@@ -149,17 +149,25 @@ def convert_access(source: Source, draft: Draft) -> None:
     it, too (spec/fair.md 15.4). Where its lists exclude anybody, it is switched on."""
     if source.settings.acl_enabled:
         return
+    known = source.subject.has_site
     root = source.settings.allocations.queues.get(ROOT)
     lists = (root.submit_acl, root.administer_acl) if root is not None else (None, None)
-    if any(text is None or text.strip() == "*" for text in lists):
-        return  # everybody may submit to root, and so to every queue
+    # Where everybody may submit to root, he may to every queue.
+    excluding = not any(text is None or text.strip() == "*" for text in lists)
+    written = source.subject.written("aclSubmitApps", "aclAdministerApps")
+    if not excluding and (known or not written):
+        return
     became = draft.set_site(_ACCESS, "true")
     why = (
-        "the Fair Scheduler refuses submissions by its lists whatever this says, the Capacity"
+        "whether lists of administrators are heeded is not known without yarn-site.xml: they are,"
+        " so that none is opened unseen"
+        if not known
+        else "the Fair Scheduler refuses submissions by its lists whatever this says, the Capacity"
         " Scheduler only with it; now the lists also decide who may kill others' applications"
     )
     place = source.site.place(_ACCESS)
-    draft.note("", "access", _ACCESS, "false", "changed", became, why, place)
+    value = "false" if known else "not known"
+    draft.note("", "access", _ACCESS, value, "changed", became, why, place)
 
 
 def convert_limits(source: Source, tree: Tree, draft: Draft) -> None:

@@ -7,9 +7,10 @@ from typing import Literal
 
 import msgspec
 
-Outcome = Literal["kept", "changed", "lost"]
+Outcome = Literal["kept", "changed", "lost", "unknown"]
 """`kept`: means the same there. `changed`: something near it, or it counts otherwise. `lost`: the
-Capacity Scheduler has nothing for it, so that it has no effect any more."""
+Capacity Scheduler has nothing for it, so that it has no effect any more. `unknown`: whether it had
+any effect depends on properties that were not there to be read."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -36,6 +37,7 @@ class Tally(msgspec.Struct, frozen=True):
     kept: int
     changed: int
     lost: int
+    unknown: int
 
 
 def tally(findings: tuple[Finding, ...]) -> Tally:
@@ -44,4 +46,4 @@ def tally(findings: tuple[Finding, ...]) -> Tally:
     def count(outcome: Outcome) -> int:
         return sum(finding.outcome == outcome for finding in findings)
 
-    return Tally(count("kept"), count("changed"), count("lost"))
+    return Tally(count("kept"), count("changed"), count("lost"), count("unknown"))

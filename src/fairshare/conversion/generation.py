@@ -1,10 +1,13 @@
 """Owns a workload made up from a configuration: one that loads every leaf queue, from a seed.
 
 Each leaf is given more work than its share of the cluster can do in ten minutes, in applications
-of several users that come at random times; some queues begin late, so that they find others using
-their share. The same seed gives the same workload. Knows nothing of results.
+of several users that come at random times; the first of them alone wants more than that share.
+Some queues begin late, so that they find others using their share. On a large cluster tasks take
+longer, so that there need not be too many; nodes that take one container at each heartbeat are
+filled only by tasks that last. The same seed gives the same workload. Knows nothing of results.
 """
 
+import math
 import random
 from typing import Final
 
@@ -27,6 +30,11 @@ _SLOTS: Final = 60
 
 _APPLICATIONS: Final = 6
 _MOST_TASKS: Final = 6_000
+"""More tasks than this are made only where fewer would not fill the cluster."""
+
+_HARD_LIMIT: Final = 60_000
+"""Never more tasks than this: what then does not fill the cluster is said by the comparison."""
+
 _SHORTEST_MS, _LONGEST_MS = 15_000, 60_000
 _MEAN_MS: Final = (_SHORTEST_MS + _LONGEST_MS) // 2
 _LATEST_START: Final = 0.4
@@ -43,15 +51,36 @@ def generate(source: Source, nodes: tuple[NodeJoined, ...], seed: int) -> Worklo
     shares = entitlements(source, tree, cluster)
     container = container_size(source, nodes, cluster)
     leaves = tree.leaves
-    most = max(2, _MOST_TASKS // max(len(leaves), 1))
+    sizes = {leaf.name: _fitting(source, leaf, container) for leaf in leaves}
+    slots = {
+        leaf.name: max(1.0, shares[leaf.name][0] / max(sizes[leaf.name][0], 1)) for leaf in leaves
+    }
+    stretch = _stretch(source, sum(slots.values()), len(nodes))
+    most = max(2, _HARD_LIMIT // max(len(leaves), 1))
     arrivals: list[Arrival] = []
     for leaf in leaves:
-        size = _fitting(source, leaf, container)
-        tasks = round(LOAD * shares[leaf.name][0] / max(size[0], 1) * WINDOW_MS / _MEAN_MS)
-        tasks = min(max(tasks, _APPLICATIONS), most)
-        arrivals += _applications(leaf, tasks, size, chance)
+        at_once = math.ceil(LOAD * slots[leaf.name])
+        tasks = round(LOAD * slots[leaf.name] * WINDOW_MS / (_MEAN_MS * stretch))
+        tasks = min(max(tasks, at_once + _APPLICATIONS - 1), most)
+        arrivals += _applications(
+            leaf, tasks, min(at_once, most), sizes[leaf.name], stretch, chance
+        )
     arrivals.sort(key=lambda one: (one.at_ms, one.submission.queue, one.submission.name))
     return Workload(nodes, tuple(arrivals), (f"made up, with seed {seed}",))
+
+
+def _stretch(source: Source, slots: float, nodes: int) -> float:
+    """How many times as long tasks take on this cluster, at least 1.
+
+    So long that `_MOST_TASKS` load it, and that a node is full before its first tasks end: it may
+    take one container at each heartbeat.
+    """
+    wanted = LOAD * slots * WINDOW_MS / _MEAN_MS
+    stretch = max(1.0, wanted / _MOST_TASKS)
+    if not source.settings.assign_multiple:
+        filling_ms = slots / nodes * source.settings.heartbeat_interval_ms
+        stretch = max(stretch, 2 * filling_ms / _MEAN_MS)
+    return stretch
 
 
 def container_size(source: Source, nodes: tuple[NodeJoined, ...], cluster: Resource) -> Resource:
@@ -82,17 +111,25 @@ def _fitting(source: Source, leaf: Queue, container: Resource) -> Resource:
 
 
 def _applications(
-    leaf: Queue, tasks: int, container: Resource, chance: random.Random
+    leaf: Queue,
+    tasks: int,
+    at_once: int,
+    container: Resource,
+    stretch: float,
+    chance: random.Random,
 ) -> list[Arrival]:
+    """The first one has `at_once` tasks at least, which is more than the queue's share."""
     short = leaf.name.removeprefix("root.")
     start = chance.random() * _LATEST_START
     count = min(_APPLICATIONS, tasks)
-    sizes = [tasks // count + (number < tasks % count) for number in range(count)]
+    first = min(max(at_once, -(-tasks // count)), tasks - count + 1)
+    rest = tasks - first
+    sizes = [first, *(rest // (count - 1) + (n < rest % (count - 1)) for n in range(count - 1))]
     found = []
     for number, size in enumerate(sizes, 1):
         at_ms = 0 if number == 1 else int(chance.random() * (1 - start) * WINDOW_MS * 0.7)
         durations_ms = tuple(
-            chance.randrange(_SHORTEST_MS, _LONGEST_MS, 1_000) for _ in range(size)
+            round(chance.randrange(_SHORTEST_MS, _LONGEST_MS, 1_000) * stretch) for _ in range(size)
         )
         submission = SubmitApplication(
             user=f"{short}-{1 + number % 2}",

@@ -61,7 +61,7 @@ class Placement:
             )
         for rule, following in zip(rules, (*rules[1:], None), strict=True):
             self._rule(rule, following)
-        if not (self._mappings and self._mappings[-1]["policy"] == "reject"):
+        if not (self._mappings and _decides(self._mappings[-1])):
             self._mappings.append(_mapping("reject"))
         self._draft.set("mapping-rule-format", "json")
         text = json.dumps({"rules": self._mappings})
@@ -210,6 +210,11 @@ def _mapping(policy: str, **more: Any) -> dict[str, Any]:
     """One rule for everybody."""
     made = {"type": "user", "matches": "*", "policy": policy, "fallbackResult": "skip"}
     return {**made, **more}
+
+
+def _decides(mapping: dict[str, Any]) -> bool:
+    """Whether no later mapping is asked: it refuses, or names a queue that is always there."""
+    return mapping["policy"] == "reject" or "%" not in mapping.get("customPlacement", "%")
 
 
 def _queue_name(rule: RuleSettings) -> str:

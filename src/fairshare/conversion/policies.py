@@ -32,7 +32,12 @@ def is_dominant(source: Source, tree: Tree, options: Options) -> bool:
         return True  # the one for memory does not start with further types
     if options.calculator != "auto":
         return options.calculator == "dominant"
-    return any(policy_of(source, queue) == "drf" for queue in tree.root.below())
+    if options.mode in ("absolute", "vectors"):
+        return True  # vcores are written, which the one for memory does not look at
+    return any(
+        policy_of(source, queue) == "drf" or queue.own.max_container is not None
+        for queue in tree.root.below()
+    )
 
 
 def convert_policies(source: Source, tree: Tree, dominant: bool, draft: Draft) -> None:

@@ -97,7 +97,7 @@ def _note_queue(source: Source, queue: Queue, fires: bool, draft: Draft) -> None
     if not own.preemptable:
         became = draft.set_queue(queue.path, "disable_preemption", "true")
         why = "nothing is taken from it, nor from the queues below"
-        if not fires:
+        if not fires and source.subject.has_site:
             why += "; nothing is taken from any"
         place = source.place(queue.name, "allowPreemptionFrom")
         draft.note(
@@ -131,8 +131,13 @@ def _note_file(source: Source, fires: bool, draft: Draft) -> None:
 def _note_time(
     source: Source, queue: str, element: str, value: str, fires: bool, draft: Draft
 ) -> None:
-    outcome: Outcome = "lost" if fires else "kept"
-    why = _NO_TIME if fires else "preemption is off: it had no effect"
+    outcome: Outcome = "lost"
+    why = _NO_TIME
+    if not source.subject.has_site:
+        outcome = "unknown"
+        why = f"not known without yarn-site.xml: lost if {PREFIX}preemption is true there"
+    elif not fires:
+        outcome, why = "kept", "preemption is off: it had no effect"
     place = source.place(queue, element)
     draft.note(queue, "preemption-time", element, value, outcome, "", why, place)
 

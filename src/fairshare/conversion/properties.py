@@ -22,6 +22,9 @@ SCHEDULER: Final = (
     "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler"
 )
 
+ASSUMED: Final = "default, assumed"
+"""What is shown of a property that was not there to be read."""
+
 _HEARTBEAT: Final = "per-node-heartbeat."
 _THRESHOLD: Final = "yarn.scheduler.reservation-threshold.increment-multiple"
 
@@ -191,5 +194,5 @@ def _say(
     """A finding about a property, whether it is written or has its default."""
     if value is None:
         written = [found.value for found in source.site if found.name == name]
-        value = written[0] if written else "default"
+        value = written[0] if written else "default" if source.subject.has_site else ASSUMED
     draft.note("", rule, name, value, outcome, became, why, source.site.place(name))

@@ -9,6 +9,7 @@ from typing import Final
 
 from fairshare.conversion.comparison import (
     NOTICEABLE,
+    Comparison,
     Figures,
     QueueComparison,
     waits_longer,
@@ -51,10 +52,23 @@ def sentence(queue: QueueComparison, findings: Sequence[Finding]) -> str:
     if after is None or not after.applications:
         return f"{queue.name} has no applications any more: {_count(before.applications)} before."
     parts, direction = _differences(queue, before, after)
+    if not parts and not queue.contended:
+        return f"{queue.name} had room for all that it wanted, in both: {_alike(after)}."
     if not parts:
         return f"{queue.name} fares alike: {_alike(after)}."
     told = " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[:-1] else parts)
     return f"{queue.name} {told}{_reason(queue, direction, findings)}."
+
+
+def verdict(comparison: Comparison) -> str:
+    """What the whole comparison cannot show; empty: there was something to share."""
+    if comparison.contended:
+        return ""
+    return (
+        f"The workload used {comparison.used:.0%} of the cluster at most: nothing had to wait for"
+        " room, so that this compares nothing. Compare with a smaller --cluster, or with a workload"
+        " that wants more."
+    )
 
 
 def _differences(queue: QueueComparison, before: Figures, after: Figures) -> tuple[list[str], int]:

@@ -92,12 +92,18 @@ def _directory(path: Path, problems: Problems) -> Source | None:
     return Source(
         fair,
         configuration.site,
-        Subject(fair, configuration.site, elements, cluster),
+        Subject(
+            fair, configuration.site, elements, cluster, has_site=any(map(_is_site, documents))
+        ),
         problems.all,
         documents,
         engine.nodes if cluster else None,
         cluster,
     )
+
+
+def _is_site(name: str) -> bool:
+    return name in SITE_FILES
 
 
 def _refuse_other(found: Configuration, path: Path, problems: Problems) -> None:

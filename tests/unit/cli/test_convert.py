@@ -100,6 +100,38 @@ def test_the_strict_get_nothing_written_when_anything_is_lost(file: Path, tmp_pa
     assert new.exists()
 
 
+def test_what_is_not_known_without_yarn_site_xml_is_said_and_the_strict_do_not_take_it(
+    file: Path, tmp_path: Path
+) -> None:
+    time = "<defaultMinSharePreemptionTimeout>60</defaultMinSharePreemptionTimeout></allocations>"
+    file.write_text(FILE.replace("</allocations>", time))
+    whole = ("--mode", "percentage", "--cluster", CLUSTER)
+    result = run(file, *whole)
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("There is no yarn-site.xml. Assumed, as Hadoop's defaults: ")
+    assert "yarn.scheduler.fair.preemption=false" in lines[0]
+    assert lines[-1].endswith("0 lost, 1 not known without yarn-site.xml")
+    (row,) = [line for line in lines if "defaultMinSharePreemptionTimeout" in line]
+    assert "unknown" in row
+    answer = json.loads(run(file, *whole, "--json").stdout)
+    assert answer["assumed"]["yarn.acl.enable"] == "false"
+    assert answer["unknown"] == 1
+    new = tmp_path / "new"
+    refused = run(file, *whole, "--strict", "--output", new)
+    assert (refused.exit_code, new.exists()) == (1, False)
+    assert "Without yarn-site.xml something may be lost" in refused.stderr
+
+
+def test_a_comparison_of_nothing_is_called_one(file: Path, tmp_path: Path) -> None:
+    workload = tmp_path / "workload.yaml"
+    workload.write_text(WORKLOAD.replace("count: 100", "count: 2"))
+    result = run(file, "--compare", workload)
+    assert "this compares nothing" in result.stdout.splitlines()[-1]
+    assert "fares alike" not in result.stdout
+    answer = json.loads(run(file, "--compare", workload, "--json").stdout)
+    assert answer["contended"] is False
+
+
 def test_rules_of_fs2cs_are_followed(file: Path, tmp_path: Path) -> None:
     rules = tmp_path / "rules"
     rules.write_text("minResources.action=abort\n")

@@ -12,12 +12,15 @@ from fairshare.conversion.comparison import (
     least_ms,
 )
 from fairshare.conversion.converting import convert
+from fairshare.conversion.draft import Draft
+from fairshare.conversion.entitlement import entitlements
 from fairshare.conversion.finding import Finding
 from fairshare.conversion.generation import generate
 from fairshare.conversion.nodes import known_cluster, known_count, nodes_for, total_of
 from fairshare.conversion.options import Options
-from fairshare.conversion.sentences import sentence
+from fairshare.conversion.sentences import sentence, verdict
 from fairshare.conversion.source import Source, read_fair_text
+from fairshare.conversion.tree import Tree
 from fairshare.model.inputs import NodeJoined, SubmitApplication
 from fairshare.model.work import TaskGroup
 from fairshare.simulate.workload import Arrival, GroupPlan, Workload
@@ -155,6 +158,40 @@ def test_without_queues_the_default_one_is_loaded() -> None:
     assert {one.submission.queue for one in generate(source_of(""), NODES, 1).arrivals} == {
         "root.default"
     }
+
+
+def test_a_made_up_workload_makes_every_queue_wait_also_on_a_large_cluster() -> None:
+    six = "".join(f"<queue name='q{number}'/>" for number in range(6))
+    source = source_of(six)
+    nodes = nodes_for(source, (8_000_000, 2_000), 20, ())
+    conversion = convert(source, Options(cluster=total_of(nodes), nodes=20))
+    comparison = compare(source, conversion, generate(source, nodes, 1), nodes)
+    assert comparison.used > 0.9
+    assert verdict(comparison) == ""
+    shares = entitlements(source, Tree(source, Draft()), total_of(nodes))
+    first: dict[str, TaskGroup] = {}
+    for one in generate(source, nodes, 1).arrivals:
+        first.setdefault(one.submission.queue, one.submission.tasks[0])
+    for name, group in first.items():
+        assert group.count * group.resource[0] > shares[name][0]
+
+
+def test_a_workload_that_fills_nothing_compares_nothing_and_says_so() -> None:
+    comparison = compared(PLAIN, arrival(0, "root.ml", 2), arrival(0, "root.etl", 2))
+    assert comparison.used == pytest.approx(0.25, abs=0.1)
+    assert "this compares nothing" in verdict(comparison)
+    assert f"{comparison.used:.0%} of the cluster" in verdict(comparison)
+    told = sentence(queue(comparison, "root.ml"), ())
+    assert "fares alike" not in told
+    assert told.startswith("root.ml had room for all that it wanted, in both")
+
+
+def test_a_queue_at_its_own_maximum_is_compared_though_the_cluster_is_not_full() -> None:
+    bounded = "<queue name='ml'><maxResources>4096 mb, 4 vcores</maxResources></queue>"
+    comparison = compared(bounded + "<queue name='etl'/>", arrival(0, "root.ml", 40, 20_000))
+    assert comparison.used < 0.5
+    assert queue(comparison, "root.ml").contended
+    assert verdict(comparison) == ""
 
 
 # Which cluster.

@@ -84,7 +84,12 @@ def test_without_rules_those_hold_that_the_fair_scheduler_has_by_itself() -> Non
 
 
 def test_what_no_rule_places_is_refused_and_not_put_where_it_was_named() -> None:
-    assert mappings(policy("<rule name='default' queue='a'/>"))[-1]["policy"] == "reject"
+    assert mappings(policy("<rule name='user'/>"))[-1]["policy"] == "reject"
+
+
+def test_nothing_stands_behind_a_default_queue_since_no_one_comes_there() -> None:
+    last = mappings(policy("<rule name='default' queue='a'/>"))[-1]
+    assert (last["policy"], last["customPlacement"]) == ("custom", "root.a")
 
 
 def test_the_default_queue_is_made_when_no_file_names_it() -> None:

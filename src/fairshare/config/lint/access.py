@@ -40,6 +40,31 @@ def administration_opens_submission(subject: Subject) -> Iterator[Finding]:
         )
 
 
+def restriction_void(subject: Subject) -> Iterator[Finding]:
+    """A list below a queue that lets everybody in."""
+    for name, element in subject.written("aclSubmitApps"):
+        if name in ("", ROOT) or "*" in element.text:
+            continue
+        for above in subject.path(name):
+            if above.name == name:
+                continue
+            default = "*" if above.name == ROOT else " "
+            lists = (
+                ("aclSubmitApps", above.submit_acl),
+                ("aclAdministerApps", above.administer_acl),
+            )
+            opened = [tag for tag, acl in lists if "*" in (default if acl is None else acl)]
+            if opened:
+                yield Finding(
+                    element.text_place,
+                    f"aclSubmitApps of {name} keeps nobody out, because {opened[0]} of {above.name}"
+                    f" lets everybody in: give {above.name} <{opened[0]}>"
+                    f"{' and <aclAdministerApps>' if len(opened) > 1 else ''}, too",
+                    "lets in who may submit to, or administer, any queue above",
+                )
+                break
+
+
 def administration_unchecked(subject: Subject) -> Iterator[Finding]:
     """Lists of administrators, and `yarn.acl.enable` is off."""
     written = [

@@ -47,6 +47,7 @@ RULES: Final[dict[str, Rule]] = {
     "user-queues-not-created": placement.user_queues_not_created,
     "default-queue-undeclared": placement.default_queue_undeclared,
     "nobody-may-submit": access.nobody_may_submit,
+    "restriction-void": access.restriction_void,
     "administration-opens-submission": access.administration_opens_submission,
     "administration-unchecked": access.administration_unchecked,
     "default-policy-forbidden": policies.default_policy_forbidden,

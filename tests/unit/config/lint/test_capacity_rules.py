@@ -334,7 +334,7 @@ SAMPLES = (
         "rack-delay-without-node-delay",
         "node-locality-delay",
         {"node-locality-delay": -1, "rack-locality-additional-delay": 5},
-        good={"node-locality-delay": 5},
+        good={"node-locality-delay": -1, "rack-locality-additional-delay": 0},
     ),
     Sample(
         "lists-not-checked",

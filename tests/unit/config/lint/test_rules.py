@@ -194,6 +194,7 @@ SAMPLES = (
         3,
         one("root", "<aclSubmitApps>ann</aclSubmitApps>" + one("a", "")),
     ),
+    Sample("restriction-void", 3, one("a", "<aclSubmitApps>ann</aclSubmitApps>")),
     Sample("administration-unchecked", 3, one("a", "<aclAdministerApps>ann</aclAdministerApps>")),
     Sample(
         "default-policy-forbidden",
@@ -390,6 +391,15 @@ HARMLESS = (
         one(
             "root",
             "<aclSubmitApps>ann</aclSubmitApps><aclAdministerApps>ann</aclAdministerApps>",
+        ),
+    ),
+    Sample(
+        "restriction-void",
+        0,
+        one(
+            "root",
+            "<aclSubmitApps>ann</aclSubmitApps><aclAdministerApps>ann</aclAdministerApps>"
+            + one("a", "<aclSubmitApps>bob</aclSubmitApps>"),
         ),
     ),
     Sample(
