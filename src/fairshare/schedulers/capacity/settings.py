@@ -261,7 +261,6 @@ class CapacitySettings(msgspec.Struct, frozen=True):
     rack_locality_additional_delay: int = -1
     rack_locality_full_reset: bool = True
     continue_looking: bool = True  # reservations-continue-look-all-nodes
-    reservations: bool = True  # keep room for what does not fit yet: docs/decisions/0007
     multiple_assignments: bool = True
     maximum_assignments: int = 100  # -1: no limit
     maximum_off_switch_assignments: int = 1
@@ -284,3 +283,5 @@ class CapacitySettings(msgspec.Struct, frozen=True):
     labels_distributed: bool = False  # yarn.node-labels.configuration-type: nodes say it themselves
     master_default_label: str | None = None  # yarn.resourcemanager.node-labels.am.default-...
     master_may_borrow: bool = False  # ...node-labels.am.allow-non-exclusive-allocation
+    # New fields come last: the oldest snapshots tell values by their place.
+    reservations: bool = True  # keep room for what does not fit yet: docs/decisions/0007
