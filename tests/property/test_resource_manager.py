@@ -26,6 +26,7 @@ from fairshare.model.inputs import (
     NodeJoined,
     NodeLost,
     NodeResized,
+    OvercommitOver,
     ReleaseContainers,
     RequestContainers,
     SetSafeMode,
@@ -142,11 +143,11 @@ class Cluster(RuleBasedStateMachine):
             self.shrunk.discard(node)
             self.feed(NodeJoined(node, (8192, 8), rack))
 
-    @rule(node=st.sampled_from(NODES), total=sizes)
-    def node_is_resized(self, node: str, total: tuple[int, int]) -> None:
+    @rule(node=st.sampled_from(NODES), total=sizes, timeout_ms=st.sampled_from([-1, 0, 1_000]))
+    def node_is_resized(self, node: str, total: tuple[int, int], timeout_ms: int) -> None:
         if self.loaded:
             self.shrunk.add(node)
-            self.feed(NodeResized(node, total))
+            self.feed(NodeResized(node, total, overcommit_timeout_ms=timeout_ms))
 
     @rule(node=st.sampled_from(NODES))
     def node_is_lost(self, node: str) -> None:
@@ -163,6 +164,11 @@ class Cluster(RuleBasedStateMachine):
                 "leave": DecommissionNode(node, 1_000),
             }
             self.feed(inputs[how])
+
+    @rule(node=st.sampled_from(NODES))
+    def node_was_too_small_for_long_enough(self, node: str) -> None:
+        if self.loaded:
+            self.feed(OvercommitOver(node))
 
     @rule(on=st.sampled_from([False, False, True]))
     def safe_mode(self, on: bool) -> None:

@@ -32,6 +32,7 @@ from fairshare.model.events import (
     LabelsChanged,
     NodeAdded,
     NodeDrained,
+    NodeOvercommitted,
     NodeRemoved,
     NodesLabelled,
     NodeTotalChanged,
@@ -189,6 +190,8 @@ class EventLog:
                 return f"node {event.node} is drained: it takes no new containers"
             case NodeDrained():
                 return f"node {event.node} is being decommissioned"
+            case NodeOvercommitted() if event.deadline_ms is not None:
+                return f"node {event.node} runs more than it offers: containers will be taken"
             case NodeUndrained():
                 return f"node {event.node} takes containers again"
             case SafeModeChanged():

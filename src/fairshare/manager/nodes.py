@@ -6,6 +6,7 @@ decommissioned (`AbstractYarnScheduler.nodeUpdate`): shares are computed from wh
 
 from typing import Protocol
 
+from fairshare.manager import overcommit
 from fairshare.manager.lives import Lives
 from fairshare.model.events import (
     ContainerCompleted,
@@ -60,6 +61,7 @@ def lose(step: Step, scheduler: Scheduler, lives: Lives, given: NodeLost) -> Non
         step.emit(
             ContainerCompleted(container, ExitCode.ABORTED, "Container released on a *lost* node")
         )
+    overcommit.forget(step, scheduler, given.node)
     step.emit(NodeRemoved(given.node))
     scheduler.node_changed(step)
 
@@ -71,6 +73,7 @@ def resize(step: Step, scheduler: Scheduler, given: NodeResized) -> None:
         raise _unknown(given.node)
     if not _resize(step, scheduler, node, given.total):
         scheduler.node_changed(step)
+    overcommit.limit(step, scheduler, given.node, given.overcommit_timeout_ms)
 
 
 def _resize(step: Step, scheduler: Scheduler, node: Node, total: tuple[int, ...]) -> bool:
@@ -101,6 +104,7 @@ def drain(step: Step, scheduler: Scheduler, given: DrainNode | DecommissionNode)
         if before.deadline_ms != deadline_ms:
             step.emit(NodeDrained(given.node, before.total, deadline_ms))
         return
+    overcommit.forget(step, scheduler, given.node)
     step.emit(NodeDrained(given.node, node.total, deadline_ms))
     if node.reservation is not None:
         step.emit(ReservationDropped(given.node))

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from fairshare.errors import InvariantViolation, UndecidedError
-from fairshare.manager import groups, lifetimes, nodes, reports
+from fairshare.manager import groups, lifetimes, nodes, overcommit, reports
 from fairshare.manager.actors import check_actor
 from fairshare.manager.lifetimes import Lifetimes
 from fairshare.manager.lives import Lives
@@ -61,6 +61,7 @@ from fairshare.model.inputs import (
     NodeJoined,
     NodeLost,
     NodeResized,
+    OvercommitOver,
     PreemptContainers,
     ReleaseContainers,
     ReloadRefused,
@@ -104,6 +105,7 @@ class ResourceManager:
             NodeJoined: self._node_joined,
             NodeLost: self._node_lost,
             NodeResized: self._node_resized,
+            OvercommitOver: self._overcommit_over,
             DrainNode: self._drain,
             DecommissionNode: self._drain,
             UndrainNode: self._undrain,
@@ -199,6 +201,9 @@ class ResourceManager:
 
     def _node_resized(self, step: Step, given: NodeResized) -> None:
         nodes.resize(step, self.scheduler, given)
+
+    def _overcommit_over(self, step: Step, given: OvercommitOver) -> None:
+        overcommit.enforce(step, self.scheduler, given.node)
 
     def _drain(self, step: Step, given: DrainNode | DecommissionNode) -> None:
         nodes.drain(step, self.scheduler, given)

@@ -59,6 +59,14 @@ class NodeUndrained(RecordedEvent, frozen=True):
     node: str
 
 
+class NodeOvercommitted(RecordedEvent, frozen=True):
+    """A node runs more than it offers: at `deadline_ms` containers are taken until the rest fits.
+    None: that is over, or what runs may stay."""
+
+    node: str
+    deadline_ms: int | None
+
+
 class SafeModeChanged(RecordedEvent, frozen=True):
     """Nothing is admitted and granted any more, or again."""
 

@@ -315,6 +315,7 @@ ConfigurationLoaded = cluster_events.ConfigurationLoaded
 LabelsChanged = cluster_events.LabelsChanged
 NodeAdded = cluster_events.NodeAdded
 NodeDrained = cluster_events.NodeDrained
+NodeOvercommitted = cluster_events.NodeOvercommitted
 NodeRemoved = cluster_events.NodeRemoved
 NodesLabelled = cluster_events.NodesLabelled
 NodeTotalChanged = cluster_events.NodeTotalChanged
@@ -380,6 +381,7 @@ Event = (
     | ApplicationsForgotten
     | QueueExpiring
     | NodeDrained
+    | NodeOvercommitted
     | NodeUndrained
     | SafeModeChanged
     | RequestRefused

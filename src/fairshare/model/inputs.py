@@ -53,10 +53,21 @@ class NodeLost(msgspec.Struct, frozen=True, tag=tag_of):
 
 
 class NodeResized(msgspec.Struct, frozen=True, tag=tag_of):
-    """A node offers another amount; what runs there goes on."""
+    """A node offers another amount.
+
+    If more runs there than that, it goes on for `overcommit_timeout_ms`, then containers are taken
+    until the rest fits; 0: at once, negative: what runs there goes on.
+    """
 
     node: str
     total: Resource
+    overcommit_timeout_ms: int = -1
+
+
+class OvercommitOver(msgspec.Struct, frozen=True, tag=tag_of):
+    """The time is over for which a node may run more than it offers."""
+
+    node: str
 
 
 class DrainNode(msgspec.Struct, frozen=True, tag=tag_of):
@@ -348,6 +359,7 @@ Input = (
     | NodeJoined
     | NodeLost
     | NodeResized
+    | OvercommitOver
     | DrainNode
     | DecommissionNode
     | UndrainNode

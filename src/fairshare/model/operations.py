@@ -8,7 +8,12 @@ from typing import Any
 
 import msgspec
 
-from fairshare.model.cluster_events import NodeDrained, NodeUndrained, SafeModeChanged
+from fairshare.model.cluster_events import (
+    NodeDrained,
+    NodeOvercommitted,
+    NodeUndrained,
+    SafeModeChanged,
+)
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource
 
@@ -30,11 +35,13 @@ class Operations:
     """What administrators have ordered.
 
     `drains` has a node by its name, also while it is not there: one that left with a deadline is
-    decommissioned, and does not come back by itself.
+    decommissioned, and does not come back by itself. `overcommits` says of nodes that run more
+    than they offer when that must be over, in milliseconds; those that may stay so are not in it.
     """
 
     def __init__(self) -> None:
         self.drains: dict[str, Drain] = {}
+        self.overcommits: dict[str, int] = {}
         self.safe_mode = False
 
     def offered(self, node: Node) -> Resource:
@@ -42,11 +49,16 @@ class Operations:
         drain = self.drains.get(node.name)
         return node.total if drain is None else drain.total
 
+    def is_overcommitted(self, node: Node) -> bool:
+        """Whether more runs on a node than it offers, of the types that are looked at."""
+        return any(amount < 0 for amount in node.available)
+
     def operation_handlers(self) -> dict[type, Callable[[int, Any], None]]:
         """The handlers of events, by kind."""
         return {
             NodeDrained: self._node_drained,
             NodeUndrained: self._node_undrained,
+            NodeOvercommitted: self._node_overcommitted,
             SafeModeChanged: self._safe_mode_changed,
         }
 
@@ -57,6 +69,11 @@ class Operations:
 
     def _node_undrained(self, now_ms: int, event: NodeUndrained) -> None:
         del self.drains[event.node]
+
+    def _node_overcommitted(self, now_ms: int, event: NodeOvercommitted) -> None:
+        self.overcommits.pop(event.node, None)
+        if event.deadline_ms is not None:
+            self.overcommits[event.node] = event.deadline_ms
 
     def _safe_mode_changed(self, now_ms: int, event: SafeModeChanged) -> None:
         self.safe_mode = event.on

@@ -28,6 +28,7 @@ from fairshare.runtime.drains import Drains
 from fairshare.runtime.lifetimes import Lifetimes
 from fairshare.runtime.monitoring import Monitoring
 from fairshare.runtime.orders import ExtraEnvironment, OrderBook, StopOrder, nothing_extra
+from fairshare.runtime.overcommits import Overcommits
 from fairshare.runtime.reconciliation import reconcile
 from fairshare.runtime.recovery import Position, recover
 from fairshare.runtime.tidying import Tidying
@@ -86,6 +87,7 @@ class Runtime:
         self._monitoring = Monitoring(manager.scheduler)
         self._lifetimes = Lifetimes(manager.state)
         self._drains = Drains(manager.state)
+        self._overcommits = Overcommits(manager.state)
         self._sequence = 0
         self._now_ms = 0
         self._updated_ms = 0
@@ -228,6 +230,8 @@ class Runtime:
             self._provoke(end)
         for lost in self._drains.take(now_ms):
             self._provoke(lost)
+        for over in self._overcommits.take(now_ms):
+            self._provoke(over)
         if self.manager.state.safe_mode:
             self._eventful = False
             self._deadline_ms = self._find_deadline_ms()
@@ -255,7 +259,12 @@ class Runtime:
 
     def _find_deadline_ms(self) -> int | None:
         soon_ms = self._now_ms + 1
-        ends = (self._lifetimes.next_ms(), self._unused.next_ms(), self._drains.next_ms())
+        ends = (
+            self._lifetimes.next_ms(),
+            self._unused.next_ms(),
+            self._drains.next_ms(),
+            self._overcommits.next_ms(),
+        )
         if self.manager.state.safe_mode:
             return _earliest_ms(ends, soon_ms)
         if self.manager.scheduler.update_due() and self.manager.state.nodes:

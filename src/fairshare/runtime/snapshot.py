@@ -61,7 +61,11 @@ MOVED: dict[str, str] = {}
 "fairshare.live.application_timeline.Timelines"}`."""
 
 ADDED: dict[str, dict[str, Any]] = {
-    "fairshare.model.operations.Operations": {"drains": {}, "safe_mode": False},
+    "fairshare.model.operations.Operations": {
+        "drains": {},
+        "overcommits": {},
+        "safe_mode": False,
+    },
     "fairshare.model.asks.AskKey": {"withdrawn": frozenset()},
     "fairshare.model.tasks.TaskBoard": {
         "_by_name": lambda fields: {group.spec.name: group for group in fields["groups"]}

@@ -59,7 +59,8 @@ INPUT_TAGS = words(
         ContainerStarted DecommissionNode DrainNode FinishApplication ForgetApplications
         KillApplication LabelNodes LaunchContainer LifetimeOver LoadConfiguration
         MasterRegistered MoveApplication NodeBeat NodeJoined NodeLost NodeResized
-        PreemptContainers ReleaseContainers ReloadRefused RemoveLabels RequestContainers
+        OvercommitOver PreemptContainers ReleaseContainers ReloadRefused RemoveLabels
+        RequestContainers
         ReserveApplication SetPriority SetSafeMode SubmitApplication TidyQueues
         UndrainNode UnregisterMaster UpdateShares
         """
@@ -72,7 +73,8 @@ EVENT_TAGS = words(
         ConfigurationLoaded ContainerAllocated ContainerCompleted ContainerLaunched
         ContainerMarked ContainerReserved ContainerRunning ContainerSpared HeadroomTold
         LabelsChanged LifetimeSet LimitsComputed MasterStarted MasterUnregistered
-        NodeAdded NodeDrained NodeRemoved NodeTotalChanged NodeUndrained NodesLabelled
+        NodeAdded NodeDrained NodeOvercommitted NodeRemoved NodeTotalChanged NodeUndrained
+        NodesLabelled
         OffersCounted PreemptedRoomChanged PriorityChanged QueueConversionPending
         QueueCreated QueueDynamicChanged QueueEntitled QueueExpiring QueueLimited
         QueueRemoved QueuesConfigured RequestRefused ReservationDropped ReservationMoved

@@ -157,6 +157,11 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         most = self.largest_container(now_ms, queue)
         return self.calculator.normalise(ask, least, most, least)
 
+    def is_overcommitted(self, node: Node) -> bool:
+        """Of memory alone, where only memory counts: then vcores may lack at any time."""
+        types = len(self.none) if self.settings.dominant else 1
+        return any(amount < 0 for amount in node.available[:types])
+
     # Configuration, nodes, queues.
 
     def _configuration_loaded(self, now_ms: int, event: ConfigurationLoaded) -> None:

@@ -120,7 +120,11 @@ async def show_node(request: Request, caller: Caller) -> Answer:
 
 
 async def resize_node(request: Request, caller: Caller) -> Answer:
-    """POST /nodes/ID/resource: what is not said of it stays as it is."""
+    """POST /nodes/ID/resource: what is not said of it stays as it is.
+
+    `overCommitTimeout` is in milliseconds: after it containers are taken until the rest fits; 0: at
+    once, negative or absent: what runs there goes on.
+    """
     gateway = gateway_of(request)
     wanted = request.path_params["node"]
     if not is_administrator(gateway, caller):
@@ -136,8 +140,9 @@ async def resize_node(request: Request, caller: Caller) -> Answer:
         memory = lenient_integer(asked.get("memory"), "memory", total[0], bits=LONG)
         vcores = lenient_integer(asked.get("vCores"), "vCores", total[1])
         total = (max(0, memory), max(0, vcores), *total[2:])
-    if total != node.total:
-        await gateway.ask(NodeResized(node.name, total))
+    timeout_ms = lenient_integer(body.get("overCommitTimeout"), "overCommitTimeout", -1)
+    if total != node.total or timeout_ms >= 0:
+        await gateway.ask(NodeResized(node.name, total, max(-1, timeout_ms)))
     return Answer(resource_info(gateway.scheduler.state.types, total), "resourceInfo")
 
 

@@ -55,6 +55,23 @@ async def test_a_node_is_never_emptied_by_a_slip(yarn, body):
     assert yarn.state.nodes["n1"].total == ((8192, 8) if not body else (4096, 4))
 
 
+async def test_what_is_too_much_for_a_smaller_node_goes_when_its_time_is_over(yarn):
+    await yarn.submit()
+    await yarn.beat()
+    node = yarn.state.nodes["n1"]
+    assert node.containers
+    small = {"resource": {"memory": 0, "vCores": 0}}
+    await yarn.call("POST", "/nodes/n1:45454/resource", json=small)
+    assert (yarn.state.overcommits, len(node.containers) > 0) == ({}, True)
+    later = {**small, "overCommitTimeout": 60_000}
+    await yarn.call("POST", "/nodes/n1:45454/resource", json=later)
+    assert list(yarn.state.overcommits) == ["n1"]
+    answer = await yarn.call(
+        "POST", "/nodes/n1:45454/resource", json=small | {"overCommitTimeout": 0}
+    )
+    assert (answer.status_code, yarn.state.overcommits, node.containers) == (200, {}, {})
+
+
 async def test_only_commands_that_there_are_can_be_sent_to_a_container(yarn):
     answer = await yarn.call("POST", "/containers/container_1_0001_01_000001/signal/DANCE")
     assert answer.status_code == 400
