@@ -25,9 +25,11 @@ SITE = """<configuration>
   </property>
 </configuration>
 """
-ALLOCATIONS = (
-    '<allocations><queue name="wait"><maxRunningApps>0</maxRunningApps></queue></allocations>'
-)
+ALLOCATIONS = """<allocations>
+  <queue name="wait"><maxRunningApps>0</maxRunningApps></queue>
+  <queue name="go"/>
+</allocations>
+"""
 LISTS = ("/ws/v1/cluster/apps", "/api/v1/applications", "/api/v1/cluster", "/metrics")
 LONGEST = LISTS[:2]
 

@@ -2,9 +2,11 @@
 
 Callers and the engine put inputs into the inbox. The writer takes all that wait, has the runtime
 decide and record them in one commit, and only then answers. In between it sleeps: until something
-arrives, or until the runtime's deadline. Everything here runs in one event loop, so that readers,
-who come between two batches, see one whole state without a lock; a commit takes about as long as
-the disk needs, and is what the callers of a batch wait for anyway.
+arrives, or until the runtime's deadline. What can be granted may be more than fits into one turn:
+then it is left, readers and callers come in between, and the next turn goes on. Everything here
+runs in one event loop, so that readers, who come between two batches, see one whole state without
+a lock; a commit takes about as long as the disk needs, and is what the callers of a batch wait for
+anyway.
 
 Must not know what an input means, nor who shows the views.
 """
@@ -24,15 +26,26 @@ from fairshare.model.identifiers import ApplicationId, ContainerId, application_
 from fairshare.model.inputs import Input, ReserveApplication, SubmitApplication
 from fairshare.runtime.clock import Clock
 from fairshare.runtime.recovery import Position
-from fairshare.runtime.runtime import Runtime
+from fairshare.runtime.runtime import Enough, Runtime
 from fairshare.schedulers.protocol import State
 from fairshare.schedulers.reasons import Reason, reasons
 
 MAX_WAITING = 10_000
 """Inputs that may wait before calls are refused; reports of the engine never are."""
 
-MAX_BATCH = 1_000
-"""Inputs of one commit: readers wait for a whole batch."""
+MAX_BATCH = 500
+MAX_CALLS = 100
+"""Inputs of one commit, and calls among them (a submission costs ten times what a report does):
+readers wait for a whole batch."""
+
+ASKING_S = 0.005
+"""So long nodes are asked in one turn. To record, show and order what is granted takes four times
+as long."""
+
+_STEP_S = 0.002
+_MAX_STEPS = 16
+"""After a turn the others of the loop get a step for each `_STEP_S` that it took, and at most so
+many: a call needs several until it is in the inbox."""
 
 _ADMITTED = frozenset((SubmitApplication, ReserveApplication))
 """What brings new work. While the disk is nearly full it is refused."""
@@ -48,6 +61,20 @@ Answer = asyncio.Future[tuple[Event, ...]]
 def log_undecided(given: Input, error: UndecidedError) -> None:
     """Say that an input was refused though nothing was wrong with it."""
     _log.error("refused because of a defect of fairshare: %s", error, exc_info=error)
+
+
+def enough_after(seconds: float) -> Enough:
+    """Says when it is enough, counted from the first time that it is asked."""
+    until_s: float | None = None
+
+    def enough() -> bool:
+        nonlocal until_s
+        now_s = time.perf_counter()
+        if until_s is None:
+            until_s = now_s + seconds
+        return now_s >= until_s
+
+    return enough
 
 
 class Service:
@@ -71,6 +98,7 @@ class Service:
         self._stopping = False
         self._doom: Exception | None = None
         self._vain_wakes = 0
+        self._turn_s = 0.0  # how long the last turn took
         self.on_turn: Callable[[float, int], None] = lambda seconds, inputs: None
         self._views: Views | None = None
         self._asking = 0  # calls among what waits
@@ -223,8 +251,10 @@ class Service:
 
         Raises what `fail` was told.
         """
-        if self._inbox:
-            await asyncio.sleep(0)  # whoever is ready joins this batch, and answers go out
+        if self._inbox or (self._runtime.unsettled and not self._stopping):
+            # Whoever is ready joins this batch, and answers go out.
+            for _ in range(min(1 + int(self._turn_s / _STEP_S), _MAX_STEPS)):
+                await asyncio.sleep(0)
             self._raise_doom()
             return True
         while not self._stopping:
@@ -257,11 +287,11 @@ class Service:
         return min(delay_ms, MAX_SLEEP_MS)
 
     def _feed_batch(self) -> None:
-        batch = [self._inbox.popleft() for _ in range(min(len(self._inbox), MAX_BATCH))]
-        self._asking -= sum(answer is not None for _, answer in batch)
+        batch = self._take_batch()
         before, began_s = self.version, time.perf_counter()
         try:
-            steps = self._runtime.turn(self._clock.now_ms(), [given for given, _ in batch])
+            inputs = [given for given, _ in batch]
+            steps = self._runtime.turn(self._clock.now_ms(), inputs, enough_after(ASKING_S))
         except Exception:
             self._inbox.extendleft(reversed(batch))
             raise
@@ -270,11 +300,22 @@ class Service:
                 answer.set_result(events)
             elif answer is None and events and type(events[0]) is RequestRefused:
                 _log.error("a report of the engine was refused: %s", events[0].reason)
-        self.on_turn(time.perf_counter() - began_s, len(batch))
+        self._turn_s = time.perf_counter() - began_s
+        self.on_turn(self._turn_s, len(batch))
         if self.version != before:
             self._changed.set()
             self._changed.clear()
-        self._vain_wakes = 0 if batch or self.version != before else min(self._vain_wakes + 1, 16)
+        fruitful = batch or self.version != before or self._runtime.unsettled
+        self._vain_wakes = 0 if fruitful else min(self._vain_wakes + 1, 16)
+
+    def _take_batch(self) -> list[tuple[Input, Answer | None]]:
+        batch: list[tuple[Input, Answer | None]] = []
+        calls = 0
+        while self._inbox and len(batch) < MAX_BATCH and calls < MAX_CALLS:
+            batch.append(self._inbox.popleft())
+            calls += batch[-1][1] is not None
+        self._asking -= calls
+        return batch
 
     def _refuse_the_rest(self) -> None:
         for _, answer in self._inbox:

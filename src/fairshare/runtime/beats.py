@@ -15,9 +15,13 @@ round changes nothing. Most beats that would change nothing are left out:
 While somebody lets nodes pass by in the hope of a nearer one (delay scheduling), an offer is worth
 something: then each node is offered once in an interval, as Hadoop's nodes beat, and besides only
 when its own room has changed.
+
+Rounds can be left after each beat and gone on with later, so that inputs are decided in between.
+A round is then finished over the nodes as they were at its beginning; what came in between is
+looked at in further rounds, which are due at once.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from heapq import heapify, heappop, heappush
 
 from fairshare.model.events import (
@@ -81,6 +85,11 @@ class Beats:
     def note(self, events: Sequence[Event]) -> tuple[bool, bool]:
         """Take note of events. Says whether one changes more than a grant does, and whether
         containers were granted (passing by is neither)."""
+        other, granted = self._look_at(events)
+        self._restless = self._restless or other or granted
+        return other, granted
+
+    def _look_at(self, events: Sequence[Event]) -> tuple[bool, bool]:
         other = granted = False
         candidates = self._candidates
         for event in events:
@@ -99,7 +108,8 @@ class Beats:
                 other = True
                 if type(event) is not SharesUpdated:
                     self._note_rare(event)
-        self._restless = self._restless or other or granted
+        if other:
+            self._fruitless.clear()  # what was asked in vain may be worth asking again
         return other, granted
 
     def _note_rare(self, event: Event) -> None:
@@ -144,6 +154,11 @@ class Beats:
                 # A setting, a queue: what was refused before may be granted now.
                 pass
 
+    @property
+    def disturbed(self) -> bool:
+        """Whether something has been noted since the last rounds began."""
+        return self._restless
+
     def due(self, now_ms: int) -> bool:
         """Whether rounds are due: something has happened, or an interval is over."""
         return self._restless or (self._owed and now_ms >= self._thorough_ms)
@@ -154,21 +169,26 @@ class Beats:
             return now_ms
         return self._thorough_ms if self._owed else None
 
-    def rounds(self, now_ms: int, beat: Beat) -> None:
-        """Let nodes beat until a round changes nothing."""
+    def rounds(self, now_ms: int, beat: Beat) -> Generator[None]:
+        """Let nodes beat until a round changes nothing; yields after each beat.
+
+        If something is noted in between, the round that is under way is the last one.
+        """
         candidates = self._candidates
-        happened = self._restless
+        happened, self._restless = self._restless, False
         thorough = (self._owed or happened) and now_ms >= self._thorough_ms
         if thorough:
             self._thorough_ms = now_ms + self._interval_ms
             candidates.reconsider_reservations()
         everywhere = thorough or self._grew or not candidates.wishes.waiting
+        self._grew = False
         vain, ever_changed = 0, False
-        while vain < _ROUNDS_IN_VAIN:
+        while vain < _ROUNDS_IN_VAIN and not self.disturbed:
             candidates.refresh()
             if candidates.none:
                 break
-            changed, granted = self._round(candidates.to_ask(everywhere=everywhere), beat)
+            heap = candidates.to_ask(everywhere=everywhere)
+            changed, granted = yield from self._round(heap, beat)
             if not changed:
                 break
             ever_changed = True
@@ -177,10 +197,15 @@ class Beats:
         unsure = bool(candidates.rooms.reserved) and (ever_changed or (happened and not thorough))
         self._owed = waiting or unsure or vain > 0
         self._fruitless.clear()
-        candidates.touched.clear()
-        self._grew = self._restless = False
+        if self.disturbed:
+            self._grew = self._grew or everywhere  # the rounds that follow are these gone on with
+        else:
+            candidates.touched.clear()
+            self._grew = False
 
-    def _round(self, heap: list[tuple[int, Group | None]], beat: Beat) -> tuple[bool, bool]:
+    def _round(
+        self, heap: list[tuple[int, Group | None]], beat: Beat
+    ) -> Generator[None, None, tuple[bool, bool]]:
         """One round; whether it changed anything, and whether it granted containers."""
         rooms = self._candidates.rooms
         heapify(heap)
@@ -190,14 +215,13 @@ class Beats:
             proof = number if group is None else group
             if proof in self._fruitless:
                 continue
-            other, grants = self.note(beat(rooms.names[number]))
-            if other:
-                self._fruitless.clear()
-            elif not grants:
+            other, grants = self._look_at(beat(rooms.names[number]))
+            if not other and not grants:
                 # A grant elsewhere may end a reservation: that a reserved node is of no use proves
                 # nothing for the next round.
                 if number not in rooms.reserved:
                     self._fruitless[proof] = None
+                yield
                 continue
             changed = True
             granted = granted or grants
@@ -206,4 +230,5 @@ class Beats:
                 break
             if group is not None and (following := rooms.after(group, number)) is not None:
                 heappush(heap, (following, group))
+            yield
         return changed, granted

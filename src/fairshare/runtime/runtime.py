@@ -4,7 +4,7 @@ Knows no loop, socket or clock: whoever drives it says what time it is. One thre
 call it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 
 import msgspec
 
@@ -36,6 +36,8 @@ from fairshare.runtime.unused import UnusedContainers
 
 Step = tuple[Input, tuple[Event, ...]]
 Observer = Callable[[Record], None]
+Enough = Callable[[], bool]
+"""Asked after each beat of a node: whether the rest of them is left to the next turn."""
 
 NOT_STARTED = -1000
 """Hadoop's exit code of a container that has none: it never ran."""
@@ -93,6 +95,7 @@ class Runtime:
         self._updated_ms = 0
         self._eventful = True  # since the deadline was found
         self._deadline_ms: int | None = None
+        self._settling: Generator[None] | None = None
         self._pending: list[Record] = []
         self._steps: list[Step] = []
 
@@ -115,6 +118,7 @@ class Runtime:
         self._lifetimes = Lifetimes(self.manager.state)
         self._unused = UnusedContainers(self.manager.state, self._unused_expiry_ms)
         self._eventful = True
+        self._settling = None
         return self.position
 
     def reconcile(self, now_ms: int) -> list[Step]:
@@ -142,19 +146,32 @@ class Runtime:
         self._take(now_ms, inputs)
         return self._finish()
 
-    def settle(self, now_ms: int) -> list[Step]:
-        """Update shares and let nodes beat until nothing changes; one commit, then the orders."""
-        self._settle(now_ms)
+    def settle(self, now_ms: int, enough: Enough | None = None) -> list[Step]:
+        """Update shares and let nodes beat until nothing changes; one commit, then the orders.
+
+        If it was left because that is `enough`, the next call goes on with it (`unsettled`). What
+        is decided does not depend on it, unless something is fed in between.
+        """
+        self._settle(now_ms, enough)
         return self._finish()
 
-    def turn(self, now_ms: int, inputs: Sequence[Input]) -> list[Step]:
+    def turn(
+        self, now_ms: int, inputs: Sequence[Input], enough: Enough | None = None
+    ) -> list[Step]:
         """`feed` and `settle` with one commit for both; the steps of the inputs come first."""
         self._take(now_ms, inputs)
-        self._settle(now_ms)
+        self._settle(now_ms, enough)
         return self._finish()
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether `settle` was left and must go on, now."""
+        return self._settling is not None
 
     def next_deadline_ms(self) -> int | None:
         """When `settle` must be called at the latest, though nothing happens; None: never."""
+        if self._settling is not None:
+            return self._now_ms
         return self._find_deadline_ms() if self._eventful else self._deadline_ms
 
     # How.
@@ -219,10 +236,20 @@ class Runtime:
         self._note(events)
         return [(given, events)] if events else []
 
-    def _settle(self, now_ms: int) -> None:
+    def _settle(self, now_ms: int, enough: Enough | None = None) -> None:
         now_ms = self._now_ms = max(now_ms, self._now_ms)
-        if not self._eventful and (self._deadline_ms is None or now_ms < self._deadline_ms):
-            return
+        if self._settling is None:
+            if not self._eventful and (self._deadline_ms is None or now_ms < self._deadline_ms):
+                return
+            self._settling = self._settlement(now_ms)
+        for _ in self._settling:
+            if enough is not None and enough():
+                return
+        self._settling = None
+
+    def _settlement(self, now_ms: int) -> Generator[None]:
+        """All that is due at an instant; yields after each beat. Later ones go on with its rounds,
+        and not with its clocks: what becomes due meanwhile comes in the next settlement."""
         scheduler = self.manager.scheduler
         for application in self._lifetimes.take(now_ms):
             self._provoke(LifetimeOver(application))
@@ -250,11 +277,11 @@ class Runtime:
                 self._update()
             if not self._beats.due(now_ms):
                 break
-            self._beats.rounds(now_ms, self._beat)
-            if not scheduler.update_due():
+            yield from self._beats.rounds(now_ms, self._beat)
+            if self._beats.disturbed or not scheduler.update_due():
                 break
-        self._eventful = False
-        self._monitoring.look(now_ms)
+        self._eventful = self._beats.disturbed
+        self._monitoring.look(self._now_ms)
         self._deadline_ms = self._find_deadline_ms()
 
     def _find_deadline_ms(self) -> int | None:

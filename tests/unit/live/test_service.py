@@ -35,6 +35,11 @@ class PlainRuntime:
         self.turns = 0
         self.failure: Exception | None = None
         self.on_turn = lambda: None
+        self.slices = 0  # turns that it takes to settle what comes next
+
+    @property
+    def unsettled(self):
+        return self.slices > 0
 
     @property
     def position(self):
@@ -43,8 +48,9 @@ class PlainRuntime:
     def next_deadline_ms(self):
         return self.deadline_ms
 
-    def turn(self, now_ms, inputs):
+    def turn(self, now_ms, inputs, enough):
         self.turns += 1
+        self.slices = max(0, self.slices - 1)
         self.on_turn()
         if self.failure is not None:
             raise self.failure
@@ -120,6 +126,41 @@ async def test_a_batch_is_bounded_and_the_rest_follows(service, runtime, monkeyp
     monkeypatch.setattr(service_module, "MAX_BATCH", 2)
     await asyncio.gather(*(service.ask(NodeBeat(str(n))) for n in range(5)))
     assert [len(batch) for batch in runtime.batches] == [2, 2, 1]
+
+
+async def test_calls_of_one_batch_are_fewer_than_reports(service, runtime, monkeypatch):
+    monkeypatch.setattr(service_module, "MAX_CALLS", 2)
+    for number in range(3):
+        service.report(NodeBeat(str(number)))
+    await asyncio.gather(*(service.ask(NodeBeat(str(n))) for n in range(3, 6)))
+    assert [len(batch) for batch in runtime.batches] == [5, 1]
+
+
+async def test_what_is_not_settled_goes_on_at_once_and_lets_callers_in(service, runtime):
+    runtime.slices = 1_000
+    service.report(NodeBeat("a burst"))
+    await service.changed(0, 5.0)
+    await service.ask(NodeBeat("in between"))
+    assert 0 < runtime.slices < 1_000
+    async with asyncio.timeout(5):
+        while runtime.unsettled:
+            await asyncio.sleep(0)
+    await service.ask(NodeBeat("later"))
+    assert runtime.batches == [[NodeBeat(name)] for name in ("a burst", "in between", "later")]
+
+
+async def test_the_service_stops_though_not_all_is_settled(service, runtime):
+    runtime.slices = 10**9
+    await service.ask(NodeBeat("a burst"))
+    async with asyncio.timeout(5):
+        await service.stop()
+
+
+def test_it_is_enough_when_the_time_is_up_since_it_was_first_asked():
+    assert service_module.enough_after(0.0)()
+    patient = service_module.enough_after(60.0)
+    assert not patient()
+    assert not patient()
 
 
 async def test_too_many_waiting_calls_are_refused(service, monkeypatch):
