@@ -275,3 +275,56 @@ def test_the_examples_of_the_page_run(server, piece):
     program = page.partition(f"```python {piece}\n")[2].partition("```")[0]
     environment = {**os.environ, "FAIRSHARE_URL": server.url}
     subprocess.run([sys.executable, "-c", program], env=environment, check=True, timeout=PATIENCE_S)
+
+
+def test_calls_leave_little_on_the_disk_and_what_they_share_is_there_once(server):
+    shared = os.urandom(300_000)
+    state = server.directory / "state"
+    containers = state / "containers"
+    before = set(containers.glob("*/*"))
+    journal = sum(path.stat().st_size for path in state.glob("journal.sqlite3*"))
+    with fairshare.Executor("root.a", url=server.url, resources=SMALL) as pool:
+        assert set(pool.map(lambda number: len(shared), range(20))) == {len(shared)}
+    with Client(server.url) as client:
+        until(lambda: all(one.over for one in client.applications()))
+    left = set(containers.glob("*/*")) - before
+    assert len(left) == 20
+    until(lambda: not any((folder / "call.pickle").exists() for folder in left))
+    blocks = sum(path.lstat().st_blocks for folder in left for path in folder.rglob("*"))
+    assert blocks * 512 < 20 * 32_000
+    assert not [path for path in (state / "payloads").rglob("*") if path.is_file()]
+    grown = sum(path.stat().st_size for path in state.glob("journal.sqlite3*")) - journal
+    assert grown < len(shared)
+
+
+def test_a_call_whose_file_is_gone_fails_with_the_reason(server, tmp_path):
+    gate = tmp_path / "gate"
+
+    def wait(path):
+        import time
+        from pathlib import Path
+
+        while not Path(path).exists():
+            time.sleep(0.01)
+
+    whole = {"memory-mb": 1024, "vcores": 4}
+    with fairshare.Executor("root.a", url=server.url, resources=whole, max_attempts=1) as pool:
+        first = pool.submit(wait, str(gate))
+        until(first.running)
+        second = pool.submit(abs, -2)
+        payloads = server.directory / "state" / "payloads"
+        until(lambda: len([path for path in payloads.iterdir() if "." not in path.name]) == 2)
+        for path in payloads.iterdir():
+            path.unlink()
+        gate.touch()
+        assert first.result(PATIENCE_S) is None
+        with pytest.raises(CallFailed, match="the Python call is gone"):
+            second.result(PATIENCE_S)
+
+
+def test_a_map_of_many_calls_chooses_how_many_share_a_container(server, monkeypatch):
+    monkeypatch.setattr("fairshare.client.executor.MOST_CONTAINERS", 4)
+    with fairshare.Executor("root.a", url=server.url, resources=SMALL) as pool:
+        assert list(pool.map(abs, range(10))) == list(range(10))
+        assert pool.progress().calls == 4
+        assert list(pool.map(abs, [])) == []

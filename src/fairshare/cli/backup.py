@@ -11,6 +11,7 @@ import click
 from fairshare.cli.verbs import Failure
 from fairshare.errors import FairshareError
 from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
+from fairshare.live.payloads import copy_payloads
 from fairshare.wording import counted, failed_call
 
 _SMALL_FILES = ("cluster.json", "secret", "tokens.json", "scheduler-conf.json")
@@ -29,9 +30,10 @@ def command(target: Path, state: Path) -> None:
     """Copy a server's record to a new folder TARGET, while the server runs.
 
     What is copied is the journal with its snapshots, all of one instant, and what belongs to it:
-    cluster.json, the secret of the drivers, the hashes of the users' tokens, and the scheduler's
-    properties where the server keeps them (scheduler-conf.json). A server can be started on the
-    copy, and opens to the same tokens. The output of containers and the logs are not in it.
+    the Python calls of applications that are not over (payloads), cluster.json, the secret of the
+    drivers, the hashes of the users' tokens, and the scheduler's properties where the server keeps
+    them (scheduler-conf.json). A server can be started on the copy, and opens to the same tokens.
+    The output of containers and the logs are not in it.
     """
     if target.exists():
         raise Failure(f"{target} exists already: name a new folder")
@@ -41,7 +43,11 @@ def command(target: Path, state: Path) -> None:
     try:
         _remove_left_over(target)
         draft.mkdir(mode=0o700, parents=True)
+        # Before the journal, so that nothing is missing that ends meanwhile, and behind it, for
+        # what came in meanwhile.
+        copy_payloads(state, draft)
         journal.back_up(draft / JOURNAL_FILE)
+        copy_payloads(state, draft)
         for name in _SMALL_FILES:
             if (state / name).exists():
                 shutil.copy(state / name, draft / name)

@@ -19,14 +19,28 @@ Item = TypeVar("Item")
 
 def pickled(function: Callable[..., object], *arguments: object, **keywords: object) -> bytes:
     """What to send as a task's `callable`; raises NotPicklable."""
+    return _dumped((function, arguments, keywords))
+
+
+def _dumped(what: object) -> bytes:
     try:
-        data: bytes = cloudpickle.dumps((function, arguments, keywords))
+        data: bytes = cloudpickle.dumps(what)
     except Exception as error:  # pickling runs the code of whatever hangs on the callable
         raise NotPicklable(
             f"the callable cannot be sent to a container ({type(error).__name__}: {error}):"
             " open files, locks and connections have to be made inside of it"
         ) from error
     return data
+
+
+def pickled_apart(
+    function: Callable[..., object], *arguments: object, **keywords: object
+) -> tuple[bytes, bytes]:
+    """The function, and what it is called with: many calls of one function then send it once.
+
+    An object that is in both arrives as two. Raises NotPicklable.
+    """
+    return _dumped(function), _dumped((arguments, keywords))
 
 
 def unpickled(data: bytes, container: str) -> Any:

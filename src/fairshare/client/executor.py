@@ -25,7 +25,7 @@ from fairshare.client import callables
 from fairshare.client.answers import Application, Task
 from fairshare.client.client import Client
 from fairshare.client.errors import Refused
-from fairshare.client.executor_calls import Batch, Call, ExecutorProgress, verdicts
+from fairshare.client.executor_calls import Batch, Call, ExecutorProgress, Load, verdicts
 from fairshare.client.remote_calls import (
     SKIPPED,
     Outcome,
@@ -45,6 +45,10 @@ LINGER_S = 0.02
 MOST_CALLS = 1_000
 MOST_BYTES = 4 << 20
 """Of one application: a server takes bodies of 8 MB, and they grow by a third on the way."""
+
+MOST_CONTAINERS = 500
+"""Of one `map` that does not say how many calls shall share one: more hardly run at once, and each
+costs a process and a folder."""
 
 POLL_S = 5
 PACE_S = 0.1
@@ -120,12 +124,12 @@ class Executor(futures.Executor):
         """Call `fn(*args, **kwargs)` in a container. Raises NotPicklable, and RuntimeError after
         `shutdown`. The future raises what the call raised, caused by its traceback; CallFailed
         when its process died; ApplicationFailed when somebody killed the application."""
-        data = callables.pickled(fn, *args, **kwargs)
+        function, data = callables.pickled_apart(fn, *args, **kwargs)
         with self._turn:
             if self._closing:
                 raise RuntimeError("cannot schedule new futures after shutdown")
             number = self._counts["calls"] = self._counts["calls"] + 1
-            call = Call(str(number), data, self._drop)
+            call = Call(str(number), function, data, self._drop)
             self._live[call.name] = call
             self._waiting.append(call)
             self._turn.notify_all()
@@ -136,20 +140,20 @@ class Executor(futures.Executor):
         fn: Callable[..., Result],
         *iterables: Iterable[Any],
         timeout: float | None = None,
-        chunksize: int = 1,
+        chunksize: int | None = None,
         buffersize: int | None = None,
     ) -> Iterator[Result]:
         """`map(fn, *iterables)`, in order; `chunksize` calls share a container, one after the
-        other. All are handed in at once: `buffersize`, of later Pythons, must be None."""
-        if chunksize < 1:
+        other. None: as many as it takes to need no more than MOST_CONTAINERS. All are handed in
+        at once: `buffersize`, of later Pythons, must be None."""
+        if chunksize is not None and chunksize < 1:
             raise ValueError(f"chunksize is {chunksize}: it must be at least 1")
         if buffersize is not None:
             raise ValueError("buffersize is not supported: all calls are handed in at once")
-        rows = zip(*iterables, strict=False)
-        given = [
-            self.submit(chunk_callable(fn, chunk))
-            for chunk in iter(lambda: list(itertools.islice(rows, chunksize)), [])
-        ]
+        rows = list(zip(*iterables, strict=False))
+        size = chunksize or -(-len(rows) // MOST_CONTAINERS) or 1
+        run = chunk_callable(fn)
+        given = [self.submit(run, rows[n : n + size]) for n in range(0, len(rows), size)]
         end_s = None if timeout is None else time.monotonic() + timeout
         return _results(given, end_s)
 
@@ -204,35 +208,34 @@ class Executor(futures.Executor):
                 with contextlib.suppress(FairshareError):  # who gave it waits for nothing
                     order()
                 continue
-            calls = self._next_calls()
-            if not calls:
+            load = self._next_load()
+            if not load.calls:
                 continue
             try:
-                self._hand_in(calls, patience)
+                self._hand_in(load, patience)
             except BaseException as error:  # whoever waits for the calls is to be told
-                for call in calls:
+                for call in load.calls:
                     self._settle(call, error=error)
 
     @property
     def _over(self) -> bool:
         return self._closing and not self._live
 
-    def _next_calls(self) -> list[Call]:
+    def _next_load(self) -> Load:
+        load = Load()
         with self._turn:
             self._turn.wait_for(lambda: len(self._waiting) >= MOST_CALLS, LINGER_S)
-            taken: list[Call] = []
-            size = 0
-            while self._waiting and len(taken) < MOST_CALLS:
-                if taken and size + len(self._waiting[0].data) > MOST_BYTES:
+            while self._waiting and len(load.calls) < MOST_CALLS:
+                if load.calls and load.size_with(self._waiting[0]) > MOST_BYTES:
                     break
                 call = self._waiting.popleft()
                 if not call.future.done():
-                    size += len(call.data)
-                    taken.append(call)
-            return taken
+                    load.add(call)
+        return load
 
-    def _hand_in(self, calls: list[Call], patience: Patience) -> None:
-        run = group_callable([(call.name, call.data) for call in calls], self._marks.name)
+    def _hand_in(self, load: Load, patience: Patience) -> None:
+        calls = load.calls
+        run = group_callable(load.rows(), list(load.functions), self._marks.name)
         name = f"{self._submission.name}-{self._token}-{next(self._numbers)}"
         replaced = {"count": len(calls), "callable": callables.pickled(run)}
         group = msgspec.structs.replace(self._group, **replaced)

@@ -26,10 +26,14 @@ class ExecutorProgress(msgspec.Struct, frozen=True):
 
 
 class Call:
-    """One call: its name, the pickled call, its future, and where it runs."""
+    """One call: its name, its function and its arguments (both pickled), its future, and where it
+    runs."""
 
-    def __init__(self, name: str, data: bytes, drop: Callable[["Call"], None]) -> None:
+    def __init__(
+        self, name: str, function: bytes, data: bytes, drop: Callable[["Call"], None]
+    ) -> None:
         self.name = name
+        self.function = function
         self.data = data
         self.future = RemoteFuture(lambda: drop(self), lambda: self.container is not None)
         self.application: str | None = None
@@ -72,6 +76,30 @@ class RemoteFuture(Future[Any]):
         else:
             self.set_result(value)
         return True
+
+
+class Load:
+    """Calls that are handed in together: each function is there once. `size` is in bytes."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+        self.functions: dict[bytes, int] = {}
+        self.size = 0
+
+    def size_with(self, call: Call) -> int:
+        """The size with one call more."""
+        new = 0 if call.function in self.functions else len(call.function)
+        return self.size + new + len(call.data)
+
+    def add(self, call: Call) -> None:
+        """Take a call along."""
+        self.size = self.size_with(call)
+        self.functions.setdefault(call.function, len(self.functions))
+        self.calls.append(call)
+
+    def rows(self) -> list[tuple[str, int, bytes]]:
+        """Of each call its name, the number of its function, and its arguments."""
+        return [(call.name, self.functions[call.function], call.data) for call in self.calls]
 
 
 class Batch:

@@ -22,19 +22,25 @@ Outcome = tuple[str, bytes, str]
 SKIPPED."""
 
 
-def group_callable(calls: Sequence[tuple[str, bytes]], marks: str) -> Callable[[], Outcome]:
-    """What each task of a group runs: the call of its own number, which has a name and is pickled.
+def group_callable(
+    calls: Sequence[tuple[str, int, bytes]], functions: Sequence[bytes], marks: str
+) -> Callable[[], Outcome]:
+    """What each task of a group runs: the call of its own number.
+
+    A call has a name, the number of its function in `functions`, and its arguments; both are
+    pickled. Calls of one function share it.
 
     The inner function travels by value and names nothing of this package, not even in its
     annotations, so fairshare need not be importable over there.
     """
 
     def run() -> tuple[str, bytes, str]:
-        name, data = calls[int(os.environ["FAIRSHARE_TASK_INDEX"])]
+        name, number, data = calls[int(os.environ["FAIRSHARE_TASK_INDEX"])]
         if Path(marks, name).exists():
             return ("skipped", b"", "")
         try:
-            function, arguments, keywords = cloudpickle.loads(data)
+            function = cloudpickle.loads(functions[number])
+            arguments, keywords = cloudpickle.loads(data)
             value = function(*arguments, **keywords)
             return ("value", cloudpickle.dumps(value), "")
         except (Exception, SystemExit) as error:
@@ -51,12 +57,11 @@ def group_callable(calls: Sequence[tuple[str, bytes]], marks: str) -> Callable[[
     return run
 
 
-def chunk_callable(
-    function: Callable[..., Any], chunk: Sequence[tuple[Any, ...]]
-) -> Callable[[], list[Any]]:
-    """One call instead of many: the results of all, in order. Travels by value as well."""
+def chunk_callable(function: Callable[..., Any]) -> Callable[[Sequence[Any]], list[Any]]:
+    """One call instead of many: the results for all rows of arguments, in order. Travels by value
+    as well."""
 
-    def run() -> list[object]:
+    def run(chunk: Sequence[tuple[Any, ...]]) -> list[object]:
         return [function(*arguments) for arguments in chunk]
 
     return run

@@ -33,6 +33,7 @@ from fairshare.live.metrics import MeasuredJournal, Metrics
 from fairshare.live.metrics_of_state import StateCollector
 from fairshare.live.moments import Moments
 from fairshare.live.moments import watch as watch_moments
+from fairshare.live.payloads import Payloads
 from fairshare.live.retention import Retention, restore
 from fairshare.live.service import Service, log_undecided
 from fairshare.live.settings import LiveSettings
@@ -109,7 +110,10 @@ class LiveServer:
             self._runtime = self._recovered_runtime()
             epoch_ms = self._runtime.manager.state.epoch_ms
             self._identity = self.directory.change_epoch(self._identity, epoch_ms)
-            self.census = Census(self._runtime.manager.state.applications.values())
+            applications = self._runtime.manager.state.applications.values()
+            self.census = Census(applications)
+            self.payloads = Payloads(self.directory.path, applications, lambda: self.disk.problem)
+            self.payloads.clean()
             self.service = Service(
                 self._runtime, WallClock(self._runtime.position.now_ms), self.history
             )
@@ -223,6 +227,7 @@ class LiveServer:
         for event in record.events:
             self.history.observe(record.now_ms, event)
             self.census.observe(event)
+            self.payloads.observe(event)
         self.versions.observe(record)
         self.metrics.observe(record)
         self.event_feed.observe(record)

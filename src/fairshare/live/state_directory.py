@@ -7,8 +7,9 @@
     server.log     the log
     audit.log      who did what, and what was refused (0600)
 
-The journal and the containers' folders stand beside them; their own rooms write those. The folder
-is for its owner alone (0700). What it holds must not be read as instructions by anything else.
+The journal, payloads and the containers' folders stand beside them; their own rooms write those.
+The folder is for its owner alone (0700). What it holds must not be read as instructions by anything
+else.
 """
 
 import contextlib
@@ -203,13 +204,14 @@ def write_file(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
-        _sync_directory(path.parent)
+        sync_directory(path.parent)
     except OSError as error:
         draft.unlink(missing_ok=True)
         raise FairshareError(f"cannot write {path}: {error.strerror or error}") from error
 
 
-def _sync_directory(path: Path) -> None:
+def sync_directory(path: Path) -> None:
+    """Have the names of a folder survive a power cut; raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

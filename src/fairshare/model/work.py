@@ -9,19 +9,42 @@ from fairshare.model.resources import Resource
 
 ANYWHERE = "*"
 
+PAYLOADS = "payloads"
+"""The folder of the files of payloads, below a state directory."""
+
+
+class Payload(msgspec.Struct, frozen=True):
+    """A file with what a task needs, which is too large to be in every record: its SHA-256, in
+    hexadecimal digits, and its bytes."""
+
+    digest: str
+    size: int
+
+    @property
+    def file(self) -> str:
+        """Where it is, below a state directory."""
+        return f"{PAYLOADS}/{self.digest}"
+
 
 class Command(msgspec.Struct, frozen=True):
     """What a container runs.
 
-    `arguments` is the vector for exec; a shell line is `("/bin/sh", "-c", line)`. `callable` is a
-    pickled Python callable with its arguments: then `arguments` is empty and the engine runs it
-    with its own interpreter; what it returns is kept as the container's result.
+    `arguments` is the vector for exec; a shell line is `("/bin/sh", "-c", line)`. Otherwise it is a
+    pickled Python callable with its arguments, which is in the file of `payload`: the engine runs
+    it with its own interpreter; what it returns is kept as the container's result. `callable` is
+    the same in the journal of an early release, and on its way to a file.
     """
 
     arguments: tuple[str, ...] = ()
     environment: dict[str, str] = {}
     directory: str | None = None  # where it runs; None: a directory of the container's own
     callable: bytes = b""
+    payload: Payload | None = None
+
+    @property
+    def is_callable(self) -> bool:
+        """Whether it runs a Python callable."""
+        return bool(self.callable) or self.payload is not None
 
 
 class TaskGroup(msgspec.Struct, frozen=True):

@@ -110,8 +110,11 @@ async def submit_application(request: Request) -> Response:
     )
     note(request, queue=submission.queue)
     await check_account(server, user)
-    async with submission_slot(server, submission):
-        events = await server.service.ask(submission)
+    async with (
+        submission_slot(server, submission),
+        server.payloads.of_submission(submission) as wanted,
+    ):
+        events = await server.service.ask(wanted)
     epoch_ms = server.service.state.epoch_ms
     for event in events:
         match event:

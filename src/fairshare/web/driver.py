@@ -103,8 +103,11 @@ async def add_tasks(request: Request) -> Response:
     check_places(server.settings.limits, body.tasks)
     tasks = translation.groups(body.tasks, "tasks", earlier)
     translation.finish()
-    async with room_for(server, application.user, sum(map(size_of_group, tasks))):
-        await server.service.ask(AddTasks(application.id, tasks))
+    async with (
+        room_for(server, application.user, sum(map(size_of_group, tasks))),
+        server.payloads.of_groups(tasks) as groups,
+    ):
+        await server.service.ask(AddTasks(application.id, groups))
     return answer(application_row(server, application))
 
 
@@ -118,8 +121,9 @@ async def launch_container(request: Request) -> Response:
     translation = Translation(server.service.state.types, server.settings.limits)
     command = translation.command(body, "launch")
     translation.finish()
-    launch = LaunchContainer(application.id, container, command, body.time_limit_ms)
-    await server.service.ask(launch)
+    async with server.payloads.of_command(command) as wanted:
+        launch = LaunchContainer(application.id, container, wanted, body.time_limit_ms)
+        await server.service.ask(launch)
     return answer({"id": request.path_params["container"]})
 
 

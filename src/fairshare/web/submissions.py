@@ -180,7 +180,7 @@ def name_of(command: Command) -> str:
     >>> name_of(Command(("/usr/bin/sort", "-u"))), name_of(Command(("/bin/sh", "-c", "make all")))
     ('sort', 'make')
     """
-    if command.callable:
+    if command.is_callable:
         return "callable"
     arguments = command.arguments
     if arguments[:2] == ("/bin/sh", "-c") and len(arguments) == 3:

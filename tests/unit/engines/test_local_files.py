@@ -204,3 +204,19 @@ def test_a_file_with_reserved_room_is_written_into_that_room(tmp_path, monkeypat
     assert (found.st_ino, found.st_blocks) == (reserved.st_ino, reserved.st_blocks)
     assert emptied == [16]  # only behind what was written, and only then
     assert [entry.name for entry in tmp_path.iterdir()] == ["exit.json"]
+
+
+def test_what_a_settled_container_needs_no_more_is_deleted(
+    tmp_path,
+):
+    directory = directories.ContainerDirectory(tmp_path / "container")
+    directory.write_launch(b"{}", b"call")
+    directory.pid.write_text("{}")
+    directory.tidy()
+    assert directory.pid.exists()  # how it ended could not be written: this says that it began
+    directory.exit.write_text("{}")
+    directory.work.mkdir()
+    (directory.work / "made").touch()
+    directory.tidy()
+    directory.tidy()
+    assert {path.name for path in directory.path.iterdir()} == {"exit.json", "launch.json", "work"}

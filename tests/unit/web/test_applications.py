@@ -101,7 +101,9 @@ async def test_every_field_of_a_task_reaches_the_manager(page):
     assert (first.command.environment, first.command.directory) == ({"LEVEL": "9"}, "/tmp")
     assert (first.priority, first.hosts, first.racks, first.relax) == (5, ("n1",), ("/r1",), False)
     assert (first.max_attempts, first.time_limit_ms) == (2, 60_000)
-    assert (second.command.callable, second.after, second.slow_start) == (b"hi", ("map",), 0.5)
+    assert (second.after, second.slow_start) == (("map",), 0.5)
+    payload = second.command.payload
+    assert (page.server.directory.path / payload.file).read_bytes() == b"hi"
 
 
 async def test_a_refused_application_is_told_why_and_stays_known(page):

@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 _MOST_BYTES = 64 * 1024 * 1024
+_NO_LINK = (errno.EXDEV, errno.EMLINK, errno.EPERM, errno.EOPNOTSUPP)
+"""A file cannot have one more name there: on another disk, too many of them, not known."""
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -115,23 +117,50 @@ class ContainerDirectory:
     def write_launch(
         self,
         launch: bytes,
-        call: bytes,
+        call: bytes | Path = b"",
         owner: tuple[int, int] | None = None,
         secrets: dict[str, str] | None = None,
     ) -> None:
         """Make the directory with its order; raises OSError, perhaps half-way.
 
-        `owner` are user and group whose container it is, if that is not the server itself: what is
-        theirs is given to them, all else stays closed.
+        `call` is the content of the call's file, or a file that becomes it. `owner` are user and
+        group whose container it is, if that is not the server itself: what is theirs is given to
+        them, all else stays closed.
         """
         self.work.mkdir(mode=0o700, parents=True, exist_ok=True)
         if call:
-            self.call.write_bytes(call)
+            self._put_call(call)
         if owner is not None:
             self._give(*owner, call=bool(call))
         if secrets:
             _write_private(self.secrets, json.dumps(secrets).encode())
         _write_private(self.launch, launch)
+
+    def _put_call(self, call: bytes | Path) -> None:
+        # Never written over: another name of it may be the call of others.
+        self.call.unlink(missing_ok=True)
+        if isinstance(call, bytes):
+            self.call.write_bytes(call)
+            return
+        try:
+            os.link(call, self.call)
+        except OSError as error:
+            if error.errno not in _NO_LINK:
+                raise
+            self.call.write_bytes(call.read_bytes())
+
+    def tidy(self) -> None:
+        """Delete what nobody needs once it has ended.
+
+        That is the call, an empty folder, and who the supervisor was, if how it ended is written.
+        """
+        with contextlib.suppress(OSError):
+            self.call.unlink()
+        with contextlib.suppress(OSError):
+            if self.exit.is_file():
+                self.pid.unlink()
+        with contextlib.suppress(OSError):
+            self.work.rmdir()
 
     def take_secrets(self) -> dict[str, str]:
         """The variables that were left for who starts the container; nothing is left of them."""

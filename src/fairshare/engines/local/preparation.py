@@ -68,7 +68,7 @@ class Preparation:
 
 
 def _arguments(order: LaunchOrder, directory: ContainerDirectory, result: Path) -> tuple[str, ...]:
-    if not order.command.callable:
+    if not order.command.is_callable:
         return order.command.arguments
     # -P: what lies beside the program is not importable under its bare name.
     program = (sys.executable, "-P", str(_INVOCATION))

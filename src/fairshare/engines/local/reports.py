@@ -51,6 +51,7 @@ class Reports:
 
     def settle(self, directory: ContainerDirectory, outcome: Outcome) -> None:
         """Report how a container ended, then mark it as reported: rather twice than never."""
+        directory.tidy()  # before: who hears of the end may delete the directory
         self.ended(outcome)
         with contextlib.suppress(OSError):
             directory.settled.touch()

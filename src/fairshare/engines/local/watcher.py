@@ -19,6 +19,7 @@ from collections.abc import Callable
 from functools import partial
 
 from fairshare.engines.local import abandoned, adoption
+from fairshare.engines.local.calls import call_of
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.launch import Launch
 from fairshare.engines.local.nursery import Answer, Nursery
@@ -86,6 +87,7 @@ class Watcher:
             abandoned.put_unknown_aside(self._state, launched)
         for directory in self._state.all_containers():
             if directory.settled.exists():
+                directory.tidy()  # unless it was killed in between, or is of an early release
                 continue
             launch = adoption.read_launch(directory)
             if launch is not None:
@@ -226,7 +228,8 @@ class Watcher:
         try:
             launch, secrets = self._preparation.launch(order, directory).without_secrets()
             owner = (launch.uid, launch.gid) if launch.account else None
-            directory.write_launch(launch.encode(), order.command.callable, owner, secrets)
+            call = call_of(self._state.path, order.command, owner)
+            directory.write_launch(launch.encode(), call, owner, secrets)
         except StartFailure as failure:
             words = failure.diagnostics
             self._reports.ended(Outcome(order.container, failure.exit_code, words))

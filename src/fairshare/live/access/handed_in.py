@@ -136,7 +136,8 @@ def size_of_command(command: Command) -> int:
     environment = sum(
         len(name) + len(value) + 2 * OF_A_WORD for name, value in command.environment.items()
     )
-    return _words(command.arguments) + environment + len(command.callable)
+    payload = 0 if command.payload is None else command.payload.size
+    return _words(command.arguments) + environment + len(command.callable) + payload
 
 
 def _words(words: Iterable[str]) -> int:

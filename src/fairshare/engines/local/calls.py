@@ -1,0 +1,57 @@
+"""Owns how a container gets the Python callable that it runs, from the payload of its command.
+
+Payloads are written and deleted by the server (`live/payloads.py`). Each is there once, and has one
+more name in the folder of each container that runs it. An account of a user has a copy of its own,
+as it may change what belongs to it.
+"""
+
+import os
+import shutil
+from pathlib import Path
+
+from fairshare.engines.local.outcome import NOT_FOUND, StartFailure
+from fairshare.model.work import Command
+
+OWN_COPIES = "users"
+"""The folder beside the payloads that has a folder for each account."""
+
+
+def call_of(state: Path, command: Command, owner: tuple[int, int] | None) -> bytes | Path:
+    """The content of the call's file, or a file with it; empty if the command is no call.
+
+    `owner` are user and group of the container, if that is not the server itself. Raises
+    StartFailure if the payload is not there or not whole, OSError if it cannot be read or copied.
+    """
+    payload = command.payload
+    if payload is None:
+        return command.callable
+    shared = state / payload.file
+    try:
+        size = shared.stat().st_size
+    except FileNotFoundError:
+        raise StartFailure(
+            NOT_FOUND,
+            f"the Python call is gone: there is no file {shared}. Was the state directory copied"
+            " without its payloads? Submit the call once more",
+        ) from None
+    if size != payload.size:
+        raise StartFailure(
+            NOT_FOUND,
+            f"the Python call is damaged: {shared} has {size} bytes, not {payload.size};"
+            " submit the call once more",
+        )
+    return shared if owner is None else _own_copy(shared, *owner)
+
+
+def _own_copy(shared: Path, uid: int, gid: int) -> Path:
+    folder = shared.parent / OWN_COPIES / str(uid)
+    copy = folder / shared.name
+    if copy.exists():
+        return copy
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = copy.with_name(f"{copy.name}.new")
+    draft.unlink(missing_ok=True)
+    shutil.copyfile(shared, draft)
+    draft.chmod(0o400)
+    os.chown(draft, uid, gid)
+    return draft.replace(copy)
