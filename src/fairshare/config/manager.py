@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from fairshare.config.manager_unsupported import report_unsupported
 from fairshare.config.problems import Problems
 from fairshare.config.resource_types import limit_key, read_limits, read_types
 from fairshare.config.site import Site
@@ -35,6 +36,7 @@ def read_manager(site: Site, problems: Problems) -> ManagerSettings:
     types = read_types(site, problems)
     limits = read_limits(site, types, problems)
     _check_limits(site, types, limits.minimum, limits.maximum, problems)
+    report_unsupported(site, problems)
     return ManagerSettings(
         types=types,
         minimum_allocation=limits.minimum,

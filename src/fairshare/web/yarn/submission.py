@@ -1,8 +1,9 @@
 """Owns the submission of applications as YARN's clients do it: a number first, then the application
 whose master's command runs in its first container (spec/rest.md 1.8.7, 1.8.8).
 
-What a body says of things that there are not here (files to be fetched, reservations) is refused;
-tokens, services and log aggregation, without which the command runs just as well, are passed over.
+What a body says of things that there are not here (files to be fetched, reservations, containers
+that outlive their attempt) is refused; tokens, services and log aggregation, without which the
+command runs just as well, are passed over.
 """
 
 import re
@@ -57,6 +58,7 @@ _NAME_FIELDS = (
     "app-node-label-expression",
     "am-container-node-label-expression",
 )
+_KEPT = "keep-containers-across-application-attempts"
 LOG_DIRECTORY = "<LOG_DIR>"
 _ARGUMENT = "java.lang.Exception: java.lang.IllegalArgumentException"
 _VARIABLE = re.compile(r"\{\{(\w+)\}\}")
@@ -154,6 +156,7 @@ def read_submission(
     acls = dict(pairs(container.get("application-acls") or {}))
     if text_of(body.get("reservation-id")):
         raise bad_request("Reservation is not enabled. Please enable & try again")
+    _check_kept(body)
     priority = body.get("priority")
     check_names(body, caller.user)
     return SubmitApplication(
@@ -175,6 +178,15 @@ def read_submission(
             master_label=text_of(body.get("am-container-node-label-expression")),
         ),
     )
+
+
+def _check_kept(body: dict[str, Any]) -> None:
+    """Refuse what would be lost unseen: all containers of an attempt end with it."""
+    if truth(body.get(_KEPT)):
+        raise bad_request(
+            f"{_KEPT}: containers are not kept here when the master ends: the next attempt asks for"
+            " new ones. Submit without it, or hand in tasks, which begin again one by one"
+        )
 
 
 def check_names(body: dict[str, Any], user: str) -> None:

@@ -57,6 +57,10 @@ async def test_a_command_that_fails_is_tried_as_often_as_it_says(yarn):
             "local-resources are not fetched",
         ),
         ({"reservation-id": "reservation_1_0001"}, "Reservation is not enabled"),
+        (
+            {"keep-containers-across-application-attempts": True},
+            "keep-containers-across-application-attempts: containers are not kept here",
+        ),
         ({"resource": {"memory": 99999999, "vCores": 1}}, "more memory than configured max"),
         ({"application-tags": {"tag": ["t" * 101]}}, "is too long"),
     ],
