@@ -3,7 +3,8 @@
 The newest `KEPT` records stand in memory, what is older is read from the journal's file, and what
 that has forgotten is gone: whoever asks for it must begin anew. A record is written as JSON once,
 however many read it, and only if somebody does. What tenants keep to themselves (commands,
-environments, output) is not in it. Knows neither HTTP nor who reads.
+environments, output) is not in it, and nothing here keeps it in memory: a record that has such
+things is written as JSON at once. Knows neither HTTP nor who reads.
 """
 
 from collections import deque
@@ -34,6 +35,10 @@ PRIVATE = frozenset({"command", "settings", "submission", "requests", "tasks"})
 Line = tuple[int, bytes]
 """A record's number, and its JSON."""
 
+Told = tuple[int, int, str, tuple[Event, ...]]
+"""What is told of a record: its number, its time, the type of its input, its events. The input
+itself may have megabytes."""
+
 _encoder = msgspec.json.Encoder()
 
 
@@ -54,14 +59,16 @@ class EventFeed:
     def __init__(self, state: State, directory: Path, start: int, kept: int = KEPT) -> None:
         self._state = state
         self._directory = directory
-        self._records: deque[Record] = deque(maxlen=kept)
+        self._records: deque[Told | None] = deque(maxlen=kept)
         self._lines: deque[bytes | None] = deque(maxlen=kept)
         self.last = start
 
     def observe(self, record: Record) -> None:
         """Take notice of one record."""
-        self._records.append(record)
-        self._lines.append(None)
+        told = _told(record)
+        private = any(map(_has_private, record.events))
+        self._records.append(None if private else told)
+        self._lines.append(self._line(told) if private else None)
         self.last = record.sequence
 
     def recent(self, after: int, most: int = PAGE) -> list[Line] | None:
@@ -74,9 +81,10 @@ class EventFeed:
         start = after + 1 - first
         found: list[Line] = []
         for place in range(start, min(start + most, len(self._records))):
-            line = self._lines[place]
-            if line is None:
-                line = self._lines[place] = self._line(self._records[place])
+            line, told = self._lines[place], self._records[place]
+            if line is None and told is not None:
+                line = self._lines[place] = self._line(told)
+            assert line is not None
             found.append((first + place, line))
         return found
 
@@ -91,7 +99,7 @@ class EventFeed:
             if after + 1 < first:
                 raise Gone(first)
             records = islice(journal.records(after), PAGE)
-            return [(record.sequence, self._line(record)) for record in records]
+            return [(record.sequence, self._line(_told(record))) for record in records]
         finally:
             journal.close()
 
@@ -107,15 +115,29 @@ class EventFeed:
             finally:
                 journal.close()
 
-    def _line(self, record: Record) -> bytes:
+    def _line(self, told: Told) -> bytes:
+        sequence, now_ms, kind, events = told
         return _encoder.encode(
             {
-                "sequence": record.sequence,
-                "now_ms": record.now_ms,
-                "input": type(record.input).__name__,
-                "events": [document(self._state, event) for event in record.events],
+                "sequence": sequence,
+                "now_ms": now_ms,
+                "input": kind,
+                "events": [document(self._state, event) for event in events],
             }
         )
+
+
+def _told(record: Record) -> Told:
+    return record.sequence, record.now_ms, type(record.input).__name__, record.events
+
+
+def _has_private(event: Event) -> bool:
+    return any(getattr(event, name) for name in _private_fields(type(event)))
+
+
+@cache
+def _private_fields(kind: type[msgspec.Struct]) -> tuple[str, ...]:
+    return tuple(name for name in kind.__struct_fields__ if name in PRIVATE)
 
 
 def document(state: State, event: Event) -> dict[str, Any]:
