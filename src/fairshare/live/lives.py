@@ -32,8 +32,11 @@ def is_new(journal: SqliteJournal) -> bool:
     return not journal.snapshots() and next(journal.records(), None) is None
 
 
-def launches(state: State, history: ContainerHistory) -> Launched:
-    """When the state launched a container, by its names: None if it never did."""
+def launches(state: State, history: ContainerHistory, behind: int) -> Launched:
+    """When the state launched a container, by its names: None if it never did.
+
+    `behind` is the first number that the journal had not given away when this life began.
+    """
 
     def launched_ms(application: str, container: str) -> int | None:
         identifier = parse_container(container)
@@ -41,7 +44,7 @@ def launches(state: State, history: ContainerHistory) -> Launched:
             return None
         number = application_of(identifier)
         names = application_name(state.epoch_ms, number), container_name(state.epoch_ms, identifier)
-        if names != (application, container) or number >= state.next_application:
+        if names != (application, container) or number >= behind:
             return None
         record = history.container(identifier)
         if record is not None:

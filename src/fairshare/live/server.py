@@ -285,10 +285,11 @@ class LiveServer:
         self.url = url
         self._journal.announce(url)
         self._load_configuration()
+        behind = self.service.state.next_application
         self.service.record(numbers_given_away(self.directory.containers, self.service.state))
         self.engine.start(
             self.service.report,
-            launched=launches(self.service.state, self.history),
+            launched=launches(self.service.state, self.history, behind),
             failed=self.service.fail_soon,
         )
         # What runs is asked for before the reports so far are taken in: a container that ends in

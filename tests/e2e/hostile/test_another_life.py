@@ -50,6 +50,8 @@ def test_after_a_backup_is_put_in_place_names_and_outputs_are_not_mixed_up(serve
     subprocess.run(backup, check=True, timeout=60, capture_output=True)
     lost = server.run("echo the secret of ann")
     server.finished(lost)
+    running = server.run("echo $$; exec sleep 600")
+    pid = int(server.until(lambda: server.log(server.running(running)["id"])))
     server.end(signal.SIGKILL)
     journal_away(server)
     for path in copy.iterdir():
@@ -62,6 +64,11 @@ def test_after_a_backup_is_put_in_place_names_and_outputs_are_not_mixed_up(serve
     again.finished(bobs)
     assert outputs(again, bobs) == ["of bob\n"]
     assert again.get(f"/applications/{lost}").status_code == 404
+    assert not (again.state / "containers" / lost).exists()
+    log = (again.state / "server.log").read_text()
+    assert "put aside (2)" in log
+    assert lost in log and running in log
+    wait_until_gone(pid)
 
 
 def test_a_task_that_kills_its_supervisor_fails_as_often_as_it_may(serve):
