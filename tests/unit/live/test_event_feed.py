@@ -15,8 +15,8 @@ from fairshare.model.events import (
 )
 from fairshare.model.inputs import AddTasks, SubmitApplication
 from fairshare.model.resources import ResourceTypes
-from fairshare.schedulers.fifo.state import FifoState
 from fairshare.model.work import Command, TaskGroup
+from fairshare.schedulers.fifo.state import FifoState
 
 MEGABYTE = 1_000_000
 
