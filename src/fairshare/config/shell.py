@@ -105,8 +105,9 @@ class RetentionSettings(msgspec.Struct, frozen=True):
 
     Of the applications that are over, those are kept that are among the last
     `finished_applications` and ended less than `finished_hours` ago. The journal keeps the last
-    `records` of its records, or a little more: whole stretches between two snapshots go. After
-    `snapshot_records` new ones there is a snapshot: a start reads no more than these.
+    `records` of its records, or a little more: whole stretches between two snapshots go. Fewer stay
+    where its file has more than `journal_mb` in use. After `snapshot_records` new ones there is a
+    snapshot: a start reads no more than these.
     """
 
     finished_applications: int | None = (
@@ -114,6 +115,7 @@ class RetentionSettings(msgspec.Struct, frozen=True):
     )
     finished_hours: int = 24 * 7
     records: int = 1_000_000
+    journal_mb: int = 4096
     snapshot_records: int = 25_000
 
 
@@ -169,6 +171,7 @@ _KEYS: Final[dict[str, dict[str, _Key]]] = {
         "finished_applications": _Key(int, 0, 10_000_000),
         "finished_hours": _Key(int, 1, 1_000_000),
         "records": _Key(int, 1_000, 2**40),
+        "journal_mb": _Key(int, 16, 2**30),
         "snapshot_records": _Key(int, 100, 10_000_000),
     },
     "users": {"groups_file": _TEXT, "groups_command": _Key(list)},

@@ -20,6 +20,7 @@ from fairshare.journal.lock import StateLock
 from fairshare.journal.place import Place
 from fairshare.journal.protocol import Snapshot
 from fairshare.journal.reserve import Reserve
+from fairshare.journal.trimming import bytes_in_use, spare_records
 from fairshare.model.events import Record
 
 JOURNAL_FILE = "journal.sqlite3"
@@ -44,9 +45,6 @@ CREATE TABLE snapshots (
     checksum INTEGER
 )
 """
-
-TRIMMED_AT_ONCE = 20_000
-"""Records that one `trim` deletes at most: whoever waits for the next commit waits for it too."""
 
 _ADVICE = {
     sqlite3.SQLITE_FULL: "the disk is full: make room, then start again; nothing recorded is lost",
@@ -85,6 +83,7 @@ class SqliteJournal:
         self.path = directory / JOURNAL_FILE
         self._encoder = msgspec.msgpack.Encoder()
         self._buffer: list[tuple[object, ...]] = []
+        self.appended = 0  # bytes
         self._lock = None if read_only else StateLock(directory, address)
         self._connection: sqlite3.Connection | None = None
         self._place: Place | None = None
@@ -113,6 +112,7 @@ class SqliteJournal:
     def append(self, record: Record) -> None:
         """Encode a record and hold it until the commit."""
         row = (record.sequence, record.now_ms, self._encoder.encode(record))
+        self.appended += len(row[2])
         self._buffer.append((*row, checksum(*row)))
 
     def commit(self) -> None:
@@ -202,26 +202,26 @@ class SqliteJournal:
         statement = "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)"
         self._write(statement, [(*row, checksum(*row))])
 
-    def trim(self, records: int) -> int:
-        """Forget the oldest records for as long as at least `records` stay; returns how many went.
-
-        Only whole stretches up to a snapshot go, and the snapshots before that one: what stays can
-        be replayed from there. At most TRIMMED_AT_ONCE go in one call.
-        """
-        snapshots = self.snapshots()
+    def size(self) -> int:
+        """The bytes that the file has in use."""
         try:
-            first, last = (
-                self._connected().execute("SELECT min(sequence), max(sequence) FROM records")
-            ).fetchone()
+            return bytes_in_use(self._connected())
         except sqlite3.Error as error:
             raise self._trouble("read", error) from error
-        spare = [one for one in snapshots if first is not None and one <= last - records]
-        if not spare or first > spare[-1]:
+
+    def trim(self, records: int, size: int) -> int:
+        """Forget some of the oldest records, if there are more than `records`, or if the file has
+        more than `size` bytes in use, and the snapshots before them; returns how many went."""
+        try:
+            spare = spare_records(self._connected(), self.snapshots(), records, size)
+        except sqlite3.Error as error:
+            raise self._trouble("read", error) from error
+        if spare is None:
             return 0
-        end = min(spare[-1], first + TRIMMED_AT_ONCE - 1)
+        first, end = spare
         self._write("DELETE FROM records WHERE sequence <= ?", [(end,)])
         self._write("DELETE FROM snapshots WHERE sequence < ?", [(end,)])
-        return int(end - first + 1)
+        return end - first + 1
 
     def back_up(self, target: Path) -> None:
         """Write a copy of one instant to a new file, while the journal is in use.

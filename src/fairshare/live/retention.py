@@ -96,6 +96,7 @@ class Retention:
         self._service = service
         self._parts = parts
         self._saved = since.sequence
+        self._saved_bytes = journal.appended
         self.on_snapshot: Callable[[], None] = lambda: None
         self.admission_problem: Callable[[], str] = lambda: ""
         self._finished = FinishedApplications(service.state)
@@ -110,10 +111,7 @@ class Retention:
             await asyncio.sleep(INTERVAL_S)
             try:
                 await self.forget()
-                records = self._service.version - self._saved
-                if records >= self._settings.snapshot_records and not self.admission_problem():
-                    self.save()
-                self._journal.trim(self._settings.records)
+                self.shorten()
             except JournalError as error:
                 _log.error("no snapshot could be taken: %s", error)
                 await asyncio.sleep(60 * INTERVAL_S)
@@ -138,6 +136,24 @@ class Retention:
             if kept:
                 return
 
+    def shorten(self) -> None:
+        """Take a snapshot if one is due, and let the journal forget a part of what is too much.
+
+        Raises JournalError.
+        """
+        if self._much_since_the_last_snapshot() and not self.admission_problem():
+            self.save()
+        self._journal.trim(self._settings.records, self._settings.journal_mb * 1024**2)
+
+    def _much_since_the_last_snapshot(self) -> bool:
+        """Many records, or large ones where the journal has reached its size: it becomes shorter
+        only up to a snapshot."""
+        if self._service.version - self._saved >= self._settings.snapshot_records:
+            return True
+        size = self._settings.journal_mb * 1024**2
+        recent = self._journal.appended - self._saved_bytes
+        return recent >= size // 4 and self._journal.size() > size // 2
+
     def save_at_the_end(self) -> None:
         """Take a last snapshot; without room for it the next start reads more records."""
         try:
@@ -151,4 +167,5 @@ class Retention:
         if position.sequence > self._saved:
             self._journal.save(freeze(position.sequence, position.now_ms, self._parts()))
             self._saved = position.sequence
+            self._saved_bytes = self._journal.appended
             self.on_snapshot()

@@ -67,7 +67,8 @@ def test_after_a_backup_is_put_in_place_names_and_outputs_are_not_mixed_up(serve
     assert not (again.state / "containers" / lost).exists()
     log = (again.state / "server.log").read_text()
     assert "put aside (2)" in log
-    assert lost in log and running in log
+    assert lost in log
+    assert running in log
     wait_until_gone(pid)
 
 

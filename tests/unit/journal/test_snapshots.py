@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 
 from fairshare.errors import JournalError
-from fairshare.journal import sqlite
+from fairshare.journal import trimming
 from fairshare.journal.protocol import Snapshot
 from fairshare.journal.sqlite import FORMAT, JOURNAL_FILE, SqliteJournal
 from fairshare.model.events import Record
@@ -49,16 +49,37 @@ def test_the_records_behind_a_snapshot_are_read_alone(journal):
 def test_trimming_keeps_at_least_so_many_records_and_the_snapshot_before_them(
     journal, kept, first, snapshots
 ):
-    while journal.trim(kept):
+    while journal.trim(kept, 2**40):
         pass
     assert numbers(journal, first - 1) == list(range(first, 101))
     assert journal.snapshots() == snapshots
 
 
-def test_trimming_goes_in_steps_and_never_leaves_a_gap(journal, monkeypatch):
-    monkeypatch.setattr(sqlite, "TRIMMED_AT_ONCE", 7)
+def test_records_that_are_too_large_together_go_though_there_are_few(tmp_path, monkeypatch):
+    monkeypatch.setattr(trimming, "BYTES_AT_ONCE", 50_000)
+    journal = SqliteJournal(tmp_path)
+    for sequence in range(1, 31):
+        journal.append(Record(sequence, sequence * 10, NodeBeat("n" * 10_000), ()))
+    journal.commit()
+    most = 200_000
+    assert journal.size() > most
+    assert journal.trim(1_000, most) == 0  # no snapshot stands for them
+    for sequence in (8, 16, 24):
+        journal.save(Snapshot(sequence, sequence * 10, "l", b"state"))
     steps = []
-    while gone := journal.trim(10):
+    while gone := journal.trim(1_000, most):
+        steps.append(gone)
+    assert max(steps) == 4  # of ten thousand bytes each: whoever writes does not wait for long
+    assert journal.size() <= most
+    assert journal.snapshots() == [16, 24]
+    assert numbers(journal, 16) == list(range(17, 31))
+    journal.close()
+
+
+def test_trimming_goes_in_steps_and_never_leaves_a_gap(journal, monkeypatch):
+    monkeypatch.setattr(trimming, "AT_ONCE", 7)
+    steps = []
+    while gone := journal.trim(10, 2**40):
         steps.append(gone)
         after = journal.snapshots()[0] if numbers_start(journal) > 1 else 0
         assert numbers(journal, max(after, numbers_start(journal) - 1))[-1] == 100
@@ -72,7 +93,7 @@ def numbers_start(journal):
 
 
 def test_records_that_were_trimmed_are_missed_by_name(journal):
-    while journal.trim(10):
+    while journal.trim(10, 2**40):
         pass
     with pytest.raises(JournalError, match="record 1 is missing, 91 follows"):
         numbers(journal)

@@ -26,11 +26,14 @@ def settings(settings):
     )
 
 
-async def run(server, engine, count):
+LARGE = Command(("true",), {"V": "x" * 2_000_000})
+
+
+async def run(server, engine, count, submission=ONE_TASK):
     applications = server.service.state.applications
     for _ in range(count):
         before = len(engine.orders)
-        await server.service.ask(ONE_TASK)
+        await server.service.ask(submission)
         container = (await launched(server, engine, before + 1))[-1]
         engine.end(container)
         await until(server, lambda: next(reversed(applications.values())).over)
@@ -60,6 +63,30 @@ async def test_an_old_application_is_forgotten_though_there_are_few(server, engi
     assert finished.take_old(ended_ms + 59, 2, 60) == []
     assert finished.take_old(ended_ms + 60, 2, 60) == [1]
     assert finished.take_old(ended_ms + 99, 2, 60) == []
+
+
+@pytest.fixture
+def short(settings):
+    """Settings with a journal of 16 MB."""
+    few = RetentionSettings(finished_applications=2, journal_mb=16)
+    return msgspec.structs.replace(settings, retention=few)
+
+
+async def test_a_journal_of_large_submissions_becomes_shorter(short, engine):
+    server = await restarted(short, engine)
+    large = SubmitApplication("ann", tasks=(TaskGroup("t", 1, (512, 1), LARGE),))
+    sizes = []
+    for _ in range(12):
+        await run(server, engine, 1, large)
+        await server._retention.forget()
+        server._retention.shorten()
+        sizes.append(server._journal.size())
+    assert server._journal.first_record() > 1
+    assert max(sizes) < 28e6  # a step after it was reached; the state has two of 2 MB each
+    await server.close()
+    following = await restarted(short, engine)
+    assert list(following.service.state.applications) == [11, 12]
+    await following.close()
 
 
 async def test_its_number_is_never_used_again(server, engine, settings):
