@@ -104,7 +104,7 @@ class Hostile:
         """Numbers that fit nowhere, in both interfaces."""
         task = {"command": "true", "resources": SMALL}
         for number in (1e30, -1e30, 2**63, 2**31):
-            body = {"priority": number, "queue": "b", "am-container-spec": {}}
+            body: dict[str, Any] = {"priority": number, "queue": "b", "am-container-spec": {}}
             http.post("/ws/v1/cluster/apps", json=body, headers=self.headers)
             self.submit(http, priority=number, tasks=[task])
             self.submit(http, tasks=[{**task, "count": number}])
@@ -284,8 +284,11 @@ def watch(server: subprocess.Popen[str], state: Path, url: str, minutes: int) ->
     rounds: Counter[str] = Counter()
     troubles: Counter[str] = Counter()
     print("        memory (MB)   open  journal  submission (ms)  status (ms)    task (ms)")
+    titles = ("minute", "now", "most", "files", "(MB)", *("p50", "p99") * 3, "tasks", "load")
     print(
-        "minute    now   most  files     (MB)    p50    p99    p50    p99    p50    p99  tasks  load"
+        "{:6} {:>6} {:>6} {:>6} {:>8}{}".format(
+            *titles[:5], "".join(map("{:>7}".format, titles[5:]))
+        )
     )
     for thread in threads:
         thread.start()
@@ -297,7 +300,7 @@ def watch(server: subprocess.Popen[str], state: Path, url: str, minutes: int) ->
             print(f"the server ended with {server.returncode}")
             break
         now, most = memory_mb(server.pid)
-        files = len(os.listdir(f"/proc/{server.pid}/fd"))
+        files = sum(1 for _ in Path(f"/proc/{server.pid}/fd").iterdir())
         size = sum(path.stat().st_size for path in state.glob("journal.sqlite3*")) / 1e6
         together = {
             kind: [one for user in users for one in getattr(user, kind)[:]]
@@ -312,7 +315,7 @@ def watch(server: subprocess.Popen[str], state: Path, url: str, minutes: int) ->
         columns = " ".join(map(middle_and_late, together.values()))
         print(
             f"{minute or 'quiet':>6} {now:6} {most:6} {files:6} {size:8.0f} {columns} "
-            f"{done:6}  {os.getloadavg()[0]:.1f}",
+            f"{done:6} {os.getloadavg()[0]:5.1f}",
             flush=True,
         )
         with contextlib.suppress(queue.Empty):
