@@ -19,7 +19,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from copy import deepcopy
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, ClassVar
 
 import msgspec
@@ -143,12 +143,17 @@ def layout() -> str:
     import fairshare.manager.resource_manager
     import fairshare.schedulers.registry  # noqa: F401
 
+    return _layout_of(tuple(name for name in sys.modules if name.startswith(_ROOMS)))
+
+
+@lru_cache(maxsize=2)
+def _layout_of(modules: tuple[str, ...]) -> str:
+    """The same for these modules; it takes a tenth of a second, and modules are loaded once."""
     found = {}
-    for name, module in list(sys.modules.items()):
-        if name.startswith(_ROOMS):
-            for kind in vars(module).values():
-                if isinstance(kind, type) and kind.__module__ == name:
-                    found[f"{name}.{kind.__qualname__}"] = fields_of(kind)
+    for name in modules:
+        for kind in vars(sys.modules[name]).values():
+            if isinstance(kind, type) and kind.__module__ == name:
+                found[f"{name}.{kind.__qualname__}"] = fields_of(kind)
     return msgspec.json.encode(found, order="sorted").decode()
 
 
