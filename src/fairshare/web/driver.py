@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from fairshare.errors import InputError
-from fairshare.live.access.handed_in import size_of_group
+from fairshare.live.access.handed_in import size_of_command, size_of_group
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import application_of
 from fairshare.model.inputs import (
@@ -121,7 +121,10 @@ async def launch_container(request: Request) -> Response:
     translation = Translation(server.service.state.types, server.settings.limits)
     command = translation.command(body, "launch")
     translation.finish()
-    async with server.payloads.of_command(command) as wanted:
+    async with (
+        room_for(server, application.user, size_of_command(command)),
+        server.payloads.of_command(command) as wanted,
+    ):
         launch = LaunchContainer(application.id, container, wanted, body.time_limit_ms)
         await server.service.ask(launch)
     return answer({"id": request.path_params["container"]})

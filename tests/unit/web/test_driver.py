@@ -1,5 +1,6 @@
 """What the driver of an application may do, with its token only."""
 
+import msgspec
 import pytest
 
 from fairshare.model.identifiers import container_name
@@ -154,3 +155,34 @@ async def test_containers_to_release_must_be_ones_own_and_of_this_cluster(page):
     assert answer.status_code in (404, 409)
     answer = await driver.call("release", containers=["container_1_0001_01_000001"])
     assert (answer.status_code, answer.json()["code"]) == (404, "unknown-container")
+
+
+async def test_what_a_driver_launches_counts_for_its_user_while_it_runs(page):
+    driver = await a_driver(page)
+    await driver.call("register")
+    handed_in = page.server.census.handed_in
+    before = handed_in.size(page.server.service.state.applications[1].user)
+    await driver.call("requests", requests=[{"count": 2, "resources": {MEMORY: 128}}])
+    application = page.server.service.state.applications[1]
+    await page.until(lambda: len(application.containers) == 3)
+    first, second = await driver.containers("ALLOCATED")
+
+    async def launch(container):
+        environment = {f"V{number}": "x" * 100_000 for number in range(10)}
+        body = {"arguments": ["work"], "environment": environment}
+        path = f"/containers/{container}/launch"
+        return await page.post(path, json=body, headers=driver.headers)
+
+    limits = msgspec.structs.replace(
+        page.server.settings.limits, user_mb=1, environment_kb=2_000, body_mb=8
+    )
+    page.server.settings = msgspec.structs.replace(page.server.settings, limits=limits)
+    assert (await launch(first)).status_code == 200
+    assert handed_in.size(application.user) - before > 1_000_000
+    answer = await launch(second)
+    assert (answer.status_code, answer.json()["code"]) == (429, "too-much-handed-in")
+    (running,) = (await page.launched(2))[1:]
+    page.engine.end(running)
+    await page.until(lambda: running not in application.containers)
+    assert handed_in.size(application.user) == before
+    assert (await launch(second)).status_code == 200

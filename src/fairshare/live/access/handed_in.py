@@ -1,5 +1,6 @@
 """Owns how many bytes each user has handed in: commands, environments, callables and names of his
-applications, as long as these are known, live or over. Derived from events; knows no limit."""
+applications, as long as these are known, live or over; and what his masters let containers run, as
+long as these live. Derived from events; knows no limit."""
 
 import contextlib
 from collections import Counter
@@ -11,10 +12,13 @@ from fairshare.model.events import (
     ApplicationRejected,
     ApplicationsForgotten,
     ApplicationSubmitted,
+    ContainerAllocated,
+    ContainerCompleted,
+    ContainerLaunched,
     Event,
     TasksAdded,
 )
-from fairshare.model.identifiers import ApplicationId
+from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.work import Command, TaskGroup
 
@@ -26,12 +30,15 @@ OF_A_WORD = 8
 
 
 class HandedIn:
-    """Of one server; begins with the applications that were recovered."""
+    """Of one server; begins with the applications that were recovered. What their containers were
+    told to run before is not known any more, and not counted."""
 
     def __init__(self, applications: Iterable[Application] = ()) -> None:
         self._users: dict[ApplicationId, str] = {}
         self._sizes: dict[ApplicationId, int] = {}
         self._all: Counter[str] = Counter()
+        self._masters: set[ContainerId] = set()  # not launched yet: a driver is in its submission
+        self._launched: dict[ContainerId, int] = {}
         self._over: dict[str, dict[ApplicationId, None]] = {}  # in the order of their ends
         for application in sorted(applications, key=lambda one: one.finished_ms or 0):
             self._add(application.id, application.user, size_of(application.submission))
@@ -43,6 +50,14 @@ class HandedIn:
     def observe(self, event: Event) -> None:
         """Take in what was recorded."""
         match event:
+            case ContainerAllocated():
+                if event.master:
+                    self._masters.add(event.container)
+            case ContainerLaunched():
+                self._launch(event)
+            case ContainerCompleted():
+                self._masters.discard(event.container)
+                self._count(event.container, -self._launched.pop(event.container, 0))
             case ApplicationSubmitted():
                 size = size_of(event.submission)
                 self._add(event.application, event.submission.user, size)
@@ -89,7 +104,20 @@ class HandedIn:
     def _add(self, number: ApplicationId, user: str, size: int) -> None:
         self._users[number] = user
         self._sizes[number] = self._sizes.get(number, 0) + size
-        self._all[user] += size
+        self._take(user, -size)
+
+    def _count(self, container: ContainerId, size: int) -> None:
+        number = application_of(container)
+        user = self._users.get(number)
+        if size and user is not None:
+            self._add(number, user, size)
+
+    def _launch(self, event: ContainerLaunched) -> None:
+        if event.container in self._masters:
+            self._masters.remove(event.container)
+        elif event.command is not None:
+            size = self._launched[event.container] = size_of_command(event.command)
+            self._count(event.container, size)
 
     def _end(self, number: ApplicationId) -> None:
         user = self._users.get(number)
