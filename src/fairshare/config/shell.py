@@ -49,7 +49,9 @@ class EngineSettings(msgspec.Struct, frozen=True):
     Hadoop (`on`), never (`off`), or on every cluster but one of a single node (`auto`).
 
     `resources` are the amounts of further types that one node offers. Of what a container prints,
-    `log_limit_mb` are kept of each stream, its beginning and its end; 0: all.
+    `log_limit_mb` are kept of each stream, its beginning and its end; 0: all. The folders of all
+    containers of an application may take `application_disk_mb` of the disk, those of a user
+    `user_disk_mb`; 0: all.
     """
 
     kind: Literal["local"] = "local"
@@ -60,6 +62,8 @@ class EngineSettings(msgspec.Struct, frozen=True):
     log_limit_mb: int = 256
     run_as: Literal["server", "user"] = "server"
     reservations: Literal["auto", "on", "off"] = "auto"
+    application_disk_mb: int = 0
+    user_disk_mb: int = 0
 
 
 class WatchSettings(msgspec.Struct, frozen=True):
@@ -162,6 +166,8 @@ _KEYS: Final[dict[str, dict[str, _Key]]] = {
         "vcores": _Key(int, 1, 2**31 - 1),
         "resources": _Key(dict, 0, 2**53),
         "log_limit_mb": _Key(int, 0, 2**30),
+        "application_disk_mb": _Key(int, 0, 2**40),
+        "user_disk_mb": _Key(int, 0, 2**40),
     },
     "configuration": {
         "check_interval_ms": _Key(int, 10, _DAY_MS),

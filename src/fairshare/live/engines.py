@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from fairshare.engines.local.directories import ContainerDirectory
+from fairshare.engines.local.disk_usage import DiskLimits
 from fairshare.engines.local.engine import LocalEngine
 from fairshare.engines.protocol import Engine
 from fairshare.live.settings import LiveSettings
@@ -44,4 +45,5 @@ def local_engine(settings: LiveSettings, state_directory: Path) -> FilingEngine:
         vcores_per_core=node_manager.vcores_per_core,
         partition=node_manager.partition,
         run_as=settings.run_as,
+        disk_limits=DiskLimits(settings.application_disk_mb, settings.user_disk_mb),
     )

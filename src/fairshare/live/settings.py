@@ -57,6 +57,8 @@ class LiveSettings(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[Problem, ...]
     resources: dict[str, int] = {}
     log_limit_mb: int = 256
+    application_disk_mb: int = 0
+    user_disk_mb: int = 0
     container_expiry_ms: int = 600_000
     node_manager: NodeManagerSettings = NodeManagerSettings()
     retention: RetentionSettings = RetentionSettings()
@@ -100,6 +102,8 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
         warnings=configuration.problems,
         resources=engine.resources,
         log_limit_mb=engine.log_limit_mb,
+        application_disk_mb=engine.application_disk_mb,
+        user_disk_mb=engine.user_disk_mb,
         node_manager=configuration.node_manager,
         retention=_retention(configuration),
         authentication=configuration.shell.authentication,

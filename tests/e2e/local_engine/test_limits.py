@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from fairshare.engines.local.disk_usage import DiskLimits
 from fairshare.model.identifiers import container_id
 
 from .conftest import (
@@ -148,3 +149,17 @@ def test_without_a_cpu_cgroup_a_small_container_is_nicer(start):
     ]
     own = os.getpriority(os.PRIO_PROCESS, 0)
     assert [int(log) - own for log in logs] == [0, 9]
+
+
+def test_a_container_that_fills_the_disk_is_ended_with_the_reason(start, monkeypatch):
+    monkeypatch.setattr("fairshare.engines.local.disk_usage.INTERVAL_S", 0.05)
+    local, reports = start(disk_limits=DiskLimits(application_mb=4))
+    local.launch(shell(1, "sleep 1000"))
+    local.launch(shell(2, "head -c 8000000 /dev/zero > data; sleep 1000"))
+    large = container_id(1, 1, 2)
+    ended = reports.exited(large)
+    assert ended.exit_code == 143
+    assert "4 MB are the limit; its work directory was deleted" in ended.diagnostics
+    (directory,) = [one for one in local._state.all_containers() if one.exit.exists()]
+    until(lambda: not directory.work.exists())
+    assert local.running() == {container_id(1, 1, 1)}

@@ -91,6 +91,7 @@ def test_the_engine_is_told_what_the_configuration_says_of_nodes(tmp_path, monke
     )
     (directory / "fairshare.toml").write_text(
         "[engine]\nnodes = 2\nmemory_mb = 512\nvcores = 1\nlog_limit_mb = 9\n"
+        "application_disk_mb = 50\nuser_disk_mb = 60\n"
         '[engine.resources]\n"yarn.io/gpu" = 3\n'
     )
     told = {}
@@ -108,6 +109,7 @@ def test_the_engine_is_told_what_the_configuration_says_of_nodes(tmp_path, monke
         "vcores_per_core": 1.0,
         "partition": "",
         "run_as": "server",
+        "disk_limits": (50, 60),
     }
 
 

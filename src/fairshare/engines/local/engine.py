@@ -7,6 +7,7 @@ thread, and by `start` itself for what ended while nobody watched.
 import contextlib
 import fcntl
 import os
+import queue
 import sys
 import threading
 import time
@@ -18,6 +19,7 @@ from typing import Literal
 from fairshare.engines.local import accounts, machine
 from fairshare.engines.local.adoption import Alive, Never, fate
 from fairshare.engines.local.directories import ContainerDirectory
+from fairshare.engines.local.disk_usage import UNLIMITED, DiskLimits, DiskUsage, Running
 from fairshare.engines.local.hierarchies import (
     Hierarchies,
     Mounts,
@@ -63,6 +65,7 @@ class LocalEngine:
     * `strict_cpu` True gives nobody more CPU than his vcores also when others idle (Hadoop's
       strict-resource-usage); it needs a cgroup.
 
+    * `disk_limits`: what folders of containers may take of the disk.
     * `run_as`: `server`, or `user` for the account of who submitted the application.
 
     Raises EngineError for what cannot be.
@@ -85,6 +88,7 @@ class LocalEngine:
         vcores_per_core: float = 1.0,
         partition: str = "",
         run_as: str = "server",
+        disk_limits: DiskLimits = UNLIMITED,
     ) -> None:
         if not sys.platform.startswith("linux"):
             raise EngineError(
@@ -118,6 +122,8 @@ class LocalEngine:
         self._names = frozenset(offer.node for offer in self._offers)
         self._grace_ms = grace_ms
         self._log_limit_mb = log_limit_mb
+        self._disk_limits = disk_limits
+        self._disk_usage: DiskUsage | None = None
         self._lock: int | None = None
         self._nursery: Nursery | None = None
         self._reports: Reports | None = None
@@ -176,6 +182,25 @@ class LocalEngine:
         self._nursery, self._reports, self._watcher = nursery, reports, watcher
         self._thread = threading.Thread(target=watcher.run, name="local-engine", daemon=True)
         self._thread.start()
+        self._disk_usage = DiskUsage(
+            self._state, self._disk_limits, self._running_now, self._stop_for_size
+        )
+        self._disk_usage.start()
+
+    def _running_now(self) -> list[Running]:
+        """What the engine's thread says that runs; from any other thread."""
+        watcher, found = self._watcher, queue.SimpleQueue[list[Running]]()
+        if watcher is None or self._thread is None:
+            return []
+        watcher.post(lambda: found.put(watcher.running()))
+        try:
+            return found.get(timeout=_PATIENCE_S)
+        except queue.Empty:  # it ends, or is very busy
+            return []
+
+    def _stop_for_size(self, container: ContainerId, reason: str) -> None:
+        if self._watcher is not None:
+            self._watcher.post(partial(self._watcher.stop, container, reason))
 
     def launch(self, order: LaunchOrder) -> None:
         """Begin a container, once: what runs is left alone, what has ended is reported again.
@@ -224,6 +249,8 @@ class LocalEngine:
         watcher, thread, nursery = self._watcher, self._thread, self._nursery
         if watcher is None or thread is None or nursery is None:
             return
+        if self._disk_usage is not None:
+            self._disk_usage.close()
         if stop_containers:
             watcher.post(watcher.stop_all)
             watcher.post(watcher.end_when_empty)

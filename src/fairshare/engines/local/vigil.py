@@ -139,6 +139,8 @@ class Vigil:
 
     def _conclude(self, watched: Watched, outcome: Outcome) -> None:
         self.forget(watched)
+        if watched.stop_reason:
+            outcome = outcome._replace(diagnostics=watched.stop_reason)
         if not watched.muted:
             self._reports.settle(watched.directory, outcome)
         if watched.earlier:

@@ -33,6 +33,7 @@ class Watched:
         self.pidfd: int | None = None
         self.started_told = False
         self.stop_wanted = False
+        self.stop_reason = ""  # why the engine itself ends it
         self.ending = False  # and its room is given to others already
         self.muted = False  # another container has its identifier now; nobody asks for this one
         self.earlier = False  # of an earlier server, whose groups may be elsewhere

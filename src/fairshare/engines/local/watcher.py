@@ -21,6 +21,7 @@ from functools import partial
 from fairshare.engines.local import abandoned, adoption
 from fairshare.engines.local.calls import call_of
 from fairshare.engines.local.directories import ContainerDirectory
+from fairshare.engines.local.disk_usage import Running
 from fairshare.engines.local.launch import Launch
 from fairshare.engines.local.nursery import Answer, Nursery
 from fairshare.engines.local.outcome import ABORTED, DISK_FAILED, Outcome, StartFailure
@@ -167,10 +168,25 @@ class Watcher:
         """Report that a container cannot be begun."""
         self._reports.ended(Outcome(container, ABORTED, words))
 
-    def stop(self, container: ContainerId) -> None:
-        """Have a container ended; its supervisor does it."""
+    def running(self) -> list[Running]:
+        """What has begun and has not ended."""
+        return [
+            Running(
+                watched.container,
+                watched.directory,
+                watched.launch.environment.get("FAIRSHARE_USER", ""),
+            )
+            for watched in self._vigil.current.values()
+            if watched.started_told and not watched.stop_wanted
+        ]
+
+    def stop(self, container: ContainerId, reason: str = "") -> None:
+        """Have a container ended; its supervisor does it. `reason` is what its end is called, if
+        the engine itself wants it."""
         watched = self._vigil.current.get(container)
         if watched is not None:
+            if not watched.stop_wanted:
+                watched.stop_reason = reason
             self._vigil.stop(watched)
             return
         for order in [order for order in self._waiting if order.container == container]:

@@ -1,0 +1,110 @@
+"""Who takes too much of the disk, and what becomes of it."""
+
+import os
+
+import pytest
+
+from fairshare.engines.local.disk_usage import DiskLimits, DiskUsage, Running
+from fairshare.engines.local.launch import Launch
+from fairshare.engines.local.state import StateDirectory
+
+MB = 1024 * 1024
+
+
+class Machine:
+    """Containers by number, and what was ended."""
+
+    def __init__(self, path):
+        self.state = StateDirectory(path)
+        self.state.create()
+        self.live = {}
+        self.stopped = {}
+
+    def add(self, number, size_mb, application="application_1_0001", user="ann"):
+        directory = self.state.container(application, f"container_{number}")
+        launch = Launch(number, f"container_{number}", (), {"FAIRSHARE_USER": user}, "", 0, "watch")
+        directory.write_launch(launch.encode())
+        (directory.work / "data").write_bytes(os.urandom(size_mb * MB))
+        self.live[number] = Running(number, directory, user)
+        return directory
+
+    def end(self, number):
+        self.live.pop(number).directory.settled.touch()
+
+    def stop(self, number, reason):
+        self.stopped[number] = reason
+
+    def usage(self, **limits):
+        running = lambda: list(self.live.values())  # noqa: E731
+        return DiskUsage(self.state, DiskLimits(**limits), running, self.stop)
+
+
+@pytest.fixture
+def machine(tmp_path):
+    return Machine(tmp_path)
+
+
+def test_who_is_below_the_limit_is_left_alone(machine):
+    machine.add(1, 1)
+    machine.add(2, 1)
+    machine.usage(application_mb=3, user_mb=3).look()
+    assert machine.stopped == {}
+
+
+def test_the_largest_container_of_an_application_above_its_limit_is_ended_and_told(machine):
+    machine.add(1, 1)
+    large = machine.add(2, 3)
+    machine.add(3, 2, application="application_1_0002")
+    usage = machine.usage(application_mb=3)
+    usage.look()
+    assert list(machine.stopped) == [2]
+    assert "the containers of this application had 4.0 MB" in machine.stopped[2]
+    assert "3 MB are the limit" in machine.stopped[2]
+    assert "application_disk_mb raised" in machine.stopped[2]
+    assert large.work.exists()  # it may still write
+    machine.end(2)
+    machine.stopped.clear()
+    usage.look()
+    assert not large.work.exists()
+    assert large.launch.exists()
+    assert machine.stopped == {}  # there is room again
+
+
+def test_all_applications_of_a_user_count_and_those_of_others_do_not(machine):
+    machine.add(1, 2)
+    machine.add(2, 2, application="application_1_0002")
+    machine.add(3, 2, application="application_1_0003", user="bob")
+    machine.end(1)
+    machine.usage(user_mb=3).look()
+    assert list(machine.stopped) == [2]
+    assert "the containers of ann had 4.0 MB" in machine.stopped[2]
+
+
+def test_what_has_ended_is_measured_once(machine, monkeypatch):
+    directory = machine.add(1, 1)
+    machine.add(2, 1)
+    machine.end(1)
+    usage = machine.usage(application_mb=100)
+    measured = []
+    whole = usage._size_of
+    monkeypatch.setattr(usage, "_size_of", lambda path: measured.append(path) or whole(path))
+    usage.look()
+    usage.look()
+    assert measured.count(directory.path) == 1
+    assert len(measured) == 3
+
+
+def test_a_file_of_two_names_counts_once_and_a_shared_call_not_at_all(machine):
+    directory = machine.add(1, 2)
+    os.link(directory.work / "data", directory.work / "again")
+    directory.call.write_bytes(os.urandom(5 * MB))
+    (directory.work / "away").symlink_to("/")
+    machine.usage(application_mb=3).look()
+    assert machine.stopped == {}
+
+
+def test_without_a_limit_nothing_is_looked_at(machine):
+    usage = machine.usage()
+    usage.start()
+    assert usage._thread is None
+    usage.close()
