@@ -61,8 +61,8 @@ def command(path: Path, cluster: dict[str, int] | None, strict: bool, as_json: b
     """Point out what a configuration probably did not mean.
 
     DIR_OR_FILE is a configuration directory as `fairshare serve` takes it, or one file: an
-    allocation file of YARN's or of MapReduce's (with pools), a capacity-scheduler.xml or a
-    *-site.xml file.
+    allocation file of YARN's or of MapReduce's (with pools), a capacity-scheduler.xml, a
+    *-site.xml file or a fairshare.toml.
 
     An error cannot be used. A warning has no effect. A trap is legal and hardly meant. Each comes
     with file, line, column, the name of the rule, and what Hadoop does there.

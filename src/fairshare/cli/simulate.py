@@ -23,6 +23,7 @@ from fairshare.journal.lines import LinesJournal
 from fairshare.journal.memory import ForgetfulJournal
 from fairshare.journal.protocol import Journal
 from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.events import ApplicationState
 from fairshare.model.inputs import NodeJoined
 from fairshare.model.resources import VCORES
 from fairshare.schedulers.registry import SCHEDULERS
@@ -31,6 +32,10 @@ from fairshare.simulate.readers.options import QueueSource, ReaderOptions
 from fairshare.simulate.report import Report, encode
 from fairshare.simulate.simulator import Simulator
 from fairshare.simulate.workload import Workload
+from fairshare.wording import counted
+
+_REJECTED_SHOWN = 5
+"""So many rejected applications are named with the reason; the table has them all."""
 
 
 @click.command
@@ -102,8 +107,8 @@ def command(
     """Run a workload under a configuration, in no time, and report.
 
     The same decisions as those of a server: only the clock and the containers are made up. The same
-    workload and configuration give the same bytes. Exits with 1 if applications never come to their
-    end, and says what they wait for.
+    workload and configuration give the same bytes. Exits with 1 if applications are rejected, or
+    never come to their end, and says what they wait for.
     """
     configuration = read_directory(conf, scheduler=scheduler)
     for problem in configuration.problems:
@@ -127,7 +132,13 @@ def command(
     else:
         console = open_console()
         print_all(console, *report_parts(console, report))
-    if any(one.for_ever or until is None for one in report.unfinished):
+    rejected = [one for one in report.applications if one.state == ApplicationState.REJECTED]
+    for one in rejected[:_REJECTED_SHOWN]:
+        click.echo(plain(f"rejected: {one.name or one.id}: {one.diagnostics}"), err=True)
+    if len(rejected) > _REJECTED_SHOWN:
+        more = len(rejected) - _REJECTED_SHOWN
+        click.echo(f"rejected: {counted(more, 'application')} more", err=True)
+    if rejected or any(one.for_ever or until is None for one in report.unfinished):
         raise SystemExit(1)
 
 

@@ -25,6 +25,7 @@ from fairshare.cli.options import (
     json_option,
     with_client,
 )
+from fairshare.cli.placed import tell_differences
 from fairshare.cli.progress import Waiting
 from fairshare.cli.tables import open_console, print_json
 from fairshare.cli.verbs import INTERRUPTED
@@ -149,6 +150,7 @@ def command(
         click.echo(application)
     elif not wait:
         print_json({"id": application})
+    tell_differences(client, submission, application)
     if wait:
         wait_for_end(client, application, as_json=as_json)
 

@@ -123,3 +123,14 @@ def test_every_published_file_is_answered_without_a_crash() -> None:
             assert all(p["file"] == str(path) and p["line"] for p in problems), path
             errors = any(p["severity"] == "error" for p in problems)
             assert result.exit_code == int(errors)
+
+
+def test_a_fairshare_toml_by_itself_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "fairshare.toml"
+    file.write_text("[engine]\nnodes = 2\n")
+    assert run(file).output == "0 errors, 0 warnings, 0 traps\n"
+    file.write_text("[engine]\nnodez = 2\n")
+    result = run(file)
+    assert result.exit_code == 1
+    assert "nodez" in result.output
+    assert "XML" not in result.output

@@ -189,6 +189,15 @@ def test_what_only_was_not_done_by_then_is_no_failure(simulate):
     assert "it runs" in result.output
 
 
+def test_what_is_rejected_is_told_with_its_reason_and_the_exit_code(simulate):
+    refused = SMALL.replace("memory-mb: 256", "memory-mb: 99999999")
+    assert refused != SMALL
+    result = simulate("--nodes", "2", workload=refused)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("rejected: small?[31m: ")
+    assert "99999999" in result.stderr
+
+
 @pytest.mark.parametrize("options", [(), ("--scheduler", "capacity")])
 def test_the_configuration_or_the_option_chooses_the_capacity_scheduler(simulate, options):
     conf = EXAMPLES / "three-teams-capacity"

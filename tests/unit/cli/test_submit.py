@@ -213,3 +213,61 @@ def test_a_driver_that_is_waited_for_has_a_bar_before_it_has_groups(monkeypatch)
     assert "round-1" in drawn
     assert "3/4" in drawn
     assert "1 failed" in drawn
+
+
+# What was asked for, and what became of it.
+
+
+def became(cluster, queue, priority=0, scheduler="fair"):
+    cluster.answers[f"/applications/{APPLICATION}"] = {
+        "id": APPLICATION,
+        "state": "RUNNING",
+        "queue": queue,
+        "priority": priority,
+    }
+    cluster.answers["/cluster"] = {"scheduler": scheduler}
+    names = ("root.students", "root.vision", "root.genomics.align")
+    cluster.answers["/queues"] = {"queues": [{"name": name} for name in names]}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "meant"), [("align", "root.genomics.align"), ("root.visoin", "root.vision")]
+)
+def test_who_is_placed_elsewhere_is_told_where_and_what_he_may_have_meant(
+    run, cluster, wanted, meant
+):
+    became(cluster, "root.students")
+    result = run("submit", "--queue", wanted, "true")
+    assert (result.exit_code, result.stdout) == (0, f"{APPLICATION}\n")
+    assert result.stderr == (
+        f"placed in root.students, not in {wanted}, by the placement rules: did you mean {meant}?\n"
+    )
+
+
+@pytest.mark.parametrize("wanted", ["students", "root.students"])
+def test_who_is_placed_where_he_said_hears_nothing(run, cluster, wanted):
+    became(cluster, "root.students")
+    assert run("submit", "--queue", wanted, "true").stderr == ""
+
+
+def test_a_short_name_that_the_capacity_scheduler_finds_is_no_difference(run, cluster):
+    became(cluster, "root.genomics.align", scheduler="capacity")
+    assert run("submit", "--queue", "align", "true").stderr == ""
+
+
+def test_a_priority_without_effect_is_told(run, cluster):
+    became(cluster, "root.students")
+    told = run("submit", "--priority", "10", "true").stderr
+    assert (
+        told == "priority 10 has no effect: the fair scheduler has no priorities of applications\n"
+    )
+    became(cluster, "root.students", 5, "capacity")
+    assert "its priority is 5, not 10" in run("submit", "--priority", "10", "true").stderr
+    became(cluster, "root.students", 10, "capacity")
+    assert run("submit", "--priority", "10", "true").stderr == ""
+
+
+def test_what_cannot_be_looked_up_does_not_spoil_a_submission(run, cluster):
+    cluster.answers[f"/applications/{APPLICATION}"] = httpx.ConnectError("gone")
+    result = run("submit", "--priority", "10", "true")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, f"{APPLICATION}\n", "")

@@ -5,7 +5,8 @@ Opens files. Knows no rule by name and nothing of terminals.
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
+from typing import Final
 
 from fairshare.config.capacity import CAPACITY_FILE, SHIPPED, collect_capacity
 from fairshare.config.capacity_file import file_reader
@@ -25,6 +26,8 @@ from fairshare.config.pools import collect_pools
 from fairshare.config.pools_switches import PoolSwitches
 from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.scheduler_choice import CLASS, TASK_SCHEDULER, choose_scheduler
+from fairshare.config.shell import FILE as SHELL_FILE
+from fairshare.config.shell import read_shell
 from fairshare.config.site import Site
 from fairshare.config.site_files import read_site
 from fairshare.config.xml import parse
@@ -33,6 +36,9 @@ from fairshare.model.resources import MEMORY, VCORES, Resource, ResourceTypes
 from fairshare.schedulers.capacity.settings import CapacitySettings
 from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.schedulers.pools.settings import PoolsSettings
+
+SHELL_SUFFIX: Final = PurePath(SHELL_FILE).suffix
+"""A file that ends so is read as a fairshare.toml; its resource types need the directory."""
 
 
 class UnknownResourceType(FairshareError):
@@ -75,6 +81,9 @@ def _lint_directory(path: Path, cluster: Mapping[str, int] | None, problems: Pro
 def _lint_file(path: Path, cluster: Mapping[str, int] | None, problems: Problems) -> None:
     document = _read(path, problems)
     if document is None:
+        return
+    if path.suffix == SHELL_SUFFIX:
+        read_shell(document, str(path), problems)
         return
     top = parse(document, str(path), problems)
     if top is None:

@@ -1,0 +1,82 @@
+"""Owns what is said when an application did not get what was asked for: its queue, its priority.
+
+Both are decided by the server; nothing of it is an error, and nothing is printed where all is so.
+"""
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+import click
+
+from fairshare.cli.cells import plain_lines
+from fairshare.client import Application, Client, Submission
+from fairshare.errors import FairshareError
+
+_ROOT = "root."
+_WITHOUT_PRIORITIES = ("fair", "fifo")
+
+
+def tell_differences(client: Client, submission: Submission, application: str) -> None:
+    """Say on stderr where an application is that named a queue, and what its priority is."""
+    if submission.queue is None and submission.priority is None:
+        return
+    try:
+        found = client.application(application)
+        lines = [*_queue(client, submission, found), *_priority(client, submission, found)]
+    except FairshareError:
+        return  # it has been accepted: who looks for more finds out himself
+    for line in lines:
+        click.echo(plain_lines(line), err=True)
+
+
+def _queue(client: Client, submission: Submission, found: Application) -> Iterator[str]:
+    wanted = submission.queue
+    if wanted is None or not found.queue or found.state == "REJECTED":
+        return
+    full = wanted if wanted == "root" or wanted.startswith(_ROOT) else _ROOT + wanted
+    if found.queue == full or found.queue.endswith(f".{wanted}"):
+        return
+    line = f"placed in {found.queue}, not in {wanted}, by the placement rules"
+    near = near_queue(wanted, [queue.name for queue in client.queues() if queue.leaf])
+    if near not in (None, found.queue, full):
+        line += f": did you mean {near}?"
+    yield line
+
+
+def near_queue(wanted: str, queues: list[str]) -> str | None:
+    """The full name of the queue that somebody may have meant.
+
+    >>> near_queue("align", ["root.students", "root.genomics.align"])
+    'root.genomics.align'
+    >>> near_queue("root.visoin", ["root.students", "root.vision"])
+    'root.vision'
+    """
+    short = wanted.rpartition(".")[2]
+    same = [name for name in queues if name.rpartition(".")[2] == short]
+    if same:
+        return same[0]
+    full = wanted if wanted.startswith(_ROOT) else _ROOT + wanted
+    near = get_close_matches(full, queues, 1, 0.75)
+    if near:
+        return near[0]
+    by_short = {name.rpartition(".")[2]: name for name in reversed(queues)}
+    return by_short.get(next(iter(get_close_matches(short, list(by_short), 1, 0.75)), ""))
+
+
+def _priority(client: Client, submission: Submission, found: Application) -> Iterator[str]:
+    asked = submission.priority
+    if asked is None or asked == found.priority or found.state == "REJECTED":
+        return
+    scheduler = client.cluster().scheduler
+    if scheduler in _WITHOUT_PRIORITIES:
+        yield (
+            f"priority {asked} has no effect: the {scheduler} scheduler has no priorities of"
+            " applications"
+        )
+    else:
+        why = (
+            ": the cluster's yarn.cluster.max-application-priority"
+            if asked > found.priority
+            else ""
+        )
+        yield f"its priority is {found.priority}, not {asked}{why}"
