@@ -155,7 +155,7 @@ async def start_server(scenario: dict[str, Any], directory: Path) -> SampleServe
     overrides = Overrides(port=0, state_directory=directory / "state")
     settings = read_settings(directory / "conf", overrides)
     live = LiveServer(settings, lambda settings, path: StillEngine(directory / "containers"))
-    live._runtime._settle = lambda now_ms: None  # type: ignore[method-assign]
+    live._runtime._settle = lambda now_ms, enough=None: None  # type: ignore[method-assign]
     live._runtime.next_deadline_ms = lambda: None  # type: ignore[method-assign]
     await live.start(f"http://{ADDRESS}")
     app = build_app(live)

@@ -11,15 +11,18 @@ import msgspec
 from fairshare.config.directory import Configuration, collect_directory, read_directory
 from fairshare.config.limits import LimitSettings
 from fairshare.config.node_manager import NodeManagerSettings
-from fairshare.config.problems import Problem, Problems
+from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.reservations import with_reservations
 from fairshare.config.scheduler_choice import SchedulerName
+from fairshare.config.shell import FILE as SHELL_FILE
 from fairshare.config.shell import AuthenticationSettings, RetentionSettings
+from fairshare.engines.local.machine import physical_memory_mb
 from fairshare.live.kept_configuration import read_kept
 from fairshare.live.state_directory import DEFAULT_STATE_DIRECTORY
 from fairshare.live.users.identity import own_user
 from fairshare.model.resources import ResourceTypes
 from fairshare.runtime.clock import WallClock
+from fairshare.wording import counted
 
 
 class Overrides(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,6 +89,8 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
     server, engine = configuration.shell.server, configuration.shell.engine
     nodes = overrides.nodes or engine.nodes
     configuration = with_reservations(configuration, nodes)
+    memory_mb = overrides.memory_mb or engine.memory_mb
+    place = Place(str(directory / SHELL_FILE) if overrides.memory_mb is None else "--memory-mb")
     return LiveSettings(
         scheduler=configuration.scheduler,
         types=configuration.types,
@@ -96,10 +101,10 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
         port=server.port if overrides.port is None else overrides.port,
         state_directory=_state_directory(configuration, overrides),
         nodes=nodes,
-        memory_mb=overrides.memory_mb or engine.memory_mb,
+        memory_mb=memory_mb,
         vcores=overrides.vcores or engine.vcores,
         stop_containers=overrides.stop_containers,
-        warnings=configuration.problems,
+        warnings=(*configuration.problems, *_beyond_machine(place, nodes, memory_mb or 0)),
         resources=engine.resources,
         log_limit_mb=engine.log_limit_mb,
         application_disk_mb=engine.application_disk_mb,
@@ -116,6 +121,23 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
         configuration=configuration,
         read_ms=read_ms,
     )
+
+
+def _beyond_machine(place: Place, nodes: int, memory_mb: int) -> tuple[Problem, ...]:
+    """A trap if the nodes offer more memory than this machine has: all of them are on it."""
+    most_mb = physical_memory_mb()
+    if nodes * memory_mb <= most_mb:
+        return ()
+    problems = Problems()
+    problems.trap(
+        place,
+        "more-memory-than-the-machine",
+        f"{counted(nodes, 'node')} with {memory_mb} MB each offer {nodes * memory_mb} MB, and this"
+        f" machine has {most_mb} MB: when containers use what they are given, the kernel ends some"
+        f" of them. {most_mb // nodes} MB for each is the most",
+        "believes what a node says of itself",
+    )
+    return problems.all
 
 
 def _retention(configuration: Configuration) -> RetentionSettings:

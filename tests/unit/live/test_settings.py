@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from fairshare.live import engines
+from fairshare.live import settings as settings_module
 from fairshare.live.settings import Overrides, read_settings
 from fairshare.live.users.identity import own_user
 from fairshare.schedulers.fair.settings import FairSettings
@@ -121,3 +122,24 @@ def test_who_runs_the_server_is_an_administrator_under_any_scheduler(tmp_path, s
     found = json.loads(settings.scheduler_settings)
     assert found["acl_enabled"] is True
     assert found["administrators"] == f"{own_user()},root"
+
+
+@pytest.mark.parametrize(("nodes", "told"), [(1, []), (2, ["more-memory-than-the-machine"])])
+def test_nodes_that_offer_more_memory_than_the_machine_has_are_a_trap(
+    tmp_path, monkeypatch, nodes, told
+):
+    monkeypatch.setattr(settings_module, "physical_memory_mb", lambda: 16_000)
+    directory = directory_of(tmp_path, "fair.FairScheduler")
+    given = read_settings(directory, Overrides(nodes=nodes, memory_mb=9_000))
+    traps = [one for one in given.warnings if one.severity == "trap"]
+    assert [one.rule for one in traps] == told
+    for one in traps:
+        assert one.file == "--memory-mb"
+        assert "18000 MB, and this machine has 16000 MB" in one.message
+        assert "8000 MB for each is the most" in one.message
+    (directory / "fairshare.toml").write_text(
+        f"[engine]\nnodes = {nodes}\nmemory_mb = 9000\nvcores = 1\n"
+    )
+    written = read_settings(directory, Overrides())
+    files = [Path(one.file).name for one in written.warnings if one.severity == "trap"]
+    assert files == ["fairshare.toml" for _ in told]

@@ -16,9 +16,14 @@ _MOST_FILES = 65536
 _OFFERED_PART = 0.8  # the rest is for the system, and for the server itself
 
 
+def physical_memory_mb() -> int:
+    """The memory of this machine, in MB."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // _MEBIBYTE
+
+
 def default_memory_mb(limit_bytes: int | None) -> int:
     """Four fifths of the memory that we may use: of the machine's, or of a limit set for us."""
-    memory_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    memory_bytes = physical_memory_mb() * _MEBIBYTE
     if limit_bytes is not None:
         memory_bytes = min(memory_bytes, limit_bytes)
     return int(memory_bytes * _OFFERED_PART) // _MEBIBYTE
