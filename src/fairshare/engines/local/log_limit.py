@@ -25,19 +25,24 @@ _HURRIED_S = 0.1
 
 
 class Kept:
-    """One stream. Of `limit_bytes` a quarter is for its beginning, a half at least for its end."""
+    """One stream. Of `limit_bytes` a quarter is for its beginning, the rest for its end.
+
+    So much is always kept. Up to a 32nd more may be: what is too much goes in pieces, not at once.
+    """
 
     def __init__(self, path: Path, limit_bytes: int) -> None:
         self._path = path
         self._limit_bytes = limit_bytes
         self._head_bytes = max(_BLOCK_BYTES, limit_bytes // 4 // _BLOCK_BYTES * _BLOCK_BYTES)
+        self._tail_bytes = max(0, limit_bytes - self._head_bytes)
+        self._slack_bytes = limit_bytes // 32
         self._size = 0
         self.dropped_to = self._head_bytes
 
     def look(self) -> bool:
         """Drop what is too much; whether much was printed since the last look. Raises OSError.
 
-        With a limit of 100 MB, of 101 MB the first 25 and the last 50 stay.
+        With a limit of 100 MB, of 200 MB the first 25 and the last 75 stay.
         """
         try:
             size = os.lstat(self._path).st_size
@@ -45,8 +50,8 @@ class Kept:
             return False
         grown, self._size = size - self._size, size
         kept_bytes = self._head_bytes + size - self.dropped_to
-        if kept_bytes > self._limit_bytes:
-            self._drop((size - self._limit_bytes // 2) // _BLOCK_BYTES * _BLOCK_BYTES)
+        if kept_bytes > self._limit_bytes + self._slack_bytes:
+            self._drop((size - self._tail_bytes) // _BLOCK_BYTES * _BLOCK_BYTES)
         return grown > self._limit_bytes // 4
 
     @property
