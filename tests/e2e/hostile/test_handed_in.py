@@ -1,5 +1,7 @@
 """What one user hands in has an end, live and finished together, and names are names."""
 
+from pathlib import Path
+
 import pytest
 
 SMALL = {"memory-mb": 64}
@@ -35,6 +37,22 @@ def test_who_has_handed_in_too_much_is_refused_and_what_is_over_makes_room(attac
             http.post(f"/api/v1/applications/{answer.json()['id']}/kill", json={})
         found = [http.get(f"/api/v1/applications/{name}").status_code for name in names]
         assert found == [404, 404, 200]
+
+
+def test_what_was_refused_or_is_forgotten_stays_nowhere_in_memory(attacked):
+    def memory_mb():
+        text = Path(f"/proc/{attacked.server.process.pid}/status").read_text()
+        return int(text.split("VmRSS:")[1].split()[0]) // 1024
+
+    with attacked.client("refused") as http:
+        too_large = [{**one, "resources": {"memory-mb": 10**9}} for one in groups(4.8)]
+        sizes = []
+        for _ in range(25):
+            answer = http.post("/api/v1/applications", json={"queue": "a", "tasks": too_large})
+            assert answer.status_code == 409, answer.text
+            sizes.append(memory_mb())
+    # Three fit into user_mb, and are known; from the fifth on each takes the place of another one.
+    assert sizes[-1] - sizes[4] < 50, sizes
 
 
 @pytest.mark.parametrize(
