@@ -18,6 +18,7 @@ from fairshare.model.events import (
     QueueExpiring,
     QueueLimited,
     Record,
+    RequestRefused,
     ReservationDropped,
     ReservationMoved,
     SharesUpdated,
@@ -68,9 +69,12 @@ class Changes:
         """Take notice of one record, in the order of the journal, when it has been applied."""
         sequence = record.sequence
         asked = getattr(record.input, "application", None)
-        if asked is not None:
+        # A refused request changes nothing, and may name an application that never was.
+        if asked is not None and RequestRefused not in map(type, record.events):
             self._note(asked, sequence)
         for event in record.events:
+            if type(event) is RequestRefused:
+                continue
             number = getattr(event, "application", None)
             if number is None:
                 container = getattr(event, "container", None)

@@ -74,6 +74,7 @@ ADDED: dict[str, dict[str, Any]] = {
     "fairshare.schedulers.capacity.applications.CapacityApplication": {
         "asked": lambda fields: dict.fromkeys(key.label for key in fields["asks"].keys.values())
     },
+    "fairshare.schedulers.fifo.state.FifoState": {"_largest_node": None},
 }
 """Fields that a class has gained since the first release with snapshots, and what they are in an
 older one: `{"fairshare.model.nodes.Node": {"label": ""}}`, or a function of the fields that it has.

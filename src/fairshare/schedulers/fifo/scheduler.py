@@ -23,7 +23,6 @@ from fairshare.model.resources import (
     Resource,
     ResourceTypes,
     fits,
-    largest,
     positive,
     smallest,
     subtract,
@@ -88,10 +87,7 @@ class FifoScheduler:
         maximum = state.settings.maximum_allocation
         up_ms = now_ms - (state.started_ms or 0)
         if state.nodes and up_ms > state.settings.maximum_override_delay_ms:
-            biggest = state.none
-            for node in state.nodes.values():
-                biggest = largest(biggest, node.total)
-            maximum = smallest(maximum, biggest)
+            maximum = smallest(maximum, state.largest_node())
         return maximum
 
     def check_asks(

@@ -1,0 +1,32 @@
+"""Which applications the records have spoken of, so that lists write only these anew."""
+
+from fairshare.live.changes import Changes
+from fairshare.model.events import ApplicationsForgotten, AsksChanged, Record, RequestRefused
+from fairshare.model.inputs import ForgetApplications, KillApplication, UpdateShares
+
+GONE = "There is no such application."
+
+
+def test_whom_a_record_spoke_of_was_changed_behind_the_one_before():
+    changes = Changes()
+    changes.observe(Record(1, 0, UpdateShares(), (AsksChanged(7, ()),)))
+    changes.observe(Record(2, 0, UpdateShares(), (AsksChanged(8, ()),)))
+    assert changes.since(0) == [8, 7]
+    assert changes.since(1) == [8]
+
+
+def test_requests_for_applications_that_never_were_leave_nothing_behind():
+    changes = Changes()
+    for number in range(1, 100):
+        refused = RequestRefused(number, "unknown-application", GONE)
+        changes.observe(Record(number, 0, KillApplication(number), (refused,)))
+    assert changes.since(0) == []
+
+
+def test_what_is_refused_once_it_is_forgotten_is_not_known_again():
+    changes = Changes()
+    changes.observe(Record(1, 0, UpdateShares(), (AsksChanged(7, ()),)))
+    changes.observe(Record(2, 0, ForgetApplications((7,)), (ApplicationsForgotten((7,)),)))
+    refused = RequestRefused(7, "unknown-application", GONE)
+    changes.observe(Record(3, 0, KillApplication(7), (refused,)))
+    assert changes.since(0) == []
