@@ -51,7 +51,7 @@ class EngineSettings(msgspec.Struct, frozen=True):
     `resources` are the amounts of further types that one node offers. Of what a container prints,
     `log_limit_mb` are kept of each stream, its beginning and its end; 0: all. The folders of all
     containers of an application may take `application_disk_mb` of the disk, those of a user
-    `user_disk_mb`; 0: all.
+    `user_disk_mb`; 0: all. A container may have `process_limit` processes and threads; 0: any.
     """
 
     kind: Literal["local"] = "local"
@@ -64,6 +64,7 @@ class EngineSettings(msgspec.Struct, frozen=True):
     reservations: Literal["auto", "on", "off"] = "auto"
     application_disk_mb: int = 0
     user_disk_mb: int = 0
+    process_limit: int = 8192
 
 
 class WatchSettings(msgspec.Struct, frozen=True):
@@ -168,6 +169,7 @@ _KEYS: Final[dict[str, dict[str, _Key]]] = {
         "log_limit_mb": _Key(int, 0, 2**30),
         "application_disk_mb": _Key(int, 0, 2**40),
         "user_disk_mb": _Key(int, 0, 2**40),
+        "process_limit": _Key(int, 0, 2**22),
     },
     "configuration": {
         "check_interval_ms": _Key(int, 10, _DAY_MS),

@@ -45,5 +45,6 @@ def local_engine(settings: LiveSettings, state_directory: Path) -> FilingEngine:
         vcores_per_core=node_manager.vcores_per_core,
         partition=node_manager.partition,
         run_as=settings.run_as,
+        process_limit=settings.process_limit,
         disk_limits=DiskLimits(settings.application_disk_mb, settings.user_disk_mb),
     )

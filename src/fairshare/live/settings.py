@@ -62,6 +62,7 @@ class LiveSettings(msgspec.Struct, frozen=True, kw_only=True):
     log_limit_mb: int = 256
     application_disk_mb: int = 0
     user_disk_mb: int = 0
+    process_limit: int = 8192
     container_expiry_ms: int = 600_000
     node_manager: NodeManagerSettings = NodeManagerSettings()
     retention: RetentionSettings = RetentionSettings()
@@ -109,6 +110,7 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
         log_limit_mb=engine.log_limit_mb,
         application_disk_mb=engine.application_disk_mb,
         user_disk_mb=engine.user_disk_mb,
+        process_limit=engine.process_limit,
         node_manager=configuration.node_manager,
         retention=_retention(configuration),
         authentication=configuration.shell.authentication,

@@ -163,3 +163,21 @@ def test_a_container_that_fills_the_disk_is_ended_with_the_reason(start, monkeyp
     (directory,) = [one for one in local._state.all_containers() if one.exit.exists()]
     until(lambda: not directory.work.exists())
     assert local.running() == {container_id(1, 1, 1)}
+
+
+def test_a_container_with_too_many_processes_is_ended_and_others_go_on(start):
+    local, reports = start(process_limit=20)
+    if local.nodes()[0].attributes["process-limit"] == "off":
+        pytest.skip("there is no cgroup for it here")
+    local.launch(shell(1, "sleep 1000"))
+    forks = "for n in $(seq 100); do sleep 1000 & done; wait"
+    local.launch(shell(2, f"( {forks} ); ( {forks} ); sleep 1000"))
+    ended = reports.exited(container_id(1, 1, 2))
+    assert ended.exit_code in (143, 137)
+    assert "it wanted more than 20 processes and threads" in ended.diagnostics
+    assert local.running() == {container_id(1, 1, 1)}
+
+
+def test_without_a_cgroup_for_it_nothing_is_said_to_limit_processes(start):
+    local, _ = start(enforcement="watch", process_limit=20)
+    assert local.nodes()[0].attributes["process-limit"] == "off"

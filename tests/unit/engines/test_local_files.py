@@ -180,7 +180,7 @@ def test_a_supervisor_imports_little():
     ours = {name for name in imported if name.startswith("fairshare")}
     room = "fairshare.engines.local"
     light = ("directories", "execution", "groups", "launch", "log_limit", "memory", "outcome",
-             "processes", "supervisor", "zygote")  # fmt: skip
+             "process_limit", "processes", "supervisor", "zygote")  # fmt: skip
     assert ours == {
         "fairshare", "fairshare.errors", "fairshare.engines", room,
         *(f"{room}.{name}" for name in light),

@@ -256,3 +256,13 @@ def test_a_server_alone_in_its_group_moves_below_so_that_the_group_can_hand_down
         groups.remove(str(group))
         for name in added:
             groups.write(f"{tops[-1]}/cgroup.subtree_control", f"-{name}")
+
+
+def test_processes_are_limited_in_a_group_of_the_first_version():
+    pids = Hierarchy(1, Path("/p"))
+    mine = limits(Hierarchies(processes=pids), process_limit=30)
+    assert mine.attributes["process-limit"] == "cgroup-v1"
+    one = mine.container("c1", 256, 1)
+    assert one.groups == (GroupPlan("/p/fairshare-x/c1", (("pids.max", "30", True),)),)
+    assert (one.process_group, one.process_limit) == ("/p/fairshare-x/c1", 30)
+    assert limits(Hierarchies(processes=pids)).container("c1", 256, 1).groups == ()

@@ -92,7 +92,7 @@ def test_the_engine_is_told_what_the_configuration_says_of_nodes(tmp_path, monke
     )
     (directory / "fairshare.toml").write_text(
         "[engine]\nnodes = 2\nmemory_mb = 512\nvcores = 1\nlog_limit_mb = 9\n"
-        "application_disk_mb = 50\nuser_disk_mb = 60\n"
+        "application_disk_mb = 50\nuser_disk_mb = 60\nprocess_limit = 70\n"
         '[engine.resources]\n"yarn.io/gpu" = 3\n'
     )
     told = {}
@@ -111,6 +111,7 @@ def test_the_engine_is_told_what_the_configuration_says_of_nodes(tmp_path, monke
         "partition": "",
         "run_as": "server",
         "disk_limits": (50, 60),
+        "process_limit": 70,
     }
 
 

@@ -65,6 +65,8 @@ class LocalEngine:
     * `strict_cpu` True gives nobody more CPU than his vcores also when others idle (Hadoop's
       strict-resource-usage); it needs a cgroup.
 
+    * `process_limit`: how many processes and threads a container may have, where a cgroup can hold
+      it to that; 0: any number.
     * `disk_limits`: what folders of containers may take of the disk.
     * `run_as`: `server`, or `user` for the account of who submitted the application.
 
@@ -89,6 +91,7 @@ class LocalEngine:
         partition: str = "",
         run_as: str = "server",
         disk_limits: DiskLimits = UNLIMITED,
+        process_limit: int = 0,
     ) -> None:
         if not sys.platform.startswith("linux"):
             raise EngineError(
@@ -110,6 +113,7 @@ class LocalEngine:
             cpus=cpus,
             memory_check=memory_check,
             strict_cpu=strict_cpu,
+            process_limit=process_limit,
         )
         attributes = {**self._limits.attributes, "run-as": machine.user_name()}
         self._as_user = run_as == "user"

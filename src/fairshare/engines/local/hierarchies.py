@@ -20,6 +20,7 @@ Setting = tuple[str, str, bool]
 _V1_SHARES = (2, 262144)
 _V2_WEIGHTS = (1, 10000)
 _CONTROLLERS = ("memory", "cpu")
+_PIDS = "pids"
 _SERVER = "fairshare-server"
 
 
@@ -43,6 +44,13 @@ class Hierarchy:
             for controller in _words(base / "cgroup.controllers"):
                 if controller in _CONTROLLERS:
                     groups.write(f"{base}/cgroup.subtree_control", f"+{controller}")
+                elif controller == _PIDS:
+                    with contextlib.suppress(OSError):  # then nothing limits processes
+                        groups.write(f"{base}/cgroup.subtree_control", f"+{controller}")
+
+    def processes(self, limit: int) -> list[Setting]:
+        """The settings that limit processes and threads; the same in both versions."""
+        return [("pids.max", str(limit), True)]
 
     def memory(self, limit_bytes: int) -> list[Setting]:
         """The settings that limit memory. Swap counts too, where the kernel counts it."""
@@ -82,6 +90,7 @@ class Hierarchies(NamedTuple):
     cpu: Hierarchy | None = None
     kill: Hierarchy | None = None
     notes: tuple[str, ...] = ()
+    processes: Hierarchy | None = None
 
 
 class Mounts(NamedTuple):
@@ -165,8 +174,22 @@ def choose(name: str, mounts: Mounts) -> Hierarchies:
         kill = None
     complete = len(chosen) == len(_CONTROLLERS)
     return Hierarchies(
-        chosen.get("memory"), chosen.get("cpu"), kill, () if complete else tuple(notes)
+        chosen.get("memory"),
+        chosen.get("cpu"),
+        kill,
+        () if complete else tuple(notes),
+        _for_processes(name, second, mounts),
     )
+
+
+def _for_processes(name: str, second: Hierarchy | None, mounts: Mounts) -> Hierarchy | None:
+    candidates = [Hierarchy(1, parent) for parent in mounts.v1.get(_PIDS, ())]
+    if second is not None:
+        if second.parent == mounts.v2[0]:
+            hand_down(second.parent, [], (_PIDS,))
+        if _PIDS in _words(second.parent / "cgroup.subtree_control"):
+            candidates.insert(0, second)
+    return next((one for one in candidates if _usable(name, one, _PIDS, [])), None)
 
 
 def _second_version(name: str, parents: tuple[Path, ...], notes: list[str]) -> Hierarchy | None:
@@ -228,6 +251,8 @@ def _usable(name: str, hierarchy: Hierarchy, controller: str, notes: list[str]) 
         settings += hierarchy.memory(1 << 30)
     if "cpu" in wanted:
         settings += hierarchy.weight(1)
+    if controller == _PIDS:
+        settings += hierarchy.processes(1_000)
     try:
         hierarchy.make_base(name)
         groups.create(GroupPlan(str(probe), tuple(settings)))

@@ -47,6 +47,8 @@ class Launch(NamedTuple):
     gid: int = -1
     node: str = ""
     resources: dict[str, int] = {}  # noqa: RUF012 - what it was granted; never changed
+    process_group: str = ""  # the cgroup that limits its processes
+    process_limit: int = 0
     launched_ms: int = -1  # as in the order: another container of this name has another one
 
     def without_secrets(self) -> tuple["Launch", dict[str, str]]:

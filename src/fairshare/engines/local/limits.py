@@ -6,6 +6,7 @@ replaced by the next best, and named as what it is:
     memory   cgroup-v2 | cgroup-v1 | watch (the resident memory is looked at) | off
     cpu      cgroup-v2 | cgroup-v1 | nice (of single processes: a container with more of them
              gets more)
+    process  cgroup-v2 | cgroup-v1 | off (processes and threads of a container)
     kill     cgroup (all at one word) | subreaper (one by one, until none is left)
 """
 
@@ -34,18 +35,21 @@ class ContainerLimits(NamedTuple):
     groups: tuple[GroupPlan, ...]
     kill_group: str | None
     niceness: int
+    process_group: str = ""
+    process_limit: int = 0
 
 
 class Limits:
     """The limits in force for the containers of one engine.
 
     `vcores` are all that the engine offers and `cpus` what stands behind them: with strict CPU a
-    vcore is worth `cpus / vcores` of a processor at most, also when others idle.
+    vcore is worth `cpus / vcores` of a processor at most, also when others idle. A container may
+    have `process_limit` processes and threads; 0: any number.
     """
 
     def __init__(
         self, name: str, hierarchies: Hierarchies, *, vcores: int, cpus: int, memory_check: bool,
-        strict_cpu: bool,
+        strict_cpu: bool, process_limit: int = 0,
     ) -> None:  # fmt: skip
         self._name = name
         self._vcores = vcores
@@ -55,6 +59,8 @@ class Limits:
         self._memory = hierarchies.memory
         self._cpu = hierarchies.cpu
         self._kill = hierarchies.kill
+        self._process_limit = process_limit
+        self._processes = hierarchies.processes if process_limit else None
         self.notes = hierarchies.notes
 
     @property
@@ -67,6 +73,7 @@ class Limits:
         result = {
             "memory-limit": memory if self._memory_check else "off",
             "cpu-limit": cpu,
+            "process-limit": self._processes.kind if self._processes else "off",
             "tree-kill": "cgroup" if self._kill else "subreaper",
         }
         if self.notes:
@@ -116,6 +123,8 @@ class Limits:
                 if self._strict_cpu:
                     share = self._cpus * max(1, vcores) / self._vcores
                     settings += hierarchy.quota(share, _QUOTA_PERIOD_US)
+            if hierarchy is self._processes:
+                settings += hierarchy.processes(self._process_limit)
             path = hierarchy.base(self._name) / container_name
             plans.append(GroupPlan(str(path), tuple(settings)))
         return ContainerLimits(
@@ -124,11 +133,15 @@ class Limits:
             groups=tuple(plans),
             kill_group=str(self._kill.base(self._name) / container_name) if self._kill else None,
             niceness=0 if self._cpu else niceness(vcores, self._vcores),
+            process_group=(
+                str(self._processes.base(self._name) / container_name) if self._processes else ""
+            ),
+            process_limit=self._process_limit,
         )
 
     def _hierarchies(self) -> Sequence[Hierarchy]:
         unique: list[Hierarchy] = []
-        for hierarchy in (self._memory, self._cpu, self._kill):
+        for hierarchy in (self._memory, self._cpu, self._kill, self._processes):
             if hierarchy is not None and hierarchy not in unique:
                 unique.append(hierarchy)
         return unique

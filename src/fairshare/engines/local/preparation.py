@@ -54,6 +54,8 @@ class Preparation:
             memory_limit=limits.memory_limit,
             groups=limits.groups,
             kill_group=limits.kill_group,
+            process_group=limits.process_group,
+            process_limit=limits.process_limit,
             niceness=limits.niceness,
             time_limit_ms=order.time_limit_ms,
             grace_ms=self._grace_ms,

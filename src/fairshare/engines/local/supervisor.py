@@ -38,6 +38,7 @@ from fairshare.engines.local.outcome import (
     exit_code_of,
     with_tail,
 )
+from fairshare.engines.local.process_limit import ProcessLimit
 
 _KILL_PAUSE_MS = 5
 _LONGEST_KILL_PAUSE_MS = 320
@@ -94,6 +95,7 @@ class Supervisor:
                 for plan in launch.groups:
                     groups.create(plan)
                 holder = memory_holder(launch)
+                self._processes = ProcessLimit(launch, self._poll)
             except OSError as error:
                 why = f"{error.strerror} ({error.filename})"
                 raise StartFailure(ABORTED, f"cannot set the container's limits: {why}") from error
@@ -151,6 +153,9 @@ class Supervisor:
                     self._look(holder, now)
                 if look:
                     look_at = now + (holder.interval_ms or 0) / 1000
+            crowded = self._processes.look(now)
+            if crowded and self._kill_at is None:
+                self._end(crowded, None, self._launch.grace_ms)
             unlimited = self._logs.look(now)
             if unlimited and self._kill_at is None:
                 self._end(unlimited, DISK_FAILED, self._launch.grace_ms)
@@ -163,7 +168,7 @@ class Supervisor:
                     words = f"killed: ran longer than its time limit of {limit_ms} ms"
                     self._end(words, None, self._launch.grace_ms)
             moments = [now + self._kill() if self._killing(now) else self._kill_at or end_at]
-            moments.append(self._logs.look_at)
+            moments += (self._logs.look_at, self._processes.look_at)
             if holder.interval_ms is not None and not self._over_memory:
                 moments.append(look_at)
             if self._unheard is not None:
