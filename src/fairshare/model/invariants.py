@@ -69,18 +69,21 @@ def _check_applications(state: "ClusterState[Any, Any]") -> None:
 
 def _check_queues(state: "ClusterState[Any, Any]") -> None:
     size = len(state.none)
-    sums = dict.fromkeys(state.queues, state.none)
+    sums = dict.fromkeys(state.queues.values(), state.none)
     for application in state.applications.values():
         if application.active:
-            _claim(application.queue in state.queues, "queue", application.queue, "is not there")
+            try:
+                path = state.ancestry(application.queue)  # perhaps of a queue off the list by now
+            except KeyError:
+                raise InvariantViolation(f"queue {application.queue} is not there") from None
             _claim(
-                application.id in state.queues[application.queue].applications,
+                application.id in path[0].applications,
                 "application", application.id, "is not in", application.queue,
             )  # fmt: skip
-            for queue in state.ancestry(application.queue):
-                sums[queue.name] = total((sums[queue.name], application.used), size)
-    for name, queue in state.queues.items():
-        _claim(sums[name] == queue.used, "queue", name, "uses", sums[name], "says", queue.used)
+            for queue in path:
+                sums[queue] = total((sums.get(queue, state.none), application.used), size)
+    for queue, used in sums.items():
+        _claim(used == queue.used, "queue", queue.name, "uses", used, "says", queue.used)
 
 
 def over_committed(state: "ClusterState[Any, Any]") -> list[str]:

@@ -138,7 +138,7 @@ class ClusterState(Operations, ABC, Generic[QueueType, ApplicationType]):
 
     @abstractmethod
     def ancestry(self, queue: str) -> tuple[QueueType, ...]:
-        """A queue and all above it, the queue itself first, root last."""
+        """What holds the applications of a queue, and all above it, root last; raises KeyError."""
 
     @property
     def used(self) -> Resource:
@@ -330,7 +330,7 @@ class ClusterState(Operations, ABC, Generic[QueueType, ApplicationType]):
         application.active = True
         application.runnable = event.runnable
         application.started_ms = now_ms
-        self.queues[application.queue].applications[application.id] = application
+        self.ancestry(application.queue)[0].applications[application.id] = application
 
     def _application_admitted(self, now_ms: int, event: ApplicationAdmitted) -> None:
         self.applications[event.application].runnable = True
@@ -355,7 +355,7 @@ class ClusterState(Operations, ABC, Generic[QueueType, ApplicationType]):
         application.active = False
         application.runnable = False
         application.registered = False
-        self.queues[application.queue].applications.pop(application.id, None)
+        self.ancestry(application.queue)[0].applications.pop(application.id, None)
 
     def _application_ended(self, now_ms: int, event: ApplicationEnded) -> None:
         application = self.applications[event.application]
@@ -365,7 +365,7 @@ class ClusterState(Operations, ABC, Generic[QueueType, ApplicationType]):
 
     def _application_moved(self, now_ms: int, event: ApplicationMoved) -> None:
         application = self.applications[event.application]
-        self.queues[application.queue].applications.pop(application.id, None)
+        self.ancestry(application.queue)[0].applications.pop(application.id, None)
         for queue in self.ancestry(application.queue):
             queue.used = subtract(queue.used, application.used)
         application.queue = event.queue

@@ -323,6 +323,9 @@ def _state(queue: CapacityQueue) -> Iterator[Fault]:
 def _changes(planned: CapacityState, live: CapacityState) -> Iterator[Fault]:
     """What may not change while the scheduler runs (25.3)."""
     configured = planned.settings.queues
+    for name in live.departed:
+        if name in planned.queues and planned.queues[name].leaf:
+            yield Fault(name, "", f"{name} cannot be a leaf again yet: {still_held(live, name)}")
     for name, queue in live.queues.items():
         new = planned.queues.get(name)
         stopped = name in configured and configured[name].state == STOPPED
@@ -334,8 +337,6 @@ def _changes(planned: CapacityState, live: CapacityState) -> Iterator[Fault]:
                     f"{name} is deleted from the new capacity scheduler configuration, but the"
                     f" queue is not yet in stopped state. Current State : {queue.state}",
                 )
-            elif not queue.dynamic and queue.number_of_applications:
-                yield Fault(name, "state", f"{name} cannot be deleted: it still has applications")
         elif queue.leaf and not new.leaf:
             if queue.state != STOPPED and not stopped:
                 yield Fault(
@@ -344,8 +345,6 @@ def _changes(planned: CapacityState, live: CapacityState) -> Iterator[Fault]:
                     f"Can not convert the leaf queue: {name} to parent queue since it is not yet"
                     f" in stopped state. Current State : {queue.state}",
                 )
-            elif queue.number_of_applications:
-                yield Fault(name, "state", f"Can not convert {name}: it still has applications")
         elif queue.leaf and not fits(queue.maximum_allocation, new.maximum_allocation):
             yield Fault(
                 name,
@@ -366,6 +365,15 @@ def _changes(planned: CapacityState, live: CapacityState) -> Iterator[Fault]:
                     "auto-create-child-queue.enabled",
                     f"Can not convert parent queue {name} to or from an auto-creating one",
                 )
+
+
+def still_held(live: CapacityState, name: str) -> str:
+    """Why a queue cannot be made again that a reload has taken away."""
+    count = live.departed[name].number_of_applications
+    return (
+        f"applications of the queue of this name that a reload has taken away are left ({count});"
+        " move or end them first"
+    )
 
 
 def _will_run(new: CapacityQueue, live: CapacityState) -> bool:

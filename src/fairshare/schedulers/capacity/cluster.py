@@ -4,6 +4,8 @@ partitions, queues, settings in force, and what follows from them.
 Changed by events alone; what containers and applications change stands in `state.py`.
 """
 
+from collections.abc import Iterable
+
 from fairshare.model.events import (
     ConfigurationLoaded,
     LabelsChanged,
@@ -42,7 +44,9 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
 
     `labels` are the partitions, the default one (`""`) first. `user_runnable` counts the attempts
     of each user that max-parallel-apps lets run. `selected_ms` says when a container was first
-    selected for preemption.
+    selected for preemption. `departed` has the leaves that a reload has taken off the list, or made
+    parents, while they had applications: nothing is assigned below them any longer, and they are
+    forgotten with their last application (25.3).
     """
 
     def __init__(self, types: ResourceTypes) -> None:
@@ -59,6 +63,7 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         self.user_runnable: dict[str, int] = {}
         self.selected_ms: dict[ContainerId, int] = {}
         self.most_on_node: dict[str, int] = {}  # containers at once, since it joined
+        self.departed: dict[str, CapacityQueue] = {}
         self.arrivals = 0  # of nodes
         self.ports: dict[str, int] = {}  # of the nodes
         self.reserved_ms: dict[str, int] = {}  # since when a node is reserved
@@ -129,7 +134,22 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
 
     def ancestry(self, queue: str) -> tuple[CapacityQueue, ...]:
         """A queue and all above it."""
-        return self.queues[queue].path
+        return self.queue_of(queue).path
+
+    def queue_of(self, name: str) -> CapacityQueue:
+        """The leaf that holds the applications of this name, if it has departed or not."""
+        departed = self.departed.get(name) if self.departed else None
+        return self.queues[name] if departed is None else departed
+
+    def all_queues(self) -> Iterable[CapacityQueue]:
+        """Those of the list, those that have departed, and what has departed above these."""
+        above = (queue for leaf in self.departed.values() for queue in leaf.path)
+        return dict.fromkeys((*self.queues.values(), *above))
+
+    def forget_departed(self, leaf: CapacityQueue) -> None:
+        """An application has left: of a leaf that has departed the last one takes it along."""
+        if self.departed.get(leaf.name) is leaf and not leaf.number_of_applications:
+            del self.departed[leaf.name]
 
     # Sizes of containers.
 
@@ -253,7 +273,11 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         for label, share in queue.shares.items():
             if share.entry is not None:
                 orders.remove(parent.shares[label].order, share.entry)
+            share.entry = None
         del parent.children[event.queue]
+        queue.parent = None  # it has no place among siblings; what is above still counts its use
+        if queue.leaf and queue.number_of_applications:
+            self.departed[queue.name] = queue
         super()._queue_removed(now_ms, event)
         if queue.dynamic:
             self._recompute(self.made_below(parent))

@@ -189,7 +189,7 @@ class LabelDoors:
     ) -> str:
         """The partition of an ask: the one wanted, else the default of the cluster or queue."""
         state = self._state
-        leaf = state.queues[application.queue]
+        leaf = state.queue_of(application.queue)
         label = resolve(state, leaf, wanted, master=master)
         if check:
             check_label(state, leaf, label)

@@ -55,7 +55,7 @@ def follow(state: "CapacityCluster") -> None:
     """
     names = ("", *configured(state.settings), *of_cluster(state), *state.labels)
     state.labels = tuple(dict.fromkeys(names))
-    for queue in state.queues.values():
+    for queue in state.all_queues():
         for label in state.labels:
             if label not in queue.shares:
                 queue.shares[label] = Share(state.none)

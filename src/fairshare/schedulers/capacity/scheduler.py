@@ -214,7 +214,7 @@ class CapacityScheduler(labels.LabelDoors):
     def start_attempt(self, step: Step, application: Application, attempt: int) -> None:
         """Put an attempt into its queue; it is active when there is room for its master."""
         state = self._state
-        leaf = state.queues[application.queue]
+        leaf = state.queue_of(application.queue)
         may_run = limits.may_run(state, application.user, leaf)
         step.emit(AttemptStarted(application.id, attempt, may_run))
         if may_run:
@@ -223,7 +223,7 @@ class CapacityScheduler(labels.LabelDoors):
     def end_attempt(self, step: Step, application: Application, *, failed: bool = False) -> None:
         """Take an attempt out, and let those start that waited for it."""
         state = self._state
-        leaf = state.queues[application.queue]
+        leaf = state.queue_of(application.queue)
         held = application.id in leaf.held
         step.emit(AttemptEnded(application.id, failed))
         activation.activate(state, step, leaf)
@@ -270,7 +270,7 @@ class CapacityScheduler(labels.LabelDoors):
         one = state.applications[application.id]
         settings = state.settings
         wanted = min(priority, settings.maximum_application_priority)
-        leaf = state.queues[one.queue]
+        leaf = state.queue_of(one.queue)
         priorities.check(settings, leaf, one.user, one.groups, wanted)
         if wanted == one.first_priority:  # as in Hadoop: there is no way back
             return
@@ -295,11 +295,11 @@ class CapacityScheduler(labels.LabelDoors):
 
     def lifetime_s(self, queue: str, requested_s: int) -> int:
         """What a leaf grants for a wish; 0 or less is no limit (20)."""
-        return lifetimes.lifetime_s(self._state.queues[queue], requested_s)
+        return lifetimes.lifetime_s(self._state.queue_of(queue), requested_s)
 
     def maximum_lifetime_s(self, queue: str) -> int:
         """The most that a leaf grants; 0 or less is no limit."""
-        return self._state.queues[queue].maximum_lifetime_s
+        return self._state.queue_of(queue).maximum_lifetime_s
 
     # Sizes of containers.
 

@@ -259,15 +259,15 @@ class CapacityState(CapacityCluster):
         accounting.count_application(self.queues[event.queue], 1, now_ms)
 
     def _user_noted(self, now_ms: int, event: UserNoted) -> None:
-        self.queues[event.queue].users.get_or_add(event.user)
+        self.queue_of(event.queue).users.get_or_add(event.user)
 
     def _application_ended(self, now_ms: int, event: ApplicationEnded) -> None:
         super()._application_ended(now_ms, event)
         application = self.applications[event.application]
-        leaf = self.queues.get(application.queue)
-        if leaf is not None:
-            leaf.users.ask_no_more(application.user, application.id)
-            accounting.count_application(leaf, -1, now_ms)
+        leaf = self.queue_of(application.queue)
+        leaf.users.ask_no_more(application.user, application.id)
+        accounting.count_application(leaf, -1, now_ms)
+        self.forget_departed(leaf)
 
     def _master_started(self, now_ms: int, event: MasterStarted) -> None:
         super()._master_started(now_ms, event)
@@ -276,7 +276,7 @@ class CapacityState(CapacityCluster):
     def _attempt_started(self, now_ms: int, event: AttemptStarted) -> None:
         super()._attempt_started(now_ms, event)
         application = self.applications[event.application]
-        leaf = self.queues[application.queue]
+        leaf = self.queue_of(application.queue)
         application.leaf = leaf
         application.priority = application.first_priority
         application.runnable = False
@@ -352,16 +352,17 @@ class CapacityState(CapacityCluster):
         if not event.runnable:
             accounting.enter(application, Stage.HELD)
         accounting.count_application(source, -1, now_ms)
+        self.forget_departed(source)
         accounting.count_application(target, 1, now_ms)
 
     def _priority_changed(self, now_ms: int, event: PriorityChanged) -> None:
         accounting.reprioritise(self.applications[event.application], event.priority)
 
     def _user_limits_computed(self, now_ms: int, event: UserLimitsComputed) -> None:
-        self.queues[event.queue].users.compute_again()
+        self.queue_of(event.queue).users.compute_again()
 
     def _applications_ordered(self, now_ms: int, event: ApplicationsOrdered) -> None:
-        self.queues[event.queue].unsorted.clear()
+        self.queue_of(event.queue).unsorted.clear()
 
     def _asks_changed(self, now_ms: int, event: AsksChanged) -> None:
         """New asks register an application as asking; no asks at all: it was moved, look again."""

@@ -18,7 +18,7 @@ from fairshare.model.queues import ROOT, parent_name
 from fairshare.schedulers.access_lists import allows
 from fairshare.schedulers.capacity import management, naming
 from fairshare.schedulers.capacity.access import may_submit
-from fairshare.schedulers.capacity.checks import refusals, sizes
+from fairshare.schedulers.capacity.checks import refusals, sizes, still_held
 from fairshare.schedulers.capacity.configuration import settings_of
 from fairshare.schedulers.capacity.plan import named_queues
 from fairshare.schedulers.capacity.queues import WEIGHT, CapacityQueue
@@ -103,6 +103,9 @@ def create(state: "CapacityState", step: "Step", name: str) -> CapacityQueue:
         raise _unknown(name)
     if not all(name.split(".")):
         raise _unknown(name)
+    for path in missing:
+        if path in state.departed:
+            raise Refusal("unknown-queue", f"{path} cannot be made: {still_held(state, path)}")
     _check_depth(state, parent, name, len(missing))
     _check_children(state, parent, name, legacy=legacy)
     if legacy:

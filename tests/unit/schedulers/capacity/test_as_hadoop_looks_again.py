@@ -307,11 +307,47 @@ def test_a_queue_that_the_new_file_calls_stopped_may_leave_the_list_at_once():
     assert "root.a" not in found.seen["queues"]
 
 
-def test_a_queue_with_applications_stays_though_it_is_stopped():
-    """On purpose otherwise than Hadoop: they would go on in a queue that is not there."""
-    found = game(submit("one", "root.a", asks(1)))
-    refused = found.refusal(reload(**WITHOUT_A, **{"root.a.state": "STOPPED"}))
-    assert "root.a cannot be deleted: it still has applications" in (refused or "")
+STOPPED_A = {"root.a.state": "STOPPED"}
+PARENT_A = {"root.a.queues": "x", "root.a.x.capacity": "100", **STOPPED_A}
+
+
+def test_what_runs_in_a_queue_that_leaves_the_list_goes_on_and_gets_nothing_more():
+    found = game(submit("one", "root.a", asks(9)), beat("n1"))
+    before = found.seen["apps"]["one"]
+    assert before["containers"] < 10  # it asks for more
+    found.do(reload(**WITHOUT_A, **STOPPED_A), beat("n1"))
+    assert "root.a" not in found.seen["queues"]
+    one = found.seen["apps"]["one"]
+    assert (one["queue"], one["state"], one["containers"]) == (
+        "root.a", "RUNNING", before["containers"],
+    )  # fmt: skip
+    assert found.seen["queues"]["root"]["used"]["memory-mb"] > 0
+    found.do({"finish": "one"})
+    assert found.seen["queues"]["root"]["used"]["memory-mb"] == 0
+
+
+def test_a_stopped_leaf_with_applications_becomes_a_parent_and_they_stay_where_they_were():
+    found = game(submit("one", "root.a", asks(1)), beat("n1"))
+    assert "not yet in stopped state" in (
+        found.refusal(reload(**{**PARENT_A, "root.a.state": "RUNNING"})) or ""
+    )
+    found.do(reload(**PARENT_A))
+    queues = found.seen["queues"]
+    assert found.seen["apps"]["one"]["queue"] == "root.a"
+    assert queues["root.a"]["used"]["memory-mb"] == 0
+    assert queues["root"]["used"]["memory-mb"] > 0
+    found.do({"move": {"app": "one", "queue": "root.b"}}, {"finish": "one"})
+    assert found.seen["queues"]["root"]["used"]["memory-mb"] == 0
+
+
+def test_a_queue_comes_back_when_the_applications_of_the_one_that_left_are_over():
+    """On purpose otherwise than Hadoop: nobody's use may stand in the books of two queues."""
+    found = game(submit("one", "root.a", asks(1)), beat("n1"))
+    found.do(reload(**WITHOUT_A, **STOPPED_A))
+    back = reload(**{"root.queues": "a,b", "root.b.capacity": "50", "root.a.state": "RUNNING"})
+    assert "root.a cannot be a leaf again yet" in (found.refusal(back) or "")
+    found.do({"kill": "one"}, back, submit("two", "root.a"))
+    assert found.seen["queues"]["root.a"]["state"] == "RUNNING"
 
 
 # Siblings of different units.
