@@ -163,8 +163,8 @@ def test_without_queues_the_default_one_is_loaded() -> None:
 def test_a_made_up_workload_makes_every_queue_wait_also_on_a_large_cluster() -> None:
     six = "".join(f"<queue name='q{number}'/>" for number in range(6))
     source = source_of(six)
-    nodes = nodes_for(source, (8_000_000, 2_000), 20, ())
-    conversion = convert(source, Options(cluster=total_of(nodes), nodes=20))
+    nodes = nodes_for(source, (1_600_000, 400), 4, ())
+    conversion = convert(source, Options(cluster=total_of(nodes), nodes=4))
     comparison = compare(source, conversion, generate(source, nodes, 1), nodes)
     assert comparison.used > 0.9
     assert verdict(comparison) == ""
