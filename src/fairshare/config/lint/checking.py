@@ -15,6 +15,7 @@ from fairshare.config.capacity_names import PREFIX as CAPACITY
 from fairshare.config.directory import Configuration, collect_directory
 from fairshare.config.fair import collect_fair
 from fairshare.config.fifo import collect_fifo
+from fairshare.config.lint import nodes
 from fairshare.config.lint.capacity.registry import RULES as CAPACITY_RULES
 from fairshare.config.lint.capacity.subject import CapacitySubject
 from fairshare.config.lint.dialects import has_pools
@@ -61,6 +62,9 @@ def lint(path: Path, cluster: Mapping[str, int] | None = None) -> tuple[Problem,
 
 def _lint_directory(path: Path, cluster: Mapping[str, int] | None, problems: Problems) -> None:
     configuration = collect_directory(path, problems)
+    if configuration is not None and (path / SHELL_FILE).is_file():  # else no nodes are known
+        for rule, finding in nodes.findings(configuration):
+            add_findings(rule, (finding,), problems)
     if configuration is not None and configuration.capacity is not None:
         total = cluster_of(cluster, configuration.types) or _nodes_of(configuration)
         name = str(path / CAPACITY_FILE)
