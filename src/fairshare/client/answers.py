@@ -10,8 +10,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from fairshare.client.errors import AnswerNotUnderstood
-
-Amounts = dict[str, int]
+from fairshare.client.queues import Amounts as Amounts
+from fairshare.client.queues import PoolFigures as PoolFigures
+from fairshare.client.queues import Queue as Queue
+from fairshare.client.queues import SlotFigures as SlotFigures
 
 OVER = frozenset({"FINISHED", "FAILED", "KILLED", "REJECTED"})
 """The states that an application never leaves."""
@@ -80,64 +82,12 @@ class Reason(msgspec.Struct, frozen=True):
     weight: float = 1.0
 
 
-class SlotFigures(msgspec.Struct, frozen=True):
-    """One kind of slots of a pool, or of tasks of a job of MapReduce.
-
-    `needed` are tasks to start, `demand` those that run too; `deficit` is in slot-milliseconds.
-    """
-
-    running: int = 0
-    demand: int = 0
-    fair_share: float = 0.0
-    min_share: int = 0
-    max_share: int | None = None
-    needed: int = 0
-    finished: int = 0
-    weight: float = 1.0
-    deficit: int | None = None
-
-
-class PoolFigures(msgspec.Struct, frozen=True):
-    """What the pool scheduler says of a queue. `generation` is the release that decides."""
-
-    generation: str = ""
-    jobs: int = 0
-    maps: SlotFigures = SlotFigures()
-    reduces: SlotFigures = SlotFigures()
-
-
 class JobFigures(msgspec.Struct, frozen=True):
     """What the pool scheduler says of an application: priority by name, and its tasks."""
 
     priority: str = ""
     maps: SlotFigures = SlotFigures()
     reduces: SlotFigures = SlotFigures()
-
-
-class Queue(msgspec.Struct, frozen=True):
-    """One queue. A field is None where the scheduler has no such thing."""
-
-    name: str
-    parent: str = ""
-    children: tuple[str, ...] = ()
-    leaf: bool = True
-    dynamic: bool = False
-    policy: str | None = None
-    weight: float | None = None
-    used: Amounts = {}
-    reserved: Amounts | None = None
-    demand: Amounts | None = None
-    pending: Amounts | None = None
-    min_share: Amounts | None = None
-    max_share: Amounts | None = None
-    fair_share: Amounts | None = None
-    steady_fair_share: Amounts | None = None
-    running_applications: int = 0
-    pending_applications: int = 0
-    max_running_applications: int | None = None
-    containers: int = 0
-    preempted: int = 0
-    pool: PoolFigures | None = None
 
 
 class Progress(msgspec.Struct, frozen=True):
