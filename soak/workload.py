@@ -1,7 +1,8 @@
 """Owns what the soak lets a server do, and what must be true of it at the end.
 
-A task takes a folder of its own for as long as it runs: whoever finds it taken runs twice at once.
-It notes each ending in a file: two good endings of one task are an exit that was forgotten.
+A task has a link with its process number for as long as it runs: whoever finds it with a process
+that lives runs twice at once. It notes each ending in a file: two good endings of one task are an
+exit that was forgotten, unless its supervisor was killed, or the journal set back.
 """
 
 import random
@@ -18,11 +19,16 @@ QUEUES = ("a", "b")
 
 TASK = """
 task={folder}/{name}-$FAIRSHARE_TASK_INDEX
-mkdir $task.runs || {{ echo "$FAIRSHARE_CONTAINER_ID" >> {folder}/twice; exit 99; }}
+until ln -s $$ $task.runs 2>/dev/null; do
+  if kill -0 "$(readlink $task.runs)" 2>/dev/null; then
+    echo "$FAIRSHARE_CONTAINER_ID" >> {folder}/twice; exit 99
+  fi
+  rm -f $task.runs
+done
 sleep {seconds}
 tries=$(cat $task.ends 2>/dev/null | wc -l)
 if [ $tries -lt {failures} ]; then code=7; else code=0; fi
-rmdir $task.runs
+rm $task.runs
 echo "$FAIRSHARE_CONTAINER_ID $code" >> $task.ends
 exit $code
 """
@@ -38,11 +44,15 @@ class Job(msgspec.Struct, frozen=True):
 
 
 class Accepted(msgspec.Struct):
-    """What the server has acknowledged. `kill_acknowledged` may come later, or never."""
+    """What the server has acknowledged. `kill_acknowledged` may come later, or never.
+
+    `set_back`: a copy of the journal that knows it was put in its place; tasks may run again.
+    """
 
     job: Job
     identifier: str
     kill_acknowledged: bool = False
+    set_back: bool = False
 
 
 def new_job(random_numbers: random.Random, number: int) -> Job:
@@ -60,13 +70,19 @@ def submit(client: Client, job: Job, folder: Path, random_numbers: random.Random
     """Hand a job in; the identifier that the server has answered with."""
     seconds = 5 if job.killed else round(random_numbers.uniform(0.0, 0.4), 2)
     command = TASK.format(folder=folder, name=job.name, seconds=seconds, failures=job.failures)
-    group = TaskGroup(name="t", count=job.tasks, resources=SMALL, command=command)
+    group = TaskGroup(name="t", count=job.tasks, resources=SMALL, command=command, max_attempts=20)
     queue = random_numbers.choice(QUEUES)
     return client.submit(Submission(queue=queue, name=job.name, tasks=(group,)))
 
 
-def violations_of(accepted: Accepted, state: str | None, name: str, folder: Path) -> list[str]:
-    """What is wrong with one accepted job at the end; `state` is None if nobody knows it."""
+def violations_of(
+    accepted: Accepted, state: str | None, name: str, folder: Path, disturbed: set[str]
+) -> list[str]:
+    """What is wrong with one accepted job at the end; `state` is None if nobody knows it.
+
+    `disturbed` are containers whose supervisor was killed or stopped: what they had noted may not
+    be what the server was told.
+    """
     job, found = accepted.job, []
     about = f"{accepted.identifier} ({job.name})"
     if state is None:
@@ -83,9 +99,10 @@ def violations_of(accepted: Accepted, state: str | None, name: str, folder: Path
         ends = folder / f"{job.name}-{task}.ends"
         lines = ends.read_text().split("\n")[:-1] if ends.exists() else []
         codes = [line.split()[1] for line in lines]
-        if codes != ["7"] * job.failures + ["0"]:
-            found.append(f"{about} task {task} ended with {codes}: an exit was forgotten or lost")
         containers = [line.split()[0] for line in lines]
+        again = accepted.set_back or not disturbed.isdisjoint(containers)
+        if codes[-1:] != ["0"] if again else codes != ["7"] * job.failures + ["0"]:
+            found.append(f"{about} task {task} ended with {codes}: an exit was forgotten or lost")
         if len(set(containers)) != len(containers):
             found.append(f"{about} task {task}: a container's name was used twice: {containers}")
     return found
