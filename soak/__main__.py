@@ -202,7 +202,7 @@ class Soak:
         self.accepted = {name: one for name, one in self.accepted.items() if name in known}
         for one in self.accepted.values():
             one.set_back, one.kill_acknowledged = True, False
-        # Of one that is unknown now nothing is left but a folder: without one its number comes again.
+        # Of one that is unknown now a folder is left: without one its number comes again.
         begun = {path.name for path in (self.state / "containers").iterdir()}
         self._given_away &= begun | known
         self.others["restores"] += 1
