@@ -253,8 +253,9 @@ class Heartbeat:
             self._consider(application)
             if application.rests or not self._user_may(leaf, application, room, blocked):
                 continue
+            refused = self.refused
             answer = assignment.offer(self, application, room)
-            if answer >= Answer.OFF_SWITCH:
+            if answer >= Answer.OFF_SWITCH and self.refused == refused:
                 del self._walked[leaf.name]  # what has changed since has not been looked at
             if answer >= Answer.OFF_SWITCH or answer == Answer.QUEUE_LIMIT:
                 return answer
