@@ -2,16 +2,19 @@
 
 import errno
 import os
+import select
 import signal
 from pathlib import Path
 
 import pytest
 
-from fairshare.engines.local import nursery, processes, watched
+from fairshare.engines.local import machine, nursery, processes, watched
+from fairshare.engines.local.state import StateDirectory
+from fairshare.engines.protocol import LaunchOrder
 from fairshare.model.identifiers import container_id
 from fairshare.model.inputs import ContainerExited, ContainerStarted
 
-from .conftest import alive, groups_named, order, processes_of, shell, until
+from .conftest import PATIENCE_S, alive, groups_named, order, processes_of, shell, until
 from .test_restarts import kill, server
 
 
@@ -23,6 +26,10 @@ def process_named(state: Path, name: str) -> int:
     until(named)
     (found,) = named()
     return found
+
+
+def names_of(wanted: LaunchOrder) -> tuple[str, str]:
+    return wanted.application_name, wanted.container_name
 
 
 # ---- the supervisor
@@ -62,6 +69,52 @@ def test_a_stopped_supervisor_keeps_no_container_alive(start, state, monkeypatch
     work = local.files(shell(1, "").application_name, shell(1, "").container_name).work
     assert not any(alive(int((work / name).read_text())) for name in ("pid", "leftover"))
     local.close(stop_containers=True)
+
+
+WAIT = "until [ -e go ]; do sleep .01; done; exit 3"
+
+
+def test_a_supervisor_that_was_stopped_goes_on_when_a_new_server_takes_it_over(
+    start, state, monkeypatch
+):
+    monkeypatch.setattr(watched, "LOOK_S", 0.1)
+    kill(server(state, f"[shell(1, {WAIT!r})]"))
+    os.kill(process_named(state, "fs-reaper"), signal.SIGKILL)
+    os.kill(process_named(state, "fs-supervisor"), signal.SIGSTOP)
+    local, reports = start()
+    (local.files(*names_of(shell(1, ""))).work / "go").touch()
+    assert reports.exited(container_id(1, 1, 1)).exit_code == 3
+
+
+def test_a_supervisor_that_is_stopped_when_its_zygote_was_replaced_goes_on(
+    start, state, monkeypatch
+):
+    monkeypatch.setattr(watched, "LOOK_S", 0.1)
+    local, reports = start()
+    local.launch(shell(1, WAIT))
+    reports.started(container_id(1, 1, 1))
+    zygote = process_named(state, "fs-zygote")
+    os.kill(zygote, signal.SIGKILL)
+    until(lambda: not alive(zygote))
+    os.kill(process_named(state, "fs-supervisor"), signal.SIGSTOP)
+    (local.files(*names_of(shell(1, ""))).work / "go").touch()
+    assert reports.exited(container_id(1, 1, 1)).exit_code == 3
+
+
+def test_a_container_that_stops_its_supervisor_again_and_again_without_a_zygote_is_ended(
+    start, state, monkeypatch
+):
+    monkeypatch.setattr(watched, "LOOK_S", 0.05)
+    monkeypatch.setattr(watched, "MOST_STOPS", 3)
+    line = "echo $$ > pid; until [ -e go ]; do sleep .01; done; while :; do kill -STOP $PPID; done"
+    kill(server(state, f"[shell(1, {line!r})]"))
+    os.kill(process_named(state, "fs-reaper"), signal.SIGKILL)
+    local, reports = start()
+    work = local.files(*names_of(shell(1, ""))).work
+    (work / "go").touch()
+    ended = reports.exited(container_id(1, 1, 1))
+    assert (ended.exit_code, "stopped too often" in ended.diagnostics) == (137, True)
+    until(lambda: not alive(int((work / "pid").read_text())))
 
 
 @pytest.mark.parametrize("enforcement", ["auto", "watch"])
@@ -118,6 +171,25 @@ def test_a_zygote_that_is_stopped_is_replaced_and_nothing_is_lost(
     for number in range(1, 6):
         assert reports.exited(container_id(1, 1, number)).exit_code == 3
     assert "does not answer, and is replaced" in caplog.text
+
+
+def test_a_server_that_dies_before_it_read_all_answers_leaves_its_zygote_to_do_its_work(state):
+    """The kernel tells the other end of a channel that was closed with something unread in it."""
+    directory = StateDirectory(state)
+    directory.create()
+    one = nursery.Nursery(directory, os.environ, machine.raise_file_limit())
+    one.start(one.await_silence())
+    process, paths = one._process, [str(state / name) for name in ("first", "second")]
+    assert process is not None
+    one.order(paths[0])
+    until(lambda: select.select([one.channel], [], [], 0)[0])
+    os.kill(process.pid, signal.SIGSTOP)
+    one.order(paths[1])
+    one.channel.close()  # as the death of a server does it
+    os.kill(process.pid, signal.SIGCONT)
+    assert process.wait(PATIENCE_S) == 0
+    log = directory.zygote_log.read_text()
+    assert all(path in log for path in paths)  # there is no such container, as supervisors say
 
 
 # ---- files

@@ -62,6 +62,12 @@ def is_stopped(pid: int) -> bool:
     return fields is not None and fields[0] in (b"T", b"t")
 
 
+def number_of(pidfd: int) -> int:
+    """The number of the process that a pidfd stands for; -1 if that has ended. Raises OSError."""
+    lines = _read(f"/proc/self/fdinfo/{pidfd}").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(b"Pid:"))
+
+
 def is_supervisor(pid: int, directory: Path) -> bool:
     """Whether a process works in the directory of a container, as its supervisor does."""
     try:

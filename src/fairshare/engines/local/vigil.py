@@ -14,7 +14,7 @@ from fairshare.engines.local import adoption
 from fairshare.engines.local.outcome import ABORTED, SUPERVISOR_KILLED, Outcome
 from fairshare.engines.local.reports import Reports
 from fairshare.engines.local.rooms import Rooms
-from fairshare.engines.local.watched import Overdue, Watched
+from fairshare.engines.local.watched import Overdue, Unattended, Watched
 from fairshare.model.identifiers import ContainerId
 
 _STOPPED = "stopped on request"
@@ -43,6 +43,7 @@ class Vigil:
         self.current: dict[ContainerId, Watched] = {}
         self.without_pidfd: set[str] = set()  # too many files were open: look again
         self.overdue = Overdue()
+        self.unattended = Unattended()
 
     def watch(self, watched: Watched) -> None:
         """Count a container in; one of another name with its identifier is ended unheard.
@@ -63,6 +64,7 @@ class Vigil:
         """Watch it no more."""
         self._close_pidfd(watched)
         self.without_pidfd.discard(str(watched.directory.path))
+        self.unattended.remove(watched)
         self._rooms.leave(watched)
         del self.watched[str(watched.directory.path)]
         if self.current.get(watched.container) is watched:

@@ -221,8 +221,9 @@ class Watcher:
                 self._postponed.append(word)
         for path in sorted(self._vigil.without_pidfd):
             self._vigil.recheck(self._vigil.watched[path])
-        for watched in self._vigil.overdue.take():
-            self._vigil.end_by_force(watched)
+        for look in (self._vigil.overdue, self._vigil.unattended):
+            for watched in look.take():
+                self._vigil.end_by_force(watched)
         if self._nursery.is_silent():
             _log.error("the process that starts containers does not answer, and is replaced")
             self._nursery.kill()
@@ -235,7 +236,8 @@ class Watcher:
     def _pause_s(self) -> float | None:
         if self._vigil.without_pidfd or self._postponed or self._nursery.unanswered:
             return _RECHECK_S
-        moment = self._vigil.overdue.next()
+        looks = (self._vigil.overdue.next(), self._vigil.unattended.next())
+        moment = min((look for look in looks if look is not None), default=None)
         return None if moment is None else max(0.0, moment - time.monotonic())
 
     # ---- beginning
@@ -282,6 +284,7 @@ class Watcher:
                     watched = Watched(container, directory, launch)
                     watched.earlier = True
                     self._vigil.watch(watched)
+                    self._vigil.unattended.add(watched)
                 self._vigil.set_pidfd(watched, pidfd)
                 self._vigil.tell_start(watched)
                 return True
@@ -348,6 +351,8 @@ class Watcher:
                 self._vigil.give_up(watched, cause(error))
             return
         self._attach()
+        for watched in self._vigil.watched.values():
+            self._vigil.unattended.add(watched)
         for watched in lost:
             if not self._take(watched.container, watched.directory, watched.launch):
                 self._order(str(watched.directory.path))

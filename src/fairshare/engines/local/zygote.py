@@ -32,7 +32,7 @@ from fairshare.engines.local.supervisor import supervise
 
 MESSAGE_BYTES = 8192
 _BLOCKED = (signal.SIGTERM, signal.SIGCHLD)
-_MOST_STOPS = 20
+MOST_STOPS = 20
 """So often a supervisor that is stopped is let go on. Then it is ended, and its container fails."""
 _LOCK_PATIENCE_S = 2.0
 """A server that was killed lets go of its lock a little later than of its end of the channel."""
@@ -58,7 +58,7 @@ def main(channel_descriptor: int, lock: int) -> None:
     gc.freeze()
     with socket.socket(fileno=channel_descriptor) as channel:
         channel.send(b"R")
-        while path := channel.recv(MESSAGE_BYTES):
+        while path := _next_order(channel):
             _fork(path, channel, lock)
     os.close(lock)
     name_process("fs-reaper")
@@ -68,6 +68,17 @@ def main(channel_descriptor: int, lock: int) -> None:
         signal.sigwait(_BLOCKED[1:])
         _reap()
     groups.remove_abandoned()
+
+
+def _next_order(channel: socket.socket) -> bytes:
+    """The directory of the next order; empty if the server's end is closed and none is left.
+
+    A server that is killed before it has read all answers leaves an error here, once, before the
+    orders that wait and the end.
+    """
+    while True:
+        with contextlib.suppress(ConnectionResetError):
+            return channel.recv(MESSAGE_BYTES)
 
 
 def _reap(*_: object) -> None:
@@ -91,7 +102,7 @@ def _let_go_on(pid: int) -> None:
     if pid not in _supervisors:
         return
     _supervisors[pid] += 1
-    number = signal.SIGCONT if _supervisors[pid] <= _MOST_STOPS else signal.SIGKILL
+    number = signal.SIGCONT if _supervisors[pid] <= MOST_STOPS else signal.SIGKILL
     processes.send([pid], number)
 
 
