@@ -35,6 +35,7 @@ _SIGNALS = (
     signal.SIGXFSZ,
     signal.SIGINT,
     signal.SIGHUP,
+    signal.SIGQUIT,  # a shell that starts a server in the background has it ignored
     signal.SIGTERM,
     signal.SIGCHLD,
 )
