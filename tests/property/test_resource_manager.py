@@ -30,6 +30,7 @@ from fairshare.model.inputs import (
     ReleaseContainers,
     RequestContainers,
     SetSafeMode,
+    SubmissionDetails,
     SubmitApplication,
     TidyQueues,
     UndrainNode,
@@ -179,7 +180,7 @@ class Cluster(RuleBasedStateMachine):
         queue=st.sampled_from([*QUEUES, "default", "root.new.queue"]),
         user=st.sampled_from(["ann", "bob"]),
         asks=st.lists(requests, max_size=3),
-        kind=st.sampled_from(["unmanaged", "master", "tasks"]),
+        kind=st.sampled_from(["unmanaged", "master", "kept", "tasks"]),
         size=sizes,
     )
     def submit(
@@ -197,7 +198,8 @@ class Cluster(RuleBasedStateMachine):
                 queue,
                 requests=tuple(asks) if kind != "tasks" else (),
                 tasks=groups if kind == "tasks" else (),
-                master=size if kind == "master" else None,
+                master=size if kind in ("master", "kept") else None,
+                details=SubmissionDetails(keep_containers=kind == "kept"),
             )
         )
 
@@ -228,6 +230,11 @@ class Cluster(RuleBasedStateMachine):
     def move(self, application: int, queue: str) -> None:
         if self.loaded:
             self.feed(MoveApplication(application, queue))
+
+    @rule(which=st.integers(0, 50))
+    def container_starts(self, which: int) -> None:
+        if self.alive:
+            self.feed(ContainerStarted(list(self.alive)[which % len(self.alive)]))
 
     @rule(which=st.integers(0, 50), code=st.sampled_from([0, 0, 1, 137, -100]))
     def container_ends(self, which: int, code: int) -> None:

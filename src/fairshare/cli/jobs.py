@@ -76,6 +76,8 @@ GROUP: dict[str, Reader] = {
     "label": text,
 }
 
+DRIVER: dict[str, Reader] = {**WORK, "keep-containers": truth}
+
 JOB: dict[str, Reader] = {
     "name": text,
     "queue": text,
@@ -102,9 +104,10 @@ def read_job(path: Path) -> Submission:
     if tasks is not None:
         groups = read_groups(tasks, document, folder)
     if driver is not None:
-        fields = read_fields(driver, document, "driver", WORK)
+        fields = read_fields(driver, document, "driver", DRIVER)
+        keep = fields.pop("keep-containers", False)
         resources, work = split_work(fields, driver, document, "driver", folder)
-        job["master"] = Master(resources=resources)
+        job["master"] = Master(resources=resources, keep_containers=keep)
         job["driver"] = DriverCommand(**work)
     document.finish()
     job["groups"] = job.pop("user-groups", ())

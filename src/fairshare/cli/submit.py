@@ -35,6 +35,9 @@ from fairshare.client.submissions import DEFAULT_RESOURCES
 GROUP_ONLY = ("count", "max_attempts", "time_limit", "hosts", "racks")
 """Options that mean nothing for a driver: it is one container, wherever there is room."""
 
+DRIVER_ONLY = ("keep_containers",)
+"""Options that mean nothing for tasks, which the server itself runs."""
+
 WORK_ONLY = ("memory", "vcores", "resources", "directory")
 """Options that a job file gives for each group by itself; --env adds to every group."""
 
@@ -84,6 +87,11 @@ WORK_ONLY = ("memory", "vcores", "resources", "directory")
     "--driver", is_flag=True, help="The command is a driver: it asks for the rest itself."
 )
 @click.option(
+    "--keep-containers",
+    is_flag=True,
+    help="Of a driver: when it is lost, its containers go on, and its next attempt has them.",
+)
+@click.option(
     "--job",
     "--group-file",
     "job",
@@ -130,7 +138,8 @@ def command(
     Of each group:   name, count, command or arguments, environment, directory, memory, vcores,
                      resources, after, slow-start, max-attempts, time-limit, priority, hosts,
                      racks, relax, label
-    Of the driver:   command or arguments, environment, directory, memory, vcores, resources
+    Of the driver:   command or arguments, environment, directory, memory, vcores, resources,
+                     keep-containers
 
     docs/jobs.md explains them. Options besides a job file replace what it says of the whole job;
     --env adds to every group.
@@ -183,7 +192,9 @@ def from_command(command_line: tuple[str, ...], given: Mapping[str, Any]) -> Sub
         "label": given.get("label"),
     }
     if driver:
-        return Submission(**job, driver=DriverCommand(**work), master=Master(resources=resources))
+        master = Master(resources=resources, keep_containers="keep_containers" in given)
+        return Submission(**job, driver=DriverCommand(**work), master=master)
+    refuse(given, DRIVER_ONLY, "tasks have no driver that could be lost")
     group = TaskGroup(
         name="task",
         count=given.get("count", 1),
@@ -201,7 +212,11 @@ def from_file(path: Path, command_line: tuple[str, ...], given: Mapping[str, Any
     """The application of a job file, with what the options replace."""
     if command_line:
         raise click.UsageError("a command and --job: give one of both")
-    refuse(given, ("driver", *GROUP_ONLY, *WORK_ONLY), "it stands in the job file, for each group")
+    refuse(
+        given,
+        ("driver", *DRIVER_ONLY, *GROUP_ONLY, *WORK_ONLY),
+        "it stands in the job file, for each group",
+    )
     job = read_job(path)
     replaced = {
         name: given[name]

@@ -53,9 +53,14 @@ class DriverCommand(_Sent, frozen=True):
 
 
 class Master(_Sent, frozen=True):
-    """The container of a driver."""
+    """The container of a driver.
+
+    With `keep_containers` the containers that it launched go on when it is lost, and
+    `Driver.containers` of its next attempt lists them.
+    """
 
     resources: dict[str, int]
+    keep_containers: bool = False
 
 
 class Submission(_Sent, frozen=True):

@@ -201,11 +201,22 @@ class Lives:
             )
             return
         for container in self.in_order_of_end(application):
-            step.emit(
-                ContainerCompleted(container, ExitCode.ABORTED, "Container killed: master lost")
-            )
+            if not self._outlives_master(application, container):
+                step.emit(
+                    ContainerCompleted(container, ExitCode.ABORTED, "Container killed: master lost")
+                )
         self.scheduler.end_attempt(step, application, failed=failed)
         self.lost_masters.append(application)
+
+    def _outlives_master(self, application: Application, container: ContainerId) -> bool:
+        """Whether the next attempt takes a container over: only what runs already, as in Hadoop
+        (`CapacityScheduler.doneApplicationAttempt`), and no task of a group, which the next master
+        asks for itself."""
+        return (
+            application.submission.details.keep_containers
+            and container in self.state.running
+            and container not in application.tasks.assigned
+        )
 
     def restart(self, step: Step) -> None:
         """Begin the next attempts of those whose masters were lost.

@@ -20,10 +20,12 @@ looking into a dictionary of its own for each application costs more than anythi
 
 
 class Application:
-    """One application. What stands below `attempt` belongs to the current attempt.
+    """One application. What `begin_attempt` sets belongs to the current attempt.
 
-    `active` says that the attempt is in its queue; `runnable` that no limit holds it back. `used`
-    is the sum of its live containers; `reserved` what is reserved for it, by node.
+    `containers` may hold some of an earlier attempt, if the submission wants them kept; their
+    identifiers carry that attempt's number. `active` says that the attempt is in its queue;
+    `runnable` that no limit holds it back. `used` is the sum of its live containers;
+    `reservations` has what is reserved for it, by node.
     """
 
     __slots__ = (
@@ -82,21 +84,23 @@ class Application:
         self.preempted = 0  # containers, over all attempts
         self.containers_allocated = 0  # over all attempts
         self.tasks = TaskBoard()
+        self.containers: dict[ContainerId, ContainerAllocated] = {}
+        self.launched: dict[ContainerId, int] = {}  # and when (ms)
+        self.used: Resource = (0,) * types
         self.attempt = 0
         self.begin_attempt(types)
 
     def begin_attempt(self, types: int) -> None:
-        """Forget what belonged to the attempt before."""
+        """Forget what belonged to the attempt before, except containers that outlive it."""
         self.active = False
         self.runnable = False
         self.registered = False
         self.unregistered: MasterUnregistered | None = None
         self.started_ms = 0
         self.asks = AskTable(types)
-        self.containers: dict[ContainerId, ContainerAllocated] = {}
-        self.launched: dict[ContainerId, int] = {}  # and when (ms)
         self.next_container = 1
-        self.used: Resource = (0,) * types
+        if not self.containers:
+            self.used = (0,) * types
         self.reservations: dict[str, Reservation] = {}  # by node
         self.blacklist = NO_PLACES
         self.master: ContainerId | None = None

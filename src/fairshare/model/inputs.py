@@ -157,7 +157,8 @@ class SubmissionDetails(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `max_attempts` 0: as many as the cluster allows. The access lists are Hadoop's
     (`alice,bob ops`); None: only the owner and administrators. The label expressions are None
-    where nobody named one.
+    where nobody named one. `keep_containers`: when the master is lost, running containers that it
+    launched go on, and its next attempt takes them over.
     """
 
     type: str = "YARN"
@@ -166,6 +167,7 @@ class SubmissionDetails(msgspec.Struct, frozen=True, omit_defaults=True):
     modify_acl: str | None = None
     application_label: str | None = None
     master_label: str | None = None
+    keep_containers: bool = False
 
 
 class SubmitApplication(msgspec.Struct, frozen=True, tag=tag_of):

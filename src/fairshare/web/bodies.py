@@ -124,9 +124,10 @@ class TaskGroupBody(CommandBody, frozen=True):
 
 
 class MasterBody(_Body, frozen=True):
-    """The container of a driver."""
+    """The container of a driver, and whether others that run outlive it when it is lost."""
 
     resources: Resources = {}
+    keep_containers: bool = False
 
 
 class SubmissionBody(_Body, frozen=True):

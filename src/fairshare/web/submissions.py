@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from fairshare.config.limits import LimitSettings
 from fairshare.errors import InputError
 from fairshare.manager.groups import check_groups
-from fairshare.model.inputs import SubmitApplication
+from fairshare.model.inputs import SubmissionDetails, SubmitApplication
 from fairshare.model.resources import MEMORY, VCORES, Resource, ResourceTypes
 from fairshare.model.work import Command, ContainerRequest, TaskGroup
 from fairshare.schedulers.protocol import Refusal
@@ -18,6 +18,7 @@ from fairshare.web.bodies import (
     MAX_TASKS,
     CommandBody,
     ContainerRequestBody,
+    MasterBody,
     Resources,
     SubmissionBody,
     TaskGroupBody,
@@ -152,10 +153,12 @@ def submission_of(
         translation.problems.append("master: only an application with a driver has one")
     tasks = translation.groups(body.tasks, "tasks")
     driver = master = None
+    details = SubmissionDetails()
     if body.driver is not None:
         driver = translation.command(body.driver, "driver")
-        amounts = body.master.resources if body.master else {}
-        master = translation.resources(amounts, "master.resources")
+        wanted = body.master or MasterBody()
+        master = translation.resources(wanted.resources, "master.resources")
+        details = SubmissionDetails(keep_containers=wanted.keep_containers)
     translation.finish()
     first = driver or tasks[0].command
     return SubmitApplication(
@@ -171,6 +174,7 @@ def submission_of(
         lifetime_s=body.lifetime_s or 0,
         label=body.label,
         master_label=body.master_label,
+        details=details,
     )
 
 

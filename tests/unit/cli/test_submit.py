@@ -87,6 +87,21 @@ def test_a_driver_is_a_command_and_its_container(run, cluster):
     }
 
 
+def test_containers_of_a_driver_may_outlive_it(run, cluster, tmp_path):
+    assert run("submit", "--driver", "--keep-containers", "./drive").exit_code == 0
+    assert submitted(cluster)["master"]["keep_containers"] is True
+    file = tmp_path / "drive.yaml"
+    file.write_text("driver: {command: x, keep-containers: true}\n")
+    assert run("submit", "--job", str(file)).exit_code == 0
+    assert submitted(cluster)["master"]["keep_containers"] is True
+
+
+def test_tasks_have_no_driver_that_containers_could_outlive(run, cluster):
+    result = run("submit", "--keep-containers", "./work")
+    assert (result.exit_code, cluster.calls) == (2, [])
+    assert "tasks have no driver that could be lost" in result.output
+
+
 def test_a_job_file_is_submitted_with_what_options_replace(run, cluster, tmp_path):
     file = tmp_path / "report.yaml"
     file.write_text("queue: a\npriority: 3\ntasks: [{command: x, environment: {A: 1, B: 2}}]\n")

@@ -298,8 +298,11 @@ def move_master(application: CapacityApplication, label: str) -> None:
         _charge_master(application, application.master_resource)
 
 
-def leave(application: CapacityApplication) -> None:
-    """An attempt is no longer in its leaf, wherever it stood."""
+def leave(application: CapacityApplication, *, comes_back: bool = False) -> None:
+    """An attempt is no longer in its leaf, wherever it stood.
+
+    `comes_back`: its containers go on, and so the leaf remembers its user and what they use.
+    """
     leaf = application.leaf
     assert leaf is not None
     users = leaf.users
@@ -320,7 +323,7 @@ def leave(application: CapacityApplication) -> None:
     application.stage = Stage.NOWHERE
     application.held = False
     orders.forget_change(leaf, application)
-    if user.applications == 0:
+    if user.applications == 0 and not comes_back:
         users.remove(application.user)
 
 

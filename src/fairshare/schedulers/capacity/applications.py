@@ -90,6 +90,7 @@ class CapacityApplication(Application):
         self.tells: Users | None = None
         self.master_resource: Resource = (0,) * types
         self.first_priority = priority  # as resolved at the submission
+        self.to_preempt: dict[int, None] = {}  # of its live containers, in whatever attempt
         super().__init__(number, submission, queue, priority, now_ms, types)
 
     def begin_attempt(self, types: int) -> None:
@@ -114,7 +115,6 @@ class CapacityApplication(Application):
         self.re_reservations: dict[tuple[int, int], int] = {}
         self.seen: tuple[CapacityQueue, User] | None = None
         self.drift: Resource = (0,) * types
-        self.to_preempt: dict[int, None] = {}
 
     @property
     def looked_at(self) -> bool:

@@ -332,7 +332,7 @@ class CapacityState(CapacityCluster):
         accounting.count_pending(application)
         if not application.held:
             self._count_runnable(application, -1)
-        accounting.leave(application)
+        accounting.leave(application, comes_back=bool(application.containers))
         application.leaf = None
         application.drift = self.none
         application.tell()

@@ -59,6 +59,7 @@ class FairApplication(Application):
         self.rank = 0
         self.start_order = 0  # counts up over all attempts of all applications
         self.min_share: Resource = (0,) * types  # applications have no minimum
+        self.to_preempt: dict[int, None] = {}  # of its live containers, in whatever attempt
         super().__init__(number, submission, queue, priority, now_ms, types)
 
     def begin_attempt(self, types: int) -> None:
@@ -77,7 +78,6 @@ class FairApplication(Application):
         self.min_starvation = nothing
         self.last_at_fair_share_ms = 0
         self.next_starvation_check_ms = 0
-        self.to_preempt: dict[int, None] = {}
         self.most_containers = 0
         self.reserved_numbers: dict[str, int] = {}  # of the containers reserved, by node
         self.refused_nodes: list[Node] = []

@@ -1,9 +1,8 @@
 """Owns the submission of applications as YARN's clients do it: a number first, then the application
 whose master's command runs in its first container (spec/rest.md 1.8.7, 1.8.8).
 
-What a body says of things that there are not here (files to be fetched, reservations, containers
-that outlive their attempt) is refused; tokens, services and log aggregation, without which the
-command runs just as well, are passed over.
+What a body says of things that there are not here (files to be fetched, reservations) is refused;
+tokens, services and log aggregation, without which the command runs just as well, are passed over.
 """
 
 import re
@@ -156,7 +155,6 @@ def read_submission(
     acls = dict(pairs(container.get("application-acls") or {}))
     if text_of(body.get("reservation-id")):
         raise bad_request("Reservation is not enabled. Please enable & try again")
-    _check_kept(body)
     priority = body.get("priority")
     check_names(body, caller.user)
     return SubmitApplication(
@@ -176,17 +174,9 @@ def read_submission(
             modify_acl=_acl(acls, "MODIFY_APP"),
             application_label=text_of(body.get("app-node-label-expression")),
             master_label=text_of(body.get("am-container-node-label-expression")),
+            keep_containers=truth(body.get(_KEPT)),
         ),
     )
-
-
-def _check_kept(body: dict[str, Any]) -> None:
-    """Refuse what would be lost unseen: all containers of an attempt end with it."""
-    if truth(body.get(_KEPT)):
-        raise bad_request(
-            f"{_KEPT}: containers are not kept here when the master ends: the next attempt asks for"
-            " new ones. Submit without it, or hand in tasks, which begin again one by one"
-        )
 
 
 def check_names(body: dict[str, Any], user: str) -> None:

@@ -57,10 +57,6 @@ async def test_a_command_that_fails_is_tried_as_often_as_it_says(yarn):
             "local-resources are not fetched",
         ),
         ({"reservation-id": "reservation_1_0001"}, "Reservation is not enabled"),
-        (
-            {"keep-containers-across-application-attempts": True},
-            "keep-containers-across-application-attempts: containers are not kept here",
-        ),
         ({"resource": {"memory": 99999999, "vCores": 1}}, "more memory than configured max"),
         ({"application-tags": {"tag": ["t" * 101]}}, "is too long"),
     ],
@@ -72,6 +68,12 @@ async def test_what_cannot_run_is_refused_and_leaves_no_trace(yarn, body, told):
     assert answer.status_code == 400
     assert told in answer.json()["RemoteException"]["message"]
     assert (await yarn.get(f"/apps/{name}")).status_code == 404
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+async def test_whether_containers_outlive_their_master_is_taken_over(yarn, wanted):
+    await yarn.submit(**{"keep-containers-across-application-attempts": wanted})
+    assert yarn.state.applications[1].submission.details.keep_containers is wanted
 
 
 async def test_submissions_can_be_switched_off(start):
