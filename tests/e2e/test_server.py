@@ -274,6 +274,50 @@ def test_a_driver_asks_for_containers_with_its_token_and_others_cannot(serve, tm
     assert [server.log(worker) for worker in workers] == [f"from {w}\n" for w in workers]
 
 
+LOST_DRIVER = """
+import pathlib, sys
+from fairshare.client import ContainerRequest, Driver
+
+def workers(driver):
+    return [one for one in driver.containers() if not one.master]
+
+def until(driver, condition):
+    while not condition():
+        driver.connection.get("/changes?timeout=1")
+
+with Driver() as driver:
+    driver.register()
+    if not workers(driver):
+        driver.request(ContainerRequest(count=1, resources={"memory-mb": 64, "vcores": 1}))
+        until(driver, lambda: workers(driver))
+        (worker,) = workers(driver)
+        driver.launch(worker.id, "/bin/sh", "-c", f"read line < {sys.argv[1]}/go; echo $line")
+        until(driver, lambda: workers(driver)[0].state == "RUNNING")
+        sys.exit(3)
+    (worker,) = workers(driver)
+    pathlib.Path(sys.argv[1], "go").write_text("on\\n")
+    until(driver, lambda: workers(driver)[0].over)
+    driver.finish(diagnostics=f"{worker.state}, then code {workers(driver)[0].exit_code}")
+"""
+
+
+def test_a_container_that_is_kept_runs_on_when_its_driver_is_lost(serve, tmp_path):
+    script = tmp_path / "driver.py"
+    script.write_text(LOST_DRIVER)
+    os.mkfifo(tmp_path / "go")
+    server = serve()
+    name = server.submit(
+        queue="a",
+        driver={"arguments": [sys.executable, str(script), str(tmp_path)]},
+        master={"resources": {"memory-mb": 128, "vcores": 1}, "keep_containers": True},
+    )
+    done = server.finished(name)
+    assert (done["state"], done["diagnostics"]) == ("FINISHED", "RUNNING, then code 0")
+    assert sum(one["master"] for one in server.containers(name)) == 2
+    (worker,) = (one["id"] for one in server.containers(name) if not one["master"])
+    assert server.log(worker) == "on\n"
+
+
 def test_a_second_server_on_the_same_state_is_told_who_is_there(serve, conf):
     server = serve()
     second = refused(conf, server.state, "--port", "0")
