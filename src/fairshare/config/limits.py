@@ -27,7 +27,8 @@ class LimitSettings(msgspec.Struct, frozen=True):
 
     The headers of a request must be there within `header_s`, its body within `body_s` and a second
     more for each 10 kB; a reader must take 64 kB of an answer within `send_s`. `answers_mb` is what
-    one caller may leave unread of large answers, `result_mb` the value that a callable returns.
+    one caller may leave unread of large answers, `bodies_mb` what bodies of his requests may hold
+    until they are answered, `result_mb` the value that a callable returns.
 
     With less than `free_mb` free on the disk of the state directory nothing is admitted; None: 256,
     or a twentieth of the disk if that is less.
@@ -51,6 +52,7 @@ class LimitSettings(msgspec.Struct, frozen=True):
     body_s: int = 30
     send_s: int = 30
     answers_mb: int = 64
+    bodies_mb: int = 256
     result_mb: int = 256
     free_mb: int | None = None
 
@@ -74,6 +76,7 @@ RANGES: Final = {
     "body_s": (1, 3_600),
     "send_s": (1, 3_600),
     "answers_mb": (1, 1_048_576),
+    "bodies_mb": (1, 1_048_576),
     "result_mb": (1, 1_048_576),
     "free_mb": (0, 2**40),
 }

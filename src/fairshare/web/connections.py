@@ -1,5 +1,5 @@
 """Owns what one connection may take: how long a request may be on its way, how long an answer, how
-many connections one address has, how much of large answers waits in memory.
+many connections one address has, how much of bodies and large answers waits in memory.
 
 uvicorn reads requests and writes answers; here is what it has no limits for. It must not know what
 is asked. How much is allowed says `[limits]` of fairshare.toml.
@@ -40,11 +40,42 @@ _LATE = (
 )
 
 
+class InMemory:
+    """The bytes in memory of each caller, of one kind: at most `most_mb`, or a single large one."""
+
+    def __init__(self, most_mb: int) -> None:
+        self._most = most_mb * 1024 * 1024
+        self._bytes: Counter[str] = Counter()
+
+    def reserve(self, caller: str, size: int, *, own: int = 0) -> bool:
+        """Count bytes more; False if the caller has too many. `own`: of these, already counted for
+        the same request, which may be as large as it likes while it is the only one.
+
+        >>> bodies = InMemory(1)
+        >>> bodies.reserve("ann", 2_000_000), bodies.reserve("ann", 5, own=2_000_000)
+        (True, True)
+        >>> bodies.reserve("ann", 1), bodies.reserve("bob", 1)
+        (False, True)
+        """
+        before = self._bytes[caller]
+        if before > own and before + size > self._most:
+            return False
+        self._bytes[caller] += size
+        return True
+
+    def release(self, caller: str, size: int) -> None:
+        """These bytes are gone."""
+        self._bytes[caller] -= size
+        if not self._bytes[caller]:
+            del self._bytes[caller]
+
+
 class Crowd:
-    """The open connections of one server, and the bytes of answers that wait for their readers.
+    """The open connections of one server, and the bytes that their requests and answers hold.
 
     `most` is how many may be open in all, `settings.connections_per_address` of one address that
-    is no named proxy.
+    is not a named proxy. `answers` are large ones that wait for their readers, `bodies` those of
+    requests that are not answered yet.
     """
 
     def __init__(self, settings: LimitSettings, proxies: Proxies, most: int) -> None:
@@ -53,7 +84,8 @@ class Crowd:
         self._most = most
         self._open: dict[str, dict[Connection, None]] = {}
         self._total = 0
-        self._waiting_bytes: Counter[str] = Counter()
+        self.answers = InMemory(settings.answers_mb)
+        self.bodies = InMemory(settings.bodies_mb)
 
     def enter(self, connection: "Connection") -> bool:
         """Count a connection. If it is one too many, close the oldest one that has no request, of
@@ -86,23 +118,6 @@ class Crowd:
             self._total -= 1
             if not mine:
                 del self._open[connection.address]
-
-    def reserve(self, caller: str, size: int) -> bool:
-        """Count the bytes of an answer; False if the caller has too many that he does not take.
-
-        A single answer may be as large as it likes.
-        """
-        waiting = self._waiting_bytes[caller]
-        if waiting and waiting + size > self.settings.answers_mb * 1024 * 1024:
-            return False
-        self._waiting_bytes[caller] += size
-        return True
-
-    def release(self, caller: str, size: int) -> None:
-        """These bytes are gone."""
-        self._waiting_bytes[caller] -= size
-        if not self._waiting_bytes[caller]:
-            del self._waiting_bytes[caller]
 
 
 class Connection(H11Protocol):
@@ -192,14 +207,15 @@ class Connection(H11Protocol):
         scope[CROWDED] = not self._admitted
         cycle = self.cycle
         sender = _Sender(self, scope, send)
+        caller, received = "", 0
         try:
             if is_ambiguous(scope):
                 await _AMBIGUOUS(scope, receive, sender)
                 return
-            began_s, received = self.loop.time(), 0
+            began_s = self.loop.time()
 
             async def receive_in_time() -> Message:
-                nonlocal received
+                nonlocal caller, received
                 if not cycle.more_body or cycle.response_started:
                     return await receive()  # this waits for the end of the connection
                 allowed_s = self.crowd.settings.body_s + received / BODY_BYTES_PER_S
@@ -210,12 +226,18 @@ class Connection(H11Protocol):
                     raise HTTPException(
                         408, "the body took too long", {"Connection": "close"}
                     ) from None
-                received += len(message.get("body", b""))
+                caller = caller or caller_of_scope(scope, self.identity_key)
+                size = len(message.get("body", b""))
+                if size and not self.crowd.bodies.reserve(caller, size, own=received):
+                    raise HTTPException(429, _TOO_MANY_BODIES, {"Retry-After": "1"})
+                received += size
                 return message
 
             await self._inner(scope, receive_in_time, sender)
         finally:
             sender.finish()
+            if received:
+                self.crowd.bodies.release(caller, received)
             if self.transport.is_closing() and self.transport.get_write_buffer_size():
                 # What is being closed waits for its reader, and for ever if nothing ends that.
                 self.loop.call_later(self.crowd.settings.send_s, self.cut)
@@ -264,12 +286,12 @@ class _Sender:
     def finish(self) -> None:
         """Nothing of it waits any more."""
         if self._counted:
-            self._crowd.release(self._caller, self._counted)
+            self._crowd.answers.release(self._caller, self._counted)
             self._counted = 0
 
     def _counts(self, size: int) -> bool:
         self._caller = caller_of_scope(self._scope, self._connection.identity_key)
-        if not self._crowd.reserve(self._caller, size):
+        if not self._crowd.answers.reserve(self._caller, size):
             return False
         self._counted = size
         return True
@@ -321,6 +343,10 @@ _AMBIGUOUS = refusal(
     "bad-request",
     "a request has a Content-Length or a Transfer-Encoding, never both",
     {"Connection": "close"},
+)
+_TOO_MANY_BODIES = (
+    "the bodies of your other requests are not settled yet: wait for their answers"
+    " ([limits] in fairshare.toml says how much: bodies_mb)"
 )
 _TOO_MUCH = refusal(
     429,

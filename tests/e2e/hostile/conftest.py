@@ -25,6 +25,7 @@ header_s = 2
 body_s = 1
 send_s = 1
 answers_mb = 1
+bodies_mb = 1
 result_mb = 1
 user_mb = 16
 requests_per_second = 0

@@ -39,6 +39,27 @@ def test_a_body_that_does_not_come_is_refused_after_a_while(attacked):
     assert b"the body took too long" in found
 
 
+def test_unfinished_bodies_take_little_memory_and_their_callers_alone_wait(attacked):
+    begun = b"{" + b" " * 100_000
+    length = len(begun) + 1
+    with attacked.sockets(20) as unfinished:
+        for one in unfinished:
+            one.sendall(
+                attacked.head("/api/v1/applications", "ann", "POST", Content_Length=length) + begun
+            )
+        with attacked.client("bob") as http:
+            answer = http.post("/api/v1/applications", content=begun + b"}")
+            assert (answer.status_code, answer.json()["code"]) == (400, "bad-request")
+        refused = set()
+        while len(refused) < 10:  # one megabyte holds the bodies of the others
+            readable, _, _ = select.select([*set(unfinished) - refused], [], [], 30)
+            assert readable
+            refused.update(readable)
+        found = [read_to_end(one) for one in refused]
+    assert [one.split(b"\r\n")[0] for one in found] == [b"HTTP/1.1 429 Too Many Requests"] * 10
+    assert all(b"bodies_mb" in one for one in found)
+
+
 def test_when_all_connections_are_in_use_health_and_administrators_get_through(attacked):
     waiting = attacked.head("/api/v1/changes?since=99999999&timeout=50", "ann")
     with attacked.sockets(41) as used:
