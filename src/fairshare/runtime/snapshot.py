@@ -71,7 +71,10 @@ ADDED: dict[str, dict[str, Any]] = {
         "_by_name": lambda fields: {group.spec.name: group for group in fields["groups"]}
     },
     "fairshare.schedulers.capacity.queues.CapacityQueue": {"divides_amounts": False},
-    "fairshare.schedulers.capacity.state.CapacityState": {"departed": {}},
+    "fairshare.schedulers.capacity.state.CapacityState": {
+        "departed": {},
+        "most_nodes": lambda fields: len(fields["nodes"]),
+    },
     "fairshare.schedulers.capacity.applications.CapacityApplication": {
         "asked": lambda fields: dict.fromkeys(key.label for key in fields["asks"].keys.values())
     },

@@ -14,6 +14,7 @@ from fairshare.model.events import (
     ContainerReserved,
     Event,
     NodeRemoved,
+    NodeTotalChanged,
     ReservationDropped,
 )
 from fairshare.model.identifiers import ApplicationId, ContainerId
@@ -27,6 +28,7 @@ class Ages:
     """Hears of all containers; `by_age` puts them in order."""
 
     def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
         self._births = count()
         self._born: dict[ContainerId, int] = {}
         self._reserved: dict[str, tuple[Ask, int]] = {}  # by node
@@ -45,6 +47,8 @@ class Ages:
                         self._reserved[event.node] = (ask, next(self._births))
                 case ReservationDropped() | NodeRemoved():
                     self._reserved.pop(event.node, None)
+                case NodeTotalChanged() if not self._is_reserved(event.node):
+                    self._reserved.pop(event.node, None)
                 case AttemptEnded():
                     self._forget_reservations(event.application)
                 case ContainerAllocated():
@@ -55,6 +59,11 @@ class Ages:
                     del self._born[event.container]
                 case _:
                     pass
+
+    def _is_reserved(self, node: str) -> bool:
+        """Some schedulers drop the reservation of a node that gets another size."""
+        found = self._cluster.state.nodes.get(node)
+        return found is not None and found.reservation is not None
 
     def _forget_reservations(self, application: ApplicationId) -> None:
         nodes = [node for node, (ask, _) in self._reserved.items() if ask[0] == application]

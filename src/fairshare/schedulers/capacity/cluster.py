@@ -65,6 +65,7 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         self.most_on_node: dict[str, int] = {}  # containers at once, since it joined
         self.departed: dict[str, CapacityQueue] = {}
         self.arrivals = 0  # of nodes
+        self.most_nodes = 0  # at once
         self.ports: dict[str, int] = {}  # of the nodes
         self.reserved_ms: dict[str, int] = {}  # since when a node is reserved
         self._largest_node: Resource | None = None
@@ -317,6 +318,7 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         self.most_on_node[event.node] = 0
         self.ports[event.node] = FIRST_PORT + self.arrivals
         self.arrivals += 1
+        self.most_nodes = max(self.most_nodes, len(self.nodes))
         label = partitions.belongs(self, self.nodes[event.node])
         if label:
             self.partition_of[event.node] = label

@@ -1,8 +1,9 @@
 """Owns the order in which Hadoop ends containers that end together, and looks at reserved nodes.
 
 That is the order of its hash maps (`schedulers/hash_order.py`), as large as they ever had to be: an
-application's live containers are in a ConcurrentHashMap, those of a node and the nodes reserved for
-an ask in HashMaps. A node's id there is its name and port; ports are given here, by arrival.
+application's live containers are in a ConcurrentHashMap; those of a node, the asks that an
+application has reserved nodes for, the nodes reserved for an ask, and all nodes, in HashMaps. A
+node's id there is its name and port; ports are given here, by arrival.
 """
 
 from collections.abc import Iterable
@@ -11,7 +12,13 @@ from typing import TYPE_CHECKING
 from fairshare.model.identifiers import ContainerId
 from fairshare.model.nodes import Node
 from fairshare.schedulers.capacity.applications import CapacityApplication
-from fairshare.schedulers.hash_order import container_code, in_hash_order, node_code, table_size
+from fairshare.schedulers.hash_order import (
+    container_code,
+    in_hash_order,
+    node_code,
+    request_code,
+    table_size,
+)
 
 if TYPE_CHECKING:
     from fairshare.schedulers.capacity.state import CapacityState
@@ -55,7 +62,16 @@ def reserved(state: "CapacityState", application: CapacityApplication) -> list[s
     by_ask: dict[tuple[int, int], list[str]] = {}
     for name, one in application.reservations.items():
         by_ask.setdefault((one.priority, one.request), []).append(name)
-    return [name for ask in sorted(by_ask) for name in nodes(state, by_ask[ask])]
+    asks = in_hash_order(by_ask, lambda ask: request_code(*ask))
+    return [name for ask in asks for name in nodes(state, by_ask[ask])]
+
+
+def reserved_nodes(state: "CapacityState") -> list[Node]:
+    """All nodes of the cluster that are reserved for somebody."""
+    names = [node.name for node in state.nodes.values() if node.reservation is not None]
+    size = table_size(max(state.most_nodes, len(state.nodes)), concurrent=False)
+    ordered = in_hash_order(names, lambda name: node_code(name, state.ports[name]), size)
+    return [state.nodes[name] for name in ordered]
 
 
 def _in_order(

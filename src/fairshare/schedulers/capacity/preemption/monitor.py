@@ -105,7 +105,8 @@ class Monitor:
         for root in self.roots:
             for leaf in root.leaves():
                 by_leaf.setdefault(leaf.queue.name, []).append(leaf)
-        for claims in by_leaf.values():
+        for name in self.roots[0].leaf_names():
+            claims = by_leaf[name]
             queue = claims[0].queue
             if queue.preemptable:
                 if queue.unsorted:  # asked for its victims, a fair order is brought up to date

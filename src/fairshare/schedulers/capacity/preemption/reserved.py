@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from fairshare.model.events import ContainerAllocated
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, add, subtract
+from fairshare.schedulers.capacity import containers
 from fairshare.schedulers.capacity.preemption.selection import Selection
 from fairshare.schedulers.capacity.preemption.snapshot import Claim
 
@@ -19,24 +20,26 @@ Targets = dict[tuple[str, str], Resource]
 def take_for_reservations(
     state: "CapacityState", selection: Selection, leaves: list[Claim], wait_ms: int
 ) -> None:
-    """Choose containers on reserved nodes until the reservations fit; the cheapest nodes first."""
+    """Choose containers on reserved nodes until the reservations fit; the cheapest nodes first.
+
+    Of those that cost as much the first is the one that Hadoop's map of nodes has first.
+    """
     c = state.calculator
     targets: Targets = {
         (leaf.queue.name, leaf.label): leaf.target
         for leaf in leaves
         if c.compare(state.total, leaf.target, state.none) > 0
     }
-    costs: list[tuple[float, int, Node]] = []
-    for place, node in enumerate(state.nodes.values()):
-        if node.reservation is None:
-            continue
+    costs: list[tuple[float, Node]] = []
+    for node in containers.reserved_nodes(state):
+        assert node.reservation is not None
         found = _on_node(state, selection, targets, node, trial=True)
         if found is not None:
             size = state.none
             for record in found:
                 size = add(size, record.resource)
-            costs.append((c.ratio(size, node.reservation.resource), place, node))
-    for _, _, node in sorted(costs, key=lambda cost: cost[:2]):
+            costs.append((c.ratio(size, node.reservation.resource), node))
+    for _, node in sorted(costs, key=lambda cost: cost[0]):
         for record in _on_node(state, selection, targets, node, trial=False) or ():
             selection.containers[record.container] = wait_ms
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fairshare.model.events import ContainerAllocated
 from fairshare.model.identifiers import ContainerId
 from fairshare.model.resources import Resource, add, largest, subtract
-from fairshare.schedulers.capacity import orders
+from fairshare.schedulers.capacity import containers, orders
 from fairshare.schedulers.capacity.applications import CapacityApplication
 from fairshare.schedulers.capacity.calculators import truncate
 from fairshare.schedulers.capacity.preemption.snapshot import Claim
@@ -114,11 +114,12 @@ def take_from_leaf(
     for application in reversed(orders.active_in_order(leaf)):
         if not targets:
             break
-        for node, reservation in tuple(application.reservations.items()):
+        for node in containers.reserved(state, application):
             if not targets:
                 break
             if node in selection.reserved:
                 continue
+            reservation = application.reservations[node]
             if selection.worth_taking(
                 targets, node, reservation.resource, conservative=conservative
             ):

@@ -9,6 +9,7 @@ from fairshare.model.resources import Resource, add, subtract
 from fairshare.schedulers.capacity.calculators import ResourceCalculator, larger, smaller, truncate
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.views import pending_after_user_limits
+from fairshare.schedulers.hash_order import in_hash_order, table_size, text_code
 
 if TYPE_CHECKING:
     from fairshare.schedulers.capacity.state import CapacityState
@@ -94,6 +95,14 @@ class Claim:
         if self.queue.leaf:
             return [self]
         return [leaf for child in self.children for leaf in child.leaves()]
+
+    def leaf_names(self) -> list[str]:
+        """The leaves from here down as they are asked to give: Hadoop has a hash set of them for
+        each queue, made of those of its children."""
+        if self.queue.leaf:
+            return [self.queue.name]
+        names = [name for child in self.children for name in child.leaf_names()]
+        return in_hash_order(names, text_code, table_size(len(names), concurrent=False))
 
     def split_extras(self, c: ResourceCalculator, whole: Resource, none: Resource) -> None:
         """Say how much above the guarantee may be taken, here and below."""
