@@ -36,7 +36,7 @@ class Tables:
         self._arrivals = 0
         self.most_nodes = 0
         self.most_on_node: dict[str, int] = {}
-        self.ports: dict[str, int] = {}
+        self.ports: dict[str, int] = {}  # in the order in which nodes were put into Hadoop's table
 
     def node_joined(self, name: str, nodes: int) -> None:
         """A node is there; it is the last of so many."""
@@ -44,6 +44,10 @@ class Tables:
         self.most_on_node[name] = 0
         self.ports[name] = FIRST_PORT + self._arrivals
         self._arrivals += 1
+
+    def node_resized(self, name: str) -> None:
+        """A node has another size: Hadoop takes it out and puts it back, behind the others."""
+        self.ports[name] = self.ports.pop(name)
 
     def node_left(self, name: str) -> None:
         """A node is gone."""
@@ -82,9 +86,8 @@ def nodes_in_order(state: "FairState") -> list[Node]:
     """All nodes."""
     size = table_size(state.tables.most_nodes, concurrent=False)
     ports = state.tables.ports
-    return in_hash_order(
-        state.nodes.values(), lambda node: node_code(node.name, ports[node.name]), size
-    )
+    ordered = in_hash_order(ports, lambda name: node_code(name, ports[name]), size)
+    return [state.nodes[name] for name in ordered]
 
 
 def _in_order(

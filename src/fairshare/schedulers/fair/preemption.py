@@ -14,7 +14,7 @@ from fairshare.model.events import (
     PreemptedRoomChanged,
     StarvationServed,
 )
-from fairshare.model.identifiers import ContainerId
+from fairshare.model.identifiers import ApplicationId, ContainerId
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, add, fits, subtract
 from fairshare.model.work import ANYWHERE
@@ -45,6 +45,17 @@ def serve_starved(state: "FairState", step: "Step") -> None:
         application = state.applications.get(number)
         if application is not None and application.active:
             _serve(state, step, application)
+
+
+def forget_room_made_before(state: "FairState", step: "Step", application: ApplicationId) -> None:
+    """A new attempt begins: room is made for an attempt, and those of before are over.
+
+    Example: node n1 keeps 1024 MB free for an application whose master is then lost. Its next
+    attempt stands in line for that room like everybody.
+    """
+    for node in state.nodes.values():
+        if application in node.promised:
+            step.emit(PreemptedRoomChanged(node.name, application, state.none))
 
 
 def kill_due(state: "FairState", step: "Step") -> None:

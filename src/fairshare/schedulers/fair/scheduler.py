@@ -159,6 +159,8 @@ class FairScheduler:
         leaf = self._state.queues[application.queue]
         runnable = limits.may_run(self._state, application.user, leaf)
         step.emit(AttemptStarted(application.id, attempt, runnable))
+        if attempt > 1:
+            preemption.forget_room_made_before(self._state, step, application.id)
 
     def end_attempt(self, step: Step, application: Application, *, failed: bool = False) -> None:
         """Take an attempt out, and let those start that waited for it."""

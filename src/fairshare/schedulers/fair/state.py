@@ -167,6 +167,7 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         super()._node_total_changed(now_ms, event)
         rack = self.racks[self.nodes[event.node].rack]
         rack[event.node] = rack.pop(event.node)  # Hadoop takes it out and puts it back
+        self.tables.node_resized(event.node)
         self._total_changed()
 
     def largest_node(self) -> Resource:
