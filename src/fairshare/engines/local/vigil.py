@@ -24,7 +24,7 @@ _log = logging.getLogger("fairshare.engine")
 
 class Vigil:
     """All that is watched. `bases` are the groups that hold those of new containers; `freed` is
-    called when a container is gone, and with it what it held."""
+    called when a container is watched no more, and holds nothing."""
 
     def __init__(
         self,
@@ -61,7 +61,8 @@ class Vigil:
         self._reports.hold(watched.container)
 
     def forget(self, watched: Watched) -> None:
-        """Watch it no more."""
+        """Watch it no more. Whoever waits for room may have it now, or must wait for another."""
+        watched.gone = True
         self._close_pidfd(watched)
         self.without_pidfd.discard(str(watched.directory.path))
         self.unattended.remove(watched)
@@ -69,6 +70,7 @@ class Vigil:
         del self.watched[str(watched.directory.path)]
         if self.current.get(watched.container) is watched:
             del self.current[watched.container]
+        self._freed()
 
     def _close_pidfd(self, watched: Watched) -> None:
         if watched.pidfd is not None:
@@ -147,7 +149,6 @@ class Vigil:
             self._reports.settle(watched.directory, outcome)
         if watched.earlier:
             adoption.remove_empty_bases(watched.launch, self._bases)
-        self._freed()
 
     def tell_start(self, watched: Watched) -> None:
         """Report once that it runs."""

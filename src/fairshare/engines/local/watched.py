@@ -45,6 +45,7 @@ class Watched:
         self.earlier = False  # of an earlier server, whose groups may be elsewhere
         self.overdue = ""  # why its end is overdue
         self.chances = _CHANCES  # how often its supervisor may yet be found stopped
+        self.gone = False  # and watched no more
         self.stops = 0  # how often it was found stopped while nobody else let it go on
 
 
@@ -78,8 +79,11 @@ class Overdue:
         now = time.monotonic()
         while self._moments and self._moments[0][0] <= now:
             watched = heapq.heappop(self._moments)[2]
-            if watched.pidfd is None:
-                continue  # it has ended, or is looked for anyway
+            if watched.gone:
+                continue
+            if watched.pidfd is None:  # too many files were open; it is looked for
+                self._push(watched, _AGAIN_S)
+                continue
             if not any(map(processes.is_stopped, processes.supervisors(watched.directory.path))):
                 self._push(watched, PATIENCE_S)
                 continue

@@ -1,0 +1,95 @@
+"""What the engine's books say of containers that are late, gone, or watched by nothing."""
+
+import os
+import selectors
+from collections.abc import Iterator
+
+import pytest
+
+from fairshare.engines.local import watched as books
+from fairshare.engines.local.directories import ContainerDirectory
+from fairshare.engines.local.launch import Launch
+from fairshare.engines.local.reports import Reports
+from fairshare.engines.local.rooms import Rooms
+from fairshare.engines.local.vigil import Vigil
+from fairshare.engines.local.watched import Overdue, Watched
+from fairshare.engines.protocol import NodeOffer
+from fairshare.model.identifiers import container_id
+
+SIZE = {"memory-mb": 1024, "vcores": 1}
+
+
+@pytest.fixture
+def watched(tmp_path) -> Watched:
+    launch = Launch(
+        container=container_id(1, 1, 1),
+        container_name="c",
+        arguments=("x",),
+        environment={},
+        directory="",
+        memory_mb=0,
+        memory_limit="watch",
+        node="local",
+        resources=SIZE,
+    )
+    return Watched(container_id(1, 1, 1), ContainerDirectory(tmp_path / "c"), launch)
+
+
+class Vigilance:
+    """A vigil over a node with room for one container, and how often it said that room is free."""
+
+    def __init__(self) -> None:
+        self.freed = 0
+        self.rooms = Rooms([NodeOffer("local", "/default-rack", SIZE, {})])
+        self.selector = selectors.DefaultSelector()
+        reports = Reports(lambda report: None)
+        self.vigil = Vigil(self.selector, reports, frozenset(), self.rooms, self._free)
+
+    def _free(self) -> None:
+        self.freed += 1
+
+
+@pytest.fixture
+def vigilance() -> Iterator[Vigilance]:
+    made = Vigilance()
+    yield made
+    made.selector.close()
+
+
+def test_whoever_waits_for_room_hears_of_one_that_is_watched_no_more(vigilance, watched):
+    """Put aside, say, because another life's container is in the way: no end is reported then."""
+    vigilance.vigil.watch(watched)
+    vigilance.vigil.stop(watched)
+    assert vigilance.rooms.has_to_wait("local", SIZE)
+    vigilance.vigil.forget(watched)
+    assert not vigilance.rooms.has_to_wait("local", SIZE)
+    assert vigilance.freed == 1
+
+
+def test_one_without_a_pidfd_is_looked_after_again(watched, monkeypatch):
+    """Too many files were open for a moment. It must not be overdue unseen for ever."""
+    now_s = [100.0]
+    monkeypatch.setattr(books.time, "monotonic", lambda: now_s[0])
+    stopped = []
+    monkeypatch.setattr(books.processes, "supervisors", lambda path: [4711])
+    monkeypatch.setattr(books.processes, "is_stopped", lambda pid: True)
+    monkeypatch.setattr(books.signal, "pidfd_send_signal", lambda fd, sign: stopped.append(fd))
+    overdue = Overdue()
+    overdue.expect(watched, 0, "stopped on request")
+    now_s[0] = overdue.next()
+    assert overdue.take() == []
+    watched.pidfd = 7  # it could be had meanwhile
+    for lost in ([], [watched]):  # it is let go on once
+        assert overdue.next() is not None
+        now_s[0] = overdue.next()
+        assert overdue.take() == lost
+    assert stopped == [7]
+
+
+def test_one_that_is_gone_is_looked_after_no_more(vigilance, watched):
+    vigilance.vigil.watch(watched)
+    vigilance.vigil.set_pidfd(watched, os.eventfd(0))
+    vigilance.vigil.overdue.expect(watched, -60, "stopped on request")
+    vigilance.vigil.forget(watched)
+    assert vigilance.vigil.overdue.take() == []
+    assert vigilance.vigil.overdue.next() is None
