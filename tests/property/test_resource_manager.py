@@ -7,7 +7,13 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.property.effort import examples
 
 from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import ApplicationState, ContainerAllocated, ContainerCompleted, Event
+from fairshare.model.events import (
+    ApplicationState,
+    ContainerAllocated,
+    ContainerCompleted,
+    Event,
+    RoomFreed,
+)
 from fairshare.model.identifiers import ContainerId
 from fairshare.model.inputs import (
     ChangeBlacklist,
@@ -244,6 +250,19 @@ class Cluster(RuleBasedStateMachine):
             self.feed(ContainerExited(container, code))
 
     @rule(which=st.integers(0, 50))
+    def container_runs(self, which: int) -> None:
+        if self.alive:
+            container = list(self.alive)[which % len(self.alive)]
+            self.feed(ContainerStarted(container, holds_room=True))
+
+    @rule(which=st.integers(0, 50))
+    def node_reports_an_end(self, which: int) -> None:
+        ending = self.manager.state.ending
+        if ending:
+            container, node = list(ending.items())[which % len(ending)]
+            assert self.feed(ContainerExited(container, 143)) == (RoomFreed(container, node),)
+
+    @rule(which=st.integers(0, 50))
     def container_is_released(self, which: int) -> None:
         if self.alive:
             record = list(self.alive.values())[which % len(self.alive)]
@@ -285,9 +304,9 @@ class Cluster(RuleBasedStateMachine):
                 before = dict(self.manager.state.nodes)
                 closed = self.manager.state.safe_mode or node in self.manager.state.drains
                 events = self.feed(NodeBeat(node))
-                assert not (closed and events)
                 for event in events:
                     if isinstance(event, ContainerAllocated):
+                        assert not closed
                         assert event.node not in self.manager.state.drains
                         assert fits(event.resource, before[node].total)
 

@@ -1,7 +1,7 @@
 """Owns what the steps of a sample's scenario do to our server.
 
-Masters beat after each step: they register, and launch what they were granted. What ends on a node
-is known to the server with the node's next heartbeat.
+Masters beat after each step: they register, and launch what they were granted. What runs on a node,
+and what ended there, is known to the server with the node's next heartbeat.
 """
 
 from typing import Any
@@ -11,10 +11,17 @@ from tests.rest_samples.server import SampleServer
 from fairshare.errors import InputError
 from fairshare.live.node_book import Utilization
 from fairshare.model.applications import Application
-from fairshare.model.events import ApplicationRejected, ApplicationSubmitted, Event, Record
+from fairshare.model.events import (
+    ApplicationRejected,
+    ApplicationSubmitted,
+    Event,
+    ExitCode,
+    Record,
+)
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_name
 from fairshare.model.inputs import (
     ContainerExited,
+    ContainerStarted,
     DecommissionNode,
     Input,
     KillApplication,
@@ -30,6 +37,7 @@ from fairshare.model.inputs import (
     UnregisterMaster,
     UpdateShares,
 )
+from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource
 from fairshare.model.work import Command, ContainerRequest
 
@@ -214,6 +222,7 @@ class Driver:
                     await self._beat_node(node)
 
     async def _beat_node(self, node: str) -> None:
+        await self._report_containers(self._state.nodes[node])
         late = []
         for container in list(self._exits):
             found = self._state.nodes[node].containers.get(container)
@@ -229,6 +238,15 @@ class Driver:
         for exited in late:  # Hadoop begins the next attempt when the node's update is over
             await self._ask(exited)
         await self.settle()
+
+    async def _report_containers(self, node: Node) -> None:
+        """What has begun there since the last heartbeat, and the end of what was stopped."""
+        for container in tuple(node.ending):
+            await self._ask(ContainerExited(container, ExitCode.ABORTED))
+        for container, grant in tuple(node.containers.items()):
+            application = self._state.applications[grant.application]
+            if container == application.master or container in application.launched:
+                await self._ask(ContainerStarted(container, holds_room=True))
 
     async def _step_update(self, passes: int) -> None:
         for _ in range(passes):

@@ -35,7 +35,8 @@ def test_all_samples_are_asked(outcomes):
 
 
 def test_nearly_all_answers_agree(outcomes):
-    """The states after lost nodes under FIFO are few, and differ by two causes that are listed."""
+    """The answers after lost nodes under FIFO are few, and half of the defects of Hadoop that the
+    samples show are among them."""
     usual = [one for one in outcomes if not one.name.startswith("fifo/lost/")]
     agreeing = sum(not outcome.differences for outcome in usual)
     assert agreeing >= 0.95 * len(usual)

@@ -21,6 +21,7 @@ from fairshare.model.events import (
     RequestRefused,
     ReservationDropped,
     ReservationMoved,
+    RoomFreed,
     SharesUpdated,
     UserLimitsComputed,
     UserNoted,
@@ -40,6 +41,9 @@ _OF_NOBODY: Final = frozenset(
     }
 )
 """What comes often, names no application, and leaves all of them as they were."""
+
+_OF_NO_APPLICATION: Final = frozenset({RequestRefused, RoomFreed})
+"""What leaves all as they were though it may name one, perhaps one that is forgotten by now."""
 
 
 class Changes:
@@ -73,7 +77,7 @@ class Changes:
         if asked is not None and RequestRefused not in map(type, record.events):
             self._note(asked, sequence)
         for event in record.events:
-            if type(event) is RequestRefused:
+            if type(event) in _OF_NO_APPLICATION:
                 continue
             number = getattr(event, "application", None)
             if number is None:

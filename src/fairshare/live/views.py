@@ -258,7 +258,7 @@ def state_of(drain: Drain | None, node: Node) -> str:
         return "RUNNING"
     if drain.deadline_ms is not None:
         return "DECOMMISSIONING"
-    return "DRAINING" if node.containers else "DRAINED"
+    return "DRAINING" if node.occupants else "DRAINED"
 
 
 def deadline_of(drain: Drain | None) -> int | None:

@@ -1,7 +1,8 @@
 """Owns what the manager does about nodes: they join, are lost, resized, drained; and the safe mode.
 
-A drained node offers what its containers use and nothing more, as Hadoop's nodes do while they are
-decommissioned (`AbstractYarnScheduler.nodeUpdate`): shares are computed from what can be had.
+From its next beat on a drained node offers what its containers use and nothing more, as Hadoop's
+nodes do while they are decommissioned (`AbstractYarnScheduler.nodeUpdate`): shares are computed
+from what can be had.
 """
 
 from typing import Protocol
@@ -110,8 +111,6 @@ def drain(step: Step, scheduler: Scheduler, given: DrainNode | DecommissionNode)
         step.emit(ReservationDropped(given.node))
     for application in tuple(node.promised):
         step.emit(PreemptedRoomChanged(given.node, application, state.none))
-    if node.total != node.used:
-        step.emit(NodeTotalChanged(given.node, node.used))
     scheduler.node_changed(step)
 
 
@@ -132,18 +131,12 @@ def undrain(step: Step, scheduler: Scheduler, given: UndrainNode) -> None:
         scheduler.node_changed(step)
 
 
-def shrink(step: Step, scheduler: Scheduler) -> bool:
-    """Let drained nodes offer no more than what still runs there; whether one did before."""
-    state = scheduler.state
-    shrunk = False
-    for name in state.drains:
-        node = state.nodes.get(name)
-        if node is not None and node.total != node.used:
-            step.emit(NodeTotalChanged(name, node.used))
-            shrunk = True
-    if shrunk:
+def shrink(step: Step, scheduler: Scheduler, name: str) -> None:
+    """Let a drained node offer what still has room there, and no more."""
+    node = scheduler.state.nodes.get(name)
+    if node is not None and node.total != node.used:
+        step.emit(NodeTotalChanged(name, node.used))
         scheduler.node_changed(step)
-    return shrunk
 
 
 def set_safe_mode(step: Step, scheduler: Scheduler, given: SetSafeMode) -> None:

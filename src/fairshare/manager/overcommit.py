@@ -12,6 +12,7 @@ from fairshare.model.events import (
     NodeOvercommitted,
 )
 from fairshare.model.nodes import Node
+from fairshare.model.resources import add
 from fairshare.schedulers.protocol import Scheduler, Step
 
 TAKEN = "Container preempted by scheduler: node {} became smaller than what runs there"
@@ -35,10 +36,14 @@ def enforce(step: Step, scheduler: Scheduler, name: str) -> None:
     node = scheduler.state.nodes.get(name)
     if node is None:
         return
+    room = node.available
     for container in _in_order(node):
-        if not scheduler.state.is_overcommitted(node):
+        if not scheduler.state.lacks(room):
             break
-        step.emit(ContainerCompleted(container.container, ExitCode.PREEMPTED, TAKEN.format(name)))
+        room = add(room, container.resource)  # now, or when the node has reported its end
+        if container.container in node.containers:
+            reason = TAKEN.format(name)
+            step.emit(ContainerCompleted(container.container, ExitCode.PREEMPTED, reason))
 
 
 def forget(step: Step, scheduler: Scheduler, name: str) -> None:
@@ -51,4 +56,4 @@ def _in_order(node: Node) -> list[ContainerAllocated]:
     def rank(one: ContainerAllocated) -> tuple[bool, int, int]:
         return one.master, -one.allocated_ms, -one.container
 
-    return sorted(node.containers.values(), key=rank)
+    return sorted((*node.containers.values(), *node.ending.values()), key=rank)

@@ -3,7 +3,12 @@
 Decides by `step.emit` alone. A report of what is not known, or known already, changes nothing.
 """
 
-from fairshare.model.events import ApplicationsForgotten, ContainerCompleted, ContainerRunning
+from fairshare.model.events import (
+    ApplicationsForgotten,
+    ContainerCompleted,
+    ContainerRunning,
+    RoomFreed,
+)
 from fairshare.model.identifiers import application_of
 from fairshare.model.inputs import ContainerExited, ContainerStarted, ForgetApplications
 from fairshare.schedulers.protocol import State, Step
@@ -15,11 +20,15 @@ def started(step: Step, state: State, given: ContainerStarted) -> None:
     if application is None or given.container not in application.containers:
         return
     if given.container not in state.running:
-        step.emit(ContainerRunning(given.container))
+        step.emit(ContainerRunning(given.container, given.holds_room))
 
 
 def exited(step: Step, state: State, given: ContainerExited) -> None:
-    """A container has ended."""
+    """A container has ended; one that was over already holds its room no longer."""
+    node = state.ending.get(given.container)
+    if node is not None:
+        step.emit(RoomFreed(given.container, node))
+        return
     application = state.applications.get(application_of(given.container))
     if application is None or given.container not in application.containers:
         return
@@ -30,6 +39,7 @@ def exited(step: Step, state: State, given: ContainerExited) -> None:
             given.diagnostics,
             given.peak_memory_mb,
             given.cpu_ms,
+            state.running.get(given.container) or False,
         )
     )
 

@@ -168,8 +168,6 @@ class ResourceManager:
         while lives.lost_masters:
             lives.restart(step)
             followed = self._follow(step, followed)
-        if state.drains and nodes.shrink(step, self.scheduler) and self._settle is not None:
-            self._settle(step)
         state.settle()
         return tuple(step.events)
 
@@ -218,7 +216,9 @@ class ResourceManager:
         self._partitions.change(step, given)
 
     def _node_beat(self, step: Step, given: NodeBeat) -> None:
-        if given.node not in self.state.drains and not self.state.safe_mode:
+        if given.node in self.state.drains:
+            nodes.shrink(step, self.scheduler, given.node)
+        elif not self.state.safe_mode:
             self.scheduler.beat(step, given.node)
 
     def _update_shares(self, step: Step, given: UpdateShares) -> None:

@@ -5,6 +5,7 @@ A part of `events.py`, which has all events and says what they are.
 
 import msgspec
 
+from fairshare.model.identifiers import ApplicationId, ContainerId
 from fairshare.model.resources import Resource
 from fairshare.model.tags import tag_of
 
@@ -32,6 +33,21 @@ class NodeAdded(RecordedEvent, frozen=True):
 class NodeRemoved(RecordedEvent, frozen=True):
     """A node is gone; its containers completed before."""
 
+    node: str
+
+
+class PreemptedRoomChanged(RecordedEvent, frozen=True):
+    """How much of a node's room is kept for an application that others were preempted for."""
+
+    node: str
+    application: ApplicationId
+    resource: Resource
+
+
+class RoomFreed(RecordedEvent, frozen=True):
+    """A node reported the end of a container that was over already: what it held is free."""
+
+    container: ContainerId
     node: str
 
 

@@ -61,13 +61,17 @@ class ContainerAllocated(RecordedEvent, frozen=True):
 
 
 class ContainerCompleted(RecordedEvent, frozen=True):
-    """A container is over, by itself or by decision (`exit_code` negative)."""
+    """A container is over, by itself or by decision (`exit_code` negative).
+
+    `reported`: its node has said so, of one that holds its room until then (`ContainerRunning`).
+    """
 
     container: ContainerId
     exit_code: int
     diagnostics: str = ""
     peak_memory_mb: int = 0
     cpu_ms: int = 0
+    reported: bool = False
 
 
 class ApplicationSubmitted(RecordedEvent, frozen=True):
@@ -228,14 +232,6 @@ class ContainerSpared(RecordedEvent, frozen=True):
     container: ContainerId
 
 
-class PreemptedRoomChanged(RecordedEvent, frozen=True):
-    """How much of a node's room is kept for an application that others were preempted for."""
-
-    node: str
-    application: ApplicationId
-    resource: Resource
-
-
 class TasksAdded(RecordedEvent, frozen=True):
     """Groups of tasks were handed to the manager."""
 
@@ -254,9 +250,10 @@ class ContainerLaunched(RecordedEvent, frozen=True):
 
 
 class ContainerRunning(RecordedEvent, frozen=True):
-    """An engine reports that a container runs."""
+    """An engine reports that a container runs (`ContainerStarted`)."""
 
     container: ContainerId
+    holds_room: bool = False
 
 
 class LimitsComputed(RecordedEvent, frozen=True):
@@ -320,6 +317,7 @@ NodeRemoved = cluster_events.NodeRemoved
 NodesLabelled = cluster_events.NodesLabelled
 NodeTotalChanged = cluster_events.NodeTotalChanged
 NodeUndrained = cluster_events.NodeUndrained
+PreemptedRoomChanged = cluster_events.PreemptedRoomChanged
 QueueConversionPending = cluster_events.QueueConversionPending
 QueueCreated = cluster_events.QueueCreated
 QueueDynamicChanged = cluster_events.QueueDynamicChanged
@@ -328,12 +326,14 @@ QueueExpiring = cluster_events.QueueExpiring
 QueueLimited = cluster_events.QueueLimited
 QueueRemoved = cluster_events.QueueRemoved
 QueuesConfigured = cluster_events.QueuesConfigured
+RoomFreed = cluster_events.RoomFreed
 SafeModeChanged = cluster_events.SafeModeChanged
 SharesUpdated = cluster_events.SharesUpdated
 
 Event = (
     ContainerAllocated
     | ContainerCompleted
+    | RoomFreed
     | ConfigurationLoaded
     | NodeAdded
     | NodeRemoved

@@ -336,9 +336,14 @@ class ForgetApplications(msgspec.Struct, frozen=True, tag=tag_of):
 
 
 class ContainerStarted(msgspec.Struct, frozen=True, tag=tag_of):
-    """An engine runs a container."""
+    """An engine runs a container.
+
+    `holds_room`: the engine will report its end in any case. Where the end is decided here, its
+    room on the node is free only with that report, as in YARN.
+    """
 
     container: ContainerId
+    holds_room: bool = False
 
 
 class ContainerExited(msgspec.Struct, frozen=True, tag=tag_of):

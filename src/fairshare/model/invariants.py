@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from fairshare.errors import InvariantViolation
-from fairshare.model.resources import fits, total
+from fairshare.model.resources import add, fits, total
 
 if TYPE_CHECKING:
     from fairshare.model.state import ClusterState
@@ -24,8 +24,12 @@ def _claim(claim: bool, *told: object) -> None:
 def _check_nodes(state: "ClusterState[Any, Any]") -> None:
     size = len(state.none)
     for node in state.nodes.values():
-        used = total((c.resource for c in node.containers.values()), size)
+        here = (*node.containers.values(), *node.ending.values())
+        used = total((c.resource for c in here), size)
         _claim(used == node.used, "node", node.name, "uses", used, "but says", node.used)
+        for container in node.ending:
+            _claim(state.ending.get(container) == node.name, "nobody knows of", container)
+            _claim(container not in node.containers, container, "is over, and is not")
         reservation = node.reservation
         if reservation is not None:
             owner = state.applications[reservation.application]
@@ -35,14 +39,12 @@ def _check_nodes(state: "ClusterState[Any, Any]") -> None:
             )  # fmt: skip
         for container in node.marked:
             _claim(container in node.containers, "marked container", container, "is not there")
-    for name in state.drains:
-        drained = state.nodes.get(name)
-        if drained is not None:
-            _claim(drained.total == drained.used, "drained node", name, "offers", drained.total)
     offered = total((n.total for n in state.nodes.values()), size)
     _claim(offered == state.total, "cluster total", state.total, "but nodes offer", offered)
+    _claim(len(state.ending) == sum(len(n.ending) for n in state.nodes.values()), "who is ending?")
+    over = total((c.resource for n in state.nodes.values() for c in n.ending.values()), size)
     used = total((n.used for n in state.nodes.values()), size)
-    _claim(used == state.used, "cluster used", state.used, "but nodes use", used)
+    _claim(used == add(state.used, over), "cluster used", state.used, "but nodes use", used)
 
 
 def _check_applications(state: "ClusterState[Any, Any]") -> None:
@@ -87,5 +89,13 @@ def _check_queues(state: "ClusterState[Any, Any]") -> None:
 
 
 def over_committed(state: "ClusterState[Any, Any]") -> list[str]:
-    """Nodes that use more than they offer: allowed only after a node became smaller."""
-    return [n.name for n in state.nodes.values() if not fits(n.used, n.total)]
+    """Nodes whose containers use more than they offer: only after a node became smaller.
+
+    What is ending does not count: lazy preemption gives its room away before the node reports.
+    """
+    size = len(state.none)
+    return [
+        node.name
+        for node in state.nodes.values()
+        if not fits(total((c.resource for c in node.containers.values()), size), node.total)
+    ]

@@ -20,6 +20,7 @@ class Reservation(msgspec.Struct, frozen=True):
 class Node:
     """One node. `available` may be negative after a node became smaller.
 
+    `ending` has the containers that are over and hold their room until the node reports their end.
     `promised` is what stays free for applications that others were preempted for.
     """
 
@@ -27,6 +28,7 @@ class Node:
         "attributes",
         "available",
         "containers",
+        "ending",
         "marked",
         "name",
         "promised",
@@ -42,14 +44,20 @@ class Node:
         self.available = total
         self.attributes = attributes
         self.containers: dict[ContainerId, ContainerAllocated] = {}
+        self.ending: dict[ContainerId, ContainerAllocated] = {}
         self.reservation: Reservation | None = None
         self.marked: dict[ContainerId, ContainerAllocated] = {}
         self.promised: dict[ApplicationId, Resource] = {}
 
     @property
     def used(self) -> Resource:
-        """What its containers have together."""
+        """What its containers have together, those that are ending among them."""
         return subtract(self.total, self.available)
+
+    @property
+    def occupants(self) -> int:
+        """How many containers have room there."""
+        return len(self.containers) + len(self.ending)
 
     def resize(self, total: Resource) -> None:
         """Offer another amount; what runs stays."""

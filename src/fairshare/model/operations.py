@@ -21,9 +21,9 @@ from fairshare.model.resources import Resource
 class Drain(msgspec.Struct, frozen=True):
     """A node that takes no new containers.
 
-    `total` is what it offers when it is not drained: while it is, it offers what its containers
-    use, as a decommissioning node of Hadoop does. At `deadline_ms` it leaves the cluster, or as
-    soon as it is empty; None: it stays.
+    `total` is what it offers when it is not drained: from its next beat on it offers what its
+    containers use, as a decommissioning node of Hadoop does. At `deadline_ms` it leaves the
+    cluster, or as soon as it is empty; None: it stays.
     """
 
     total: Resource
@@ -51,7 +51,11 @@ class Operations:
 
     def is_overcommitted(self, node: Node) -> bool:
         """Whether more runs on a node than it offers, of the types that are looked at."""
-        return any(amount < 0 for amount in node.available)
+        return self.lacks(node.available)
+
+    def lacks(self, room: Resource) -> bool:
+        """Whether this is less than nothing, of the types that are looked at."""
+        return any(amount < 0 for amount in room)
 
     def operation_handlers(self) -> dict[type, Callable[[int, Any], None]]:
         """The handlers of events, by kind."""

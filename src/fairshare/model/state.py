@@ -32,9 +32,7 @@ from fairshare.model.events import (
     LifetimeSet,
     MasterStarted,
     MasterUnregistered,
-    NodeAdded,
     NodeRemoved,
-    NodeTotalChanged,
     OffersCounted,
     PriorityChanged,
     QueueCreated,
@@ -44,40 +42,28 @@ from fairshare.model.events import (
     ReservationDropped,
     TasksAdded,
 )
-from fairshare.model.identifiers import NUMBER_MASK, ApplicationId, ContainerId, application_of
+from fairshare.model.identifiers import NUMBER_MASK, ApplicationId, application_of
 from fairshare.model.inputs import SubmitApplication
+from fairshare.model.machines import Machines
 from fairshare.model.nodes import Node, Reservation
-from fairshare.model.operations import Operations
 from fairshare.model.queues import ROOT, ApplicationType, QueueType
 from fairshare.model.resources import Resource, ResourceTypes, add, subtract
 from fairshare.model.tasks import TaskBoard
 
 
-class ClusterState(Operations, ABC, Generic[QueueType, ApplicationType]):
-    """Nodes, queues, applications and containers. Readers may look, only `apply` may change.
-
-    `total` is what all nodes offer. `running`: what an engine has reported as running.
-    """
+class ClusterState(Machines, ABC, Generic[QueueType, ApplicationType]):
+    """Nodes, queues, applications and containers. Readers may look, only `apply` may change."""
 
     def __init__(self, types: ResourceTypes) -> None:
-        super().__init__()
-        self.types = types
+        super().__init__(types)
         self.epoch_ms = 0
-        self.none: Resource = types.none
-        self.total: Resource = types.none
-        self.nodes: dict[str, Node] = {}
-        self.racks: dict[str, dict[str, Node]] = {}
         self.queues: dict[str, QueueType] = {}
         self.applications: dict[ApplicationId, ApplicationType] = {}
         self.next_application = 1
-        self.running: dict[ContainerId, None] = {}
         self.handlers: dict[type, Callable[[int, Any], None]] = {
             ContainerAllocated: self._container_allocated,
             ContainerCompleted: self._container_completed,
             ConfigurationLoaded: self._configuration_loaded,
-            NodeAdded: self._node_added,
-            NodeRemoved: self._node_removed,
-            NodeTotalChanged: self._node_total_changed,
             QueueCreated: self._queue_created,
             QueueRemoved: self._queue_removed,
             QueueDynamicChanged: self._queue_dynamic_changed,
@@ -103,7 +89,7 @@ class ClusterState(Operations, ABC, Generic[QueueType, ApplicationType]):
             ContainerRunning: self._container_running,
             LifetimeSet: self._lifetime_set,
             RequestRefused: self._nothing_changes,
-            **self.operation_handlers(),
+            **self.node_handlers(),
         }
 
     # What a scheduler says of itself.
@@ -221,12 +207,14 @@ class ClusterState(Operations, ABC, Generic[QueueType, ApplicationType]):
             node.marked.pop(container, None)
         if application.launched:
             application.launched.pop(container, None)
-            self.running.pop(container, None)
+        holds_room = self.running.pop(container, False) if self.running else False
         if event.exit_code == ExitCode.PREEMPTED:
             application.preempted += 1
         if application.tasks.assigned:
             application.tasks.completed(container, event.exit_code)
         self._use(application, node, tuple([-amount for amount in record.resource]))
+        if holds_room and not event.reported:
+            self._hold_room(node, record)
 
     def _leaving(self, application: ApplicationType, node: Node, event: ContainerCompleted) -> None:  # type: ignore[misc]
         """A container is about to go, for a scheduler that keeps more of it. Nothing by default."""
@@ -238,7 +226,7 @@ class ClusterState(Operations, ABC, Generic[QueueType, ApplicationType]):
             application.tasks.launched(event.container, event.group, event.task)
 
     def _container_running(self, now_ms: int, event: ContainerRunning) -> None:
-        self.running[event.container] = None
+        self.running[event.container] = event.holds_room
 
     def _container_reserved(self, now_ms: int, event: ContainerReserved) -> None:
         reservation = Reservation(
@@ -257,7 +245,7 @@ class ClusterState(Operations, ABC, Generic[QueueType, ApplicationType]):
             self.applications[node.reservation.application].reservations.pop(node.name, None)
             node.reservation = None
 
-    # Configuration, nodes and queues.
+    # Configuration, nodes and queues (more of nodes in `machines.py`).
 
     def _configuration_loaded(self, now_ms: int, event: ConfigurationLoaded) -> None:
         if not self.epoch_ms:
@@ -265,26 +253,9 @@ class ClusterState(Operations, ABC, Generic[QueueType, ApplicationType]):
         if ROOT not in self.queues:
             self.queues[ROOT] = self.new_queue(ROOT, False, False)
 
-    def _node_added(self, now_ms: int, event: NodeAdded) -> None:
-        node = Node(event.node, event.rack, event.total, event.attributes)
-        self.nodes[event.node] = node
-        self.racks.setdefault(event.rack, {})[event.node] = node
-        self.total = add(self.total, event.total)
-
     def _node_removed(self, now_ms: int, event: NodeRemoved) -> None:
-        node = self.nodes[event.node]
-        self._drop_reservation(node)
-        del self.nodes[event.node]
-        rack = self.racks[node.rack]
-        del rack[event.node]
-        if not rack:
-            del self.racks[node.rack]
-        self.total = subtract(self.total, node.total)
-
-    def _node_total_changed(self, now_ms: int, event: NodeTotalChanged) -> None:
-        node = self.nodes[event.node]
-        self.total = add(subtract(self.total, node.total), event.total)
-        node.resize(event.total)
+        self._drop_reservation(self.nodes[event.node])
+        super()._node_removed(now_ms, event)
 
     def _queue_created(self, now_ms: int, event: QueueCreated) -> None:
         self.queues[event.queue] = self.new_queue(event.queue, event.leaf, event.dynamic)

@@ -51,6 +51,7 @@ from fairshare.model.events import (
     RequestRefused,
     ReservationDropped,
     ReservationMoved,
+    RoomFreed,
     SafeModeChanged,
     SharesUpdated,
 )
@@ -146,6 +147,7 @@ class Beats:
                 | NodeUndrained()
                 | PreemptedRoomChanged()
                 | ReservationDropped()
+                | RoomFreed()
             ):
                 candidates.node_changed(event.node, touched=True)
             case LabelsChanged() | NodesLabelled() | ConfigurationLoaded() | SafeModeChanged():

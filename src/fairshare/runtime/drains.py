@@ -1,11 +1,12 @@
-"""Owns when nodes that are decommissioned leave: when they are empty, or their time is over.
+"""Owns when drained nodes beat, to offer no more than they use, and when those of them that are
+decommissioned leave: when they are empty, or their time is over.
 
-Lets none of them go itself.
+Lets none of them beat or go itself.
 """
 
 from collections.abc import Iterator
 
-from fairshare.model.inputs import NodeLost
+from fairshare.model.inputs import NodeBeat, NodeLost
 from fairshare.schedulers.protocol import State
 
 LEFT_EMPTY = "decommissioned: it was empty"
@@ -13,7 +14,7 @@ LEFT_LATE = "decommissioned: its time was over"
 
 
 class Drains:
-    """The nodes of a state that shall leave. There are few, and they stand in the state."""
+    """The drained nodes of a state. There are few, and they stand in the state."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -26,11 +27,17 @@ class Drains:
         """Those that leave now, in the order in which they were told to."""
         due: list[NodeLost] = []
         for name, deadline_ms in self._leaving():
-            if not self._state.nodes[name].containers:
+            if not self._state.nodes[name].occupants:
                 due.append(NodeLost(name, "DECOMMISSIONED", LEFT_EMPTY))
             elif deadline_ms <= now_ms:
                 due.append(NodeLost(name, "DECOMMISSIONED", LEFT_LATE))
         return due
+
+    def beats(self) -> list[NodeBeat]:
+        """The beats of those that offer something else than what they use."""
+        nodes = self._state.nodes
+        drained = (nodes[name] for name in self._state.drains if name in nodes)
+        return [NodeBeat(node.name) for node in drained if node.total != node.used]
 
     def _leaving(self) -> Iterator[tuple[str, int]]:
         for name, drain in self._state.drains.items():

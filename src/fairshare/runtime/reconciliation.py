@@ -50,6 +50,9 @@ def reconcile(
                     inputs.append(ContainerStarted(container))
             elif container in application.launched:
                 inputs.append(ContainerExited(container, ExitCode.ABORTED, LOST))
+    inputs += [
+        ContainerExited(one, ExitCode.ABORTED, LOST) for one in state.ending if one not in running
+    ]
     inputs += _nodes(state, offers)
     return Findings(tuple(inputs), tuple(sorted(running - known)))
 
@@ -64,7 +67,7 @@ def _nodes(state: State, offers: Iterable[NodeOffer]) -> list[Input]:
         node = state.nodes.get(name)
         if node is None:
             inputs.append(joined)
-        elif (node.rack, node.attributes) != (offer.rack, offer.attributes) and not node.containers:
+        elif (node.rack, node.attributes) != (offer.rack, offer.attributes) and not node.occupants:
             # A node that moved to another rack is another node; while something runs there it
             # stays what it was.
             inputs += [NodeLost(name), joined]

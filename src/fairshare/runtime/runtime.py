@@ -257,6 +257,8 @@ class Runtime:
             self._provoke(end)
         for lost in self._drains.take(now_ms):
             self._provoke(lost)
+        for beat in self._drains.beats():
+            self._provoke(beat)
         for over in self._overcommits.take(now_ms):
             self._provoke(over)
         if self.manager.state.safe_mode:

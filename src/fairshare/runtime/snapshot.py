@@ -66,6 +66,8 @@ ADDED: dict[str, dict[str, Any]] = {
         "overcommits": {},
         "safe_mode": False,
     },
+    "fairshare.model.machines.Machines": {"ending": {}, "_largest_node": None},
+    "fairshare.model.nodes.Node": {"ending": {}},
     "fairshare.model.asks.AskKey": {"withdrawn": frozenset()},
     "fairshare.model.tasks.TaskBoard": {
         "_by_name": lambda fields: {group.spec.name: group for group in fields["groups"]}
@@ -78,7 +80,6 @@ ADDED: dict[str, dict[str, Any]] = {
     "fairshare.schedulers.capacity.applications.CapacityApplication": {
         "asked": lambda fields: dict.fromkeys(key.label for key in fields["asks"].keys.values())
     },
-    "fairshare.schedulers.fifo.state.FifoState": {"_largest_node": None},
 }
 """Fields that a class has gained since the first release with snapshots, and what they are in an
 older one: `{"fairshare.model.nodes.Node": {"label": ""}}`, or a function of the fields that it has.

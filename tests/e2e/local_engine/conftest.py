@@ -172,10 +172,14 @@ def start(state: Path) -> Iterator[Start]:
     """Start engines on one state directory; afterwards no process of it may be left."""
     engines: list[LocalEngine] = []
 
-    def begin(launched: Launched | None = None, **settings: Any) -> tuple[LocalEngine, Reports]:
+    def begin(
+        launched: Launched | None = None,
+        report: Callable[[Input], None] | None = None,
+        **settings: Any,
+    ) -> tuple[LocalEngine, Reports]:
         engine = LocalEngine(state, **settings)
         reports = Reports()
-        engine.start(reports, launched=launched)
+        engine.start(report or reports, launched=launched)
         engines.append(engine)
         return engine, reports
 

@@ -242,7 +242,7 @@ def test_what_the_state_does_not_know_is_ended_and_put_aside_at_the_start(start,
     until(log.read_text)
     pid = int(log.read_text())
     local, reports = start(lambda _, name: {first: 1, second: 9}.get(name))
-    assert reports.all == [ContainerStarted(container_id(1, 1, 1))]
+    assert reports.all == [ContainerStarted(container_id(1, 1, 1), holds_room=True)]
     assert local.running() == {container_id(1, 1, 1)}
     until(lambda: not alive(pid))
     (aside,) = (state / "abandoned").glob(f"*/*/{second}")

@@ -130,7 +130,7 @@ def test_a_container_outlives_the_death_of_its_server_and_is_taken_over(start, s
     local, reports = start()
     container = container_id(1, 1, 1)
     assert local.running() == {container}
-    assert reports.all == [ContainerStarted(container)]
+    assert reports.all == [ContainerStarted(container, holds_room=True)]
     local.launch(shell(1, line))
     go.touch()
     ended = reports.exited(container)

@@ -250,7 +250,8 @@ def test_a_supervisor_whose_pidfd_could_not_be_had_is_found_by_its_files(directo
         supervisor.kill()
     with changed:
         assert changed.wait_for(lambda: len(told) == 2, 20)
-    assert told == [ContainerStarted(container), ContainerExited(container, 4, "exit code 4")]
+    started = ContainerStarted(container, holds_room=True)
+    assert told == [started, ContainerExited(container, 4, "exit code 4")]
 
 
 def test_an_exit_that_cannot_be_read_now_is_read_later(directory, watcher, monkeypatch):

@@ -78,7 +78,7 @@ EVENT_TAGS = words(
         OffersCounted PreemptedRoomChanged PriorityChanged QueueConversionPending
         QueueCreated QueueDynamicChanged QueueEntitled QueueExpiring QueueLimited
         QueueRemoved QueuesConfigured RequestRefused ReservationDropped ReservationMoved
-        SafeModeChanged SharesUpdated StarvationServed TasksAdded UserLimitsComputed
+        RoomFreed SafeModeChanged SharesUpdated StarvationServed TasksAdded UserLimitsComputed
         UserNoted
         """
 )

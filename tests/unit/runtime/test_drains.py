@@ -7,8 +7,10 @@ from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import NodeRemoved, RequestRefused
 from fairshare.model.inputs import (
     ContainerExited,
+    ContainerStarted,
     DecommissionNode,
     DrainNode,
+    KillApplication,
     LoadConfiguration,
     NodeJoined,
     NodeLost,
@@ -89,6 +91,15 @@ def test_when_its_time_is_over_its_containers_end_and_their_tasks_wait_again(bus
     assert "n1" not in busy.state.nodes
     assert busy.engine.stopped == [container]
     assert busy.state.applications[1].tasks.groups[0].waiting
+
+
+def test_a_decommissioned_node_waits_for_the_end_of_what_was_killed(busy):
+    container = on(busy, "n1")
+    busy.runtime.turn(12_000, [ContainerStarted(container, True), DecommissionNode("n1", 60_000)])
+    busy.runtime.turn(13_000, [KillApplication(1)])
+    assert busy.state.nodes["n1"].total == (3072, 1)
+    busy.runtime.turn(14_000, [ContainerExited(container, 143)])
+    assert "n1" not in busy.state.nodes
 
 
 def test_a_decommissioned_node_does_not_come_back_by_itself(busy):

@@ -1,10 +1,13 @@
 """What is found after a restart."""
 
+import pytest
+
 from fairshare.engines.protocol import NodeOffer
 from fairshare.model.identifiers import container_id
 from fairshare.model.inputs import (
     ContainerExited,
     ContainerStarted,
+    KillApplication,
     NodeJoined,
     NodeLost,
     NodeResized,
@@ -44,6 +47,33 @@ def test_a_container_that_runs_nothing_of_ours_is_left_alone(bench):
     bench.runtime.turn(0, [SubmitApplication(user="ann", master=(1024, 1))])
     assert container_id(1, 1, 1) in bench.state.applications[1].containers
     assert reconcile(bench.state, [offer("n1")], frozenset()).inputs == ()
+
+
+@pytest.fixture
+def killed(bench, submit):
+    """A container that holds its room though it is over."""
+    bench.join("n1")
+    bench.runtime.turn(0, [submit(1)])
+    container = bench.engine.launched[0].container
+    bench.runtime.feed(1, [ContainerStarted(container, True), KillApplication(1)])
+    assert bench.state.nodes["n1"].available == (3072, 3)
+    return container
+
+
+def test_an_end_that_nobody_heard_of_frees_the_room(bench, killed):
+    bench.restart()
+    bench.engine.offers = (offer("n1"),)
+    bench.runtime.reconcile(2)
+    assert bench.state.nodes["n1"].available == (4096, 4)
+    assert bench.engine.stopped == [killed]
+
+
+def test_what_should_have_ended_and_runs_is_stopped_and_holds_its_room(bench, killed):
+    bench.restart()
+    bench.engine.offers, bench.engine.alive = (offer("n1"),), frozenset([killed])
+    bench.runtime.reconcile(2)
+    assert bench.state.nodes["n1"].available == (3072, 3)
+    assert bench.engine.stopped == [killed, killed]
 
 
 def test_a_container_that_nobody_knows_is_stopped(bench):

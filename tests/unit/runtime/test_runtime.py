@@ -3,6 +3,7 @@
 import pytest
 
 from fairshare.errors import JournalError
+from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ContainerAllocated, ContainerCompleted, SharesUpdated
 from fairshare.model.inputs import (
     ContainerExited,
@@ -13,7 +14,10 @@ from fairshare.model.inputs import (
     TidyQueues,
     UpdateShares,
 )
+from fairshare.model.resources import ResourceTypes
+from fairshare.runtime.recovery import replay
 from fairshare.runtime.runtime import NOT_STARTED
+from fairshare.schedulers.registry import SCHEDULERS
 
 
 def test_each_input_is_answered_with_its_events(bench, submit):
@@ -176,3 +180,20 @@ def test_a_marked_container_is_killed_when_its_time_has_come(make_bench, submit)
     assert bench.engine.stopped
     bench.runtime.settle(killed_ms + 1)
     assert any(order.user == "bob" for order in bench.engine.launched)
+
+
+def test_room_that_a_node_gives_back_is_given_on_in_the_same_turn(bench, submit):
+    bench.join("n1", memory_mb=2048)
+    bench.runtime.turn(0, [submit(2)])
+    first, second = (order.container for order in bench.engine.launched)
+    bench.runtime.turn(1, [ContainerStarted(first, True), ContainerStarted(second, True)])
+    bench.runtime.turn(2, [submit(2), KillApplication(1)])
+    assert len(bench.engine.launched) == 2
+    bench.runtime.turn(3, [ContainerExited(second, 143)])
+    assert len(bench.engine.launched) == 3
+    bench.restart()
+    assert bench.state.ending == {first: "n1"}
+    bench.runtime.turn(4, [ContainerExited(first, 143)])
+    assert len(bench.engine.launched) == 4
+    fresh = ResourceManager(SCHEDULERS["fair"](ResourceTypes()))
+    assert replay(bench.records, fresh) is None

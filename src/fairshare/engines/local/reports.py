@@ -32,8 +32,8 @@ class Reports:
             return frozenset(self._held)
 
     def started(self, container: ContainerId) -> None:
-        """Report that a container runs."""
-        self._report(ContainerStarted(container))
+        """Report that a container runs. Its end will be reported too, so its room is its own."""
+        self._report(ContainerStarted(container, holds_room=True))
 
     def ended(self, outcome: Outcome) -> None:
         """Report how a container ended."""

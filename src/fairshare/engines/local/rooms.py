@@ -1,8 +1,10 @@
 """Owns which room is free on the engine's nodes while containers end.
 
-The state gives away the room of a container as soon as its end is decided, as Hadoop does. Its
-processes need a moment to end, and what comes in their place waits for that: so that a node never
-runs more than it has because somebody is slow to die.
+The state keeps the room of a container that it knows to run until its end was reported. It does
+not know all that runs here: a container that is ended before its start was reported, one that lazy
+preemption gives others the room of, one of another life of the journal. What comes in their place
+waits here until their processes have ended: so that a node never runs more than it has because
+somebody is slow to die.
 """
 
 from collections.abc import Iterable, Mapping

@@ -27,7 +27,7 @@ from fairshare.model.identifiers import ApplicationId, ContainerId, application_
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.nodes import Node
 from fairshare.model.queues import ROOT, parent_name
-from fairshare.model.resources import Resource, ResourceTypes, add, largest, smallest
+from fairshare.model.resources import Resource, ResourceTypes, add, smallest
 from fairshare.model.state import ClusterState
 from fairshare.schedulers.capacity import capacities, configuration, orders, partitions
 from fairshare.schedulers.capacity.applications import CapacityApplication
@@ -68,7 +68,6 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         self.most_nodes = 0  # at once
         self.ports: dict[str, int] = {}  # of the nodes
         self.reserved_ms: dict[str, int] = {}  # since when a node is reserved
-        self._largest_node: Resource | None = None
         self._fulfilling = False
         self._granting = False  # a container that was not reserved before
         self._to_place = False  # what has been used more, in its order among its siblings
@@ -163,25 +162,16 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
             most = smallest(most, self.largest_node())
         return most if queue is None else smallest(most, queue.maximum_allocation)
 
-    def largest_node(self) -> Resource:
-        """The most that a node offers, in each type by itself."""
-        if self._largest_node is None:
-            biggest = self.none
-            for node in self.nodes.values():
-                biggest = largest(biggest, self.offered(node))
-            self._largest_node = biggest
-        return self._largest_node
-
     def normalise(self, now_ms: int, queue: CapacityQueue | None, ask: Resource) -> Resource:
         """The size that is granted for an ask."""
         least = self.settings.minimum_allocation
         most = self.largest_container(now_ms, queue)
         return self.calculator.normalise(ask, least, most, least)
 
-    def is_overcommitted(self, node: Node) -> bool:
+    def lacks(self, room: Resource) -> bool:
         """Of memory alone, where only memory counts: then vcores may lack at any time."""
         types = len(self.none) if self.settings.dominant else 1
-        return any(amount < 0 for amount in node.available[:types])
+        return any(amount < 0 for amount in room[:types])
 
     # Configuration, nodes, queues.
 
@@ -347,7 +337,6 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
                 application.leaf.users.get_or_add(application.user)
 
     def _total_changed(self) -> None:
-        self._largest_node = None
         self.count_totals()
         self._recompute()
 

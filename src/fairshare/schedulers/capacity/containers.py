@@ -36,7 +36,7 @@ def of_application(state: "CapacityState", application: CapacityApplication) -> 
 
 def of_node(state: "CapacityState", node: Node) -> list[ContainerId]:
     """The live containers on a node."""
-    most = max(state.most_on_node[node.name], len(node.containers))
+    most = max(state.most_on_node[node.name], node.occupants)
     size = table_size(most, concurrent=False)
     return _in_order(state, node.containers, size)
 
@@ -46,7 +46,7 @@ def will_shrink(state: "CapacityState", application: CapacityApplication, node: 
     count = len(application.containers)
     if count > application.most_containers:
         application.most_containers = count
-    count = len(node.containers)
+    count = len(node.containers) + len(node.ending)  # `occupants`, written out
     if count > state.most_on_node[node.name]:
         state.most_on_node[node.name] = count
 

@@ -59,13 +59,13 @@ class Tables:
         count = len(application.containers)
         if count > application.most_containers:
             application.most_containers = count
-        count = len(node.containers)
+        count = len(node.containers) + len(node.ending)  # `occupants`, written out
         if count > self.most_on_node[node.name]:
             self.most_on_node[node.name] = count
 
     def peak_on_node(self, node: Node) -> int:
         """Containers at once, since it joined."""
-        return max(self.most_on_node[node.name], len(node.containers))
+        return max(self.most_on_node[node.name], node.occupants)
 
 
 def containers_of_application(

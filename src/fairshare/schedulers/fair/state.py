@@ -34,7 +34,7 @@ from fairshare.model.identifiers import ApplicationId, ContainerId, application_
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.nodes import Node
 from fairshare.model.queues import ROOT, parent_name
-from fairshare.model.resources import Resource, ResourceTypes, add, largest, subtract
+from fairshare.model.resources import Resource, ResourceTypes, add, subtract
 from fairshare.model.state import ClusterState
 from fairshare.schedulers.fair import configuration, orders, sharing, starvation
 from fairshare.schedulers.fair.applications import FairApplication
@@ -66,7 +66,6 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         self.conversions: dict[str, bool] = {}  # waiting; whether it shall be a leaf
         self.started_ms: int | None = None
         self.tables = Tables()
-        self._largest_node: Resource | None = None
         self.handlers.update(
             {
                 QueuesConfigured: self._queues_configured,
@@ -170,17 +169,7 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         self.tables.node_resized(event.node)
         self._total_changed()
 
-    def largest_node(self) -> Resource:
-        """The most that a node offers, in each type by itself."""
-        if self._largest_node is None:
-            biggest = self.none
-            for node in self.nodes.values():
-                biggest = largest(biggest, self.offered(node))
-            self._largest_node = biggest
-        return self._largest_node
-
     def _total_changed(self) -> None:
-        self._largest_node = None
         self.shares_stale = self.steady_stale = True
         self.root.shares_stale = True
         for queue in self.queues.values():

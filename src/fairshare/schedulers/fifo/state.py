@@ -9,14 +9,11 @@ from fairshare.model.events import (
     AttemptStarted,
     ConfigurationLoaded,
     ContainerAllocated,
-    NodeAdded,
-    NodeRemoved,
-    NodeTotalChanged,
 )
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.queues import ROOT, Queue, parents_of
-from fairshare.model.resources import Resource, ResourceTypes, largest
+from fairshare.model.resources import ResourceTypes
 from fairshare.model.state import ClusterState
 from fairshare.schedulers.fifo.settings import FifoSettings
 from fairshare.schedulers.ordering import Entry, Order
@@ -51,7 +48,6 @@ class FifoState(ClusterState[Queue[FifoApplication], FifoApplication]):
         self.settings = FifoSettings(types=types)
         self.line: Order[FifoApplication] = Order(_arrival, True)
         self.started_ms: int | None = None
-        self._largest_node: Resource | None = None
 
     def new_queue(self, name: str, leaf: bool, dynamic: bool) -> Queue[FifoApplication]:
         """An empty queue."""
@@ -80,27 +76,6 @@ class FifoState(ClusterState[Queue[FifoApplication], FifoApplication]):
         if DEFAULT not in self.queues:
             self.queues[DEFAULT] = self.new_queue(DEFAULT, True, False)
         assert ROOT in self.queues
-
-    def _node_added(self, now_ms: int, event: NodeAdded) -> None:
-        super()._node_added(now_ms, event)
-        self._largest_node = None
-
-    def _node_removed(self, now_ms: int, event: NodeRemoved) -> None:
-        super()._node_removed(now_ms, event)
-        self._largest_node = None
-
-    def _node_total_changed(self, now_ms: int, event: NodeTotalChanged) -> None:
-        super()._node_total_changed(now_ms, event)
-        self._largest_node = None
-
-    def largest_node(self) -> Resource:
-        """The most that a node offers, in each type by itself; sought anew when nodes change."""
-        if self._largest_node is None:
-            biggest = self.none
-            for node in self.nodes.values():
-                biggest = largest(biggest, self.offered(node))
-            self._largest_node = biggest
-        return self._largest_node
 
     def reconsider(self, application: FifoApplication) -> None:
         """Stand in the line exactly while containers are wanted."""

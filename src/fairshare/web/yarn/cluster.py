@@ -194,7 +194,7 @@ def metrics_of(gateway: Gateway) -> ClusterMetrics:
     lives = Counts(gateway, state.applications.values())
     reserved = [r for a in active for r in a.reservations.values()]
     kept = total((r.resource for r in reserved), size)
-    allocated = total((n.used for n in state.nodes.values()), size)
+    allocated = state.used
     waiting = [key.anywhere for a in active for key in a.asks.wanting if key.anywhere]
     pending = total((a.asks.pending for a in active), size)
     containers = sum(len(node.containers) for node in state.nodes.values())

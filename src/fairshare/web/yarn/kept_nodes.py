@@ -96,7 +96,7 @@ class KeptNodes:
         return (
             node.available,
             node.total,
-            len(node.containers),
+            node.occupants,
             node.rack,
             node.name in book.draining,
             book.utilization.get(node.name, _UNMEASURED),

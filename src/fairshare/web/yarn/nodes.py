@@ -200,7 +200,7 @@ def _present(gateway: Gateway, node: Node) -> NodeInfo:
         lastHealthUpdate=gateway.last_beat_ms(node.name),
         version=HADOOP_VERSION,
         healthReport="",
-        numContainers=len(node.containers),
+        numContainers=node.occupants,
         usedMemoryMB=used[0],
         availMemoryMB=available[0],
         usedVirtualCores=used[1],

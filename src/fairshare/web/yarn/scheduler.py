@@ -59,6 +59,7 @@ def document_of(
 
 def _fifo(state: FifoState) -> FifoSchedulerInfo:
     used, offered = state.used[0], state.total[0]
+    held = sum(node.used[0] for node in state.nodes.values())
     return FifoSchedulerInfo(
         type_="fifoScheduler",
         capacity=1.0,
@@ -67,10 +68,10 @@ def _fifo(state: FifoState) -> FifoSchedulerInfo:
         minQueueMemoryCapacity=state.settings.minimum_allocation[0],
         maxQueueMemoryCapacity=state.settings.maximum_allocation[0],
         numNodes=len(state.nodes),
-        usedNodeCapacity=used,
-        availNodeCapacity=offered - used,
+        usedNodeCapacity=held,
+        availNodeCapacity=offered - held,
         totalNodeCapacity=offered,
-        numContainers=sum(len(node.containers) for node in state.nodes.values()),
+        numContainers=sum(node.occupants for node in state.nodes.values()),
     )
 
 

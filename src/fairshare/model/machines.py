@@ -1,0 +1,99 @@
+"""Owns the nodes of the cluster as data: which there are, what they offer, what holds room there.
+
+A part of the state. Decides nothing. Room that a container holds which is over is given back here,
+by its node's report; what a container takes, `state.py` takes.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from fairshare.model.cluster_events import (
+    NodeAdded,
+    NodeDrained,
+    NodeRemoved,
+    NodeTotalChanged,
+    RoomFreed,
+)
+from fairshare.model.events import ContainerAllocated
+from fairshare.model.identifiers import ContainerId
+from fairshare.model.nodes import Node
+from fairshare.model.operations import Operations
+from fairshare.model.resources import Resource, ResourceTypes, add, largest, subtract
+
+
+class Machines(Operations):
+    """The nodes by name and by rack; `total` is what all offer.
+
+    `running` has the containers that an engine has reported as running: whether each holds its room
+    until its end is reported too. `ending` has those that are over and still hold it, with their
+    nodes (`SchedulerNode.releaseContainer`).
+    """
+
+    def __init__(self, types: ResourceTypes) -> None:
+        super().__init__()
+        self.types = types
+        self.none: Resource = types.none
+        self.total: Resource = types.none
+        self.nodes: dict[str, Node] = {}
+        self.racks: dict[str, dict[str, Node]] = {}
+        self.running: dict[ContainerId, bool] = {}
+        self.ending: dict[ContainerId, str] = {}
+        self._largest_node: Resource | None = None
+
+    def largest_node(self) -> Resource:
+        """The most that a node offers, in each type by itself; sought anew when nodes change."""
+        if self._largest_node is None:
+            biggest = self.none
+            for node in self.nodes.values():
+                biggest = largest(biggest, self.offered(node))
+            self._largest_node = biggest
+        return self._largest_node
+
+    def node_handlers(self) -> dict[type, Callable[[int, Any], None]]:
+        """The handlers of events, by kind."""
+        return {
+            **self.operation_handlers(),
+            NodeAdded: self._node_added,
+            NodeRemoved: self._node_removed,
+            NodeTotalChanged: self._node_total_changed,
+            RoomFreed: self._room_freed,
+        }
+
+    def _node_added(self, now_ms: int, event: NodeAdded) -> None:
+        node = Node(event.node, event.rack, event.total, event.attributes)
+        self.nodes[event.node] = node
+        self.racks.setdefault(event.rack, {})[event.node] = node
+        self.total = add(self.total, event.total)
+        self._largest_node = None
+
+    def _node_removed(self, now_ms: int, event: NodeRemoved) -> None:
+        node = self.nodes.pop(event.node)
+        for container in node.ending:
+            del self.ending[container]
+        rack = self.racks[node.rack]
+        del rack[event.node]
+        if not rack:
+            del self.racks[node.rack]
+        self.total = subtract(self.total, node.total)
+        self._largest_node = None
+
+    def _node_total_changed(self, now_ms: int, event: NodeTotalChanged) -> None:
+        node = self.nodes[event.node]
+        self.total = add(subtract(self.total, node.total), event.total)
+        node.resize(event.total)
+        self._largest_node = None
+
+    def _node_drained(self, now_ms: int, event: NodeDrained) -> None:
+        super()._node_drained(now_ms, event)
+        self._largest_node = None
+
+    def _hold_room(self, node: Node, record: ContainerAllocated) -> None:
+        """A container is over, and its room was given back: it has it until its node reports."""
+        node.ending[record.container] = record
+        self.ending[record.container] = node.name
+        node.available = subtract(node.available, record.resource)
+
+    def _room_freed(self, now_ms: int, event: RoomFreed) -> None:
+        node = self.nodes[self.ending.pop(event.container)]
+        record = node.ending.pop(event.container)
+        node.available = add(node.available, record.resource)
