@@ -52,6 +52,19 @@ def test_of_leaves_that_give_the_one_that_the_set_has_first_gives_first(name: st
     assert difference(RUNS[name]) is None
 
 
+def test_what_others_chose_is_taken_off_in_the_order_of_the_set_of_containers() -> None:
+    """A later selector has 391 MB to take: the 8192 MB go off first, and the last 1024 do not fit."""
+    name = "taken-off-in-the-order-of-a-set"
+    assert len(last_of_hadoop(name)) == 5
+    assert difference(RUNS[name]) is None
+
+
+def test_an_application_may_use_less_in_hadoop_than_its_containers_do() -> None:
+    """An ask became smaller while a node was reserved for it. No map decides here, but a round of
+    the monitor that takes from one leaf what its more urgent application seems to lack."""
+    assert difference(RUNS["less-than-its-containers"]) is None
+
+
 def test_of_queues_that_lack_as_much_hadoop_serves_another_one_first_from_time_to_time() -> None:
     """One scenario on Hadoop twice: who gets the last GPU follows from where its objects lie."""
     once, again = RUNS["ties-once"], RUNS["ties-another-time"]

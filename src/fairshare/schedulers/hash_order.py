@@ -85,8 +85,13 @@ def application_code(epoch_ms: int, application: ApplicationId) -> int:
     return 371237 * code + application & _BITS
 
 
+def attempt_code(epoch_ms: int, application: ApplicationId, attempt: int) -> int:
+    """The hash code of an attempt's id, which holds that of its application."""
+    code = 347671 * 5501 + application_code(epoch_ms, application)
+    return 347671 * code + attempt & _BITS
+
+
 def container_code(epoch_ms: int, container: ContainerId) -> int:
-    """The hash code of a container's id, which holds those of its attempt and application."""
-    code = 347671 * 5501 + application_code(epoch_ms, application_of(container))
-    code = 347671 * code + attempt_of(container)
+    """The hash code of a container's id, which holds that of its attempt."""
+    code = attempt_code(epoch_ms, application_of(container), attempt_of(container))
     return 31 * number_of(container) + code & _BITS

@@ -2,17 +2,19 @@
 
 That is the order of its hash maps (`schedulers/hash_order.py`), as large as they ever had to be: an
 application's live containers are in a ConcurrentHashMap; those of a node, the asks that an
-application has reserved nodes for, the nodes reserved for an ask, and all nodes, in HashMaps. A
-node's id there is its name and port; ports are given here, by arrival.
+application has reserved nodes for, the nodes reserved for an ask, all nodes, and what a round of
+preemption has chosen, in HashMaps. A node's id there is its name and port; ports are given here, by
+arrival.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
-from fairshare.model.identifiers import ContainerId
+from fairshare.model.identifiers import ApplicationId, ContainerId
 from fairshare.model.nodes import Node
 from fairshare.schedulers.capacity.applications import CapacityApplication
 from fairshare.schedulers.hash_order import (
+    attempt_code,
     container_code,
     in_hash_order,
     node_code,
@@ -64,6 +66,22 @@ def reserved(state: "CapacityState", application: CapacityApplication) -> list[s
         by_ask.setdefault((one.priority, one.request), []).append(name)
     asks = in_hash_order(by_ask, lambda ask: request_code(*ask))
     return [name for ask in asks for name in nodes(state, by_ask[ask])]
+
+
+def chosen(state: "CapacityState", found: Collection[ContainerId]) -> list[ContainerId]:
+    """Containers of an application that a round of preemption has chosen."""
+    return _in_order(state, found, table_size(len(found), concurrent=False))
+
+
+def attempts(
+    state: "CapacityState", found: Iterable[ApplicationId], most: int
+) -> list[ApplicationId]:
+    """Some of the `most` applications from whose attempts a round of preemption has chosen."""
+
+    def code(number: ApplicationId) -> int:
+        return attempt_code(state.epoch_ms, number, state.applications[number].attempt)
+
+    return in_hash_order(found, code, table_size(most, concurrent=False))
 
 
 def reserved_nodes(state: "CapacityState") -> list[Node]:

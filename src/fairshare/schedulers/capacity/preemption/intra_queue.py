@@ -135,7 +135,7 @@ class IntraQueue:
         return parts
 
     def _part(self, application: CapacityApplication, label: str) -> _Part:
-        used = self.none
+        used = self.none if label else application.drift  # as Hadoop counts it, also below 0
         for record in application.containers.values():
             if self.state.label_of(self.state.nodes[record.node]) == label:
                 used = add(used, record.resource)

@@ -6,7 +6,7 @@ Chooses; marks and kills nothing (spec/capacity.md 21.8).
 from typing import TYPE_CHECKING
 
 from fairshare.model.events import ContainerAllocated
-from fairshare.model.identifiers import ContainerId
+from fairshare.model.identifiers import ContainerId, application_of, container_id
 from fairshare.model.resources import Resource, add, largest, subtract
 from fairshare.schedulers.capacity import containers, orders
 from fairshare.schedulers.capacity.applications import CapacityApplication
@@ -32,25 +32,47 @@ class Selection:
         self.reserved: dict[str, None] = {}
 
     def chosen_from(self, leaf: Claim) -> list[Resource]:
-        """The sizes of what was chosen from a leaf so far."""
+        """The sizes of what was chosen from a leaf so far, in the order of Hadoop's hash map of
+        attempts: what is taken off a target stops at the first that is more than is left of it."""
         if not self.containers and not self.reserved:
             return []
-        sizes = []
+        found = {}
         for application in leaf.queue.applications.values():
-            sizes += self.chosen_of(application, leaf.label)
-        return sizes
+            if sizes := self.chosen_of(application, leaf.label):
+                found[application.id] = sizes
+        numbers = list(found)
+        if len(numbers) > 1:
+            numbers = containers.attempts(self.state, numbers, self._applications())
+        return [size for number in numbers for size in found[number]]
+
+    def _applications(self) -> int:
+        """From how many applications something was chosen."""
+        found = {application_of(container) for container in self.containers}
+        for node in self.reserved:
+            reservation = self.state.nodes[node].reservation
+            if reservation is not None:
+                found.add(reservation.application)
+        return len(found)
 
     def chosen_of(self, application: CapacityApplication, label: str) -> list[Resource]:
-        """The sizes of what was chosen from an application on a partition, reservations last."""
-        sizes = [
-            record.resource
+        """The sizes of what was chosen from an application on a partition, reservations too, in
+        the order of Hadoop's hash set of containers."""
+        places = {
+            container: (record.node, record.resource)
             for container, record in application.containers.items()
-            if container in self.containers and self._label(record.node) == label
-        ]
+            if container in self.containers
+        }
         for node, reservation in application.reservations.items():
-            if node in self.reserved and self._label(node) == label:
-                sizes.append(reservation.resource)
-        return sizes
+            if node in self.reserved:
+                number = application.reserved_numbers[node]
+                named = container_id(application.id, application.attempt, number)
+                places[named] = (node, reservation.resource)
+        if not places:
+            return []
+        ordered = containers.chosen(self.state, places)
+        return [
+            size for node, size in (places[one] for one in ordered) if self._label(node) == label
+        ]
 
     def _label(self, node: str) -> str:
         return self.state.label_of(self.state.nodes[node])
