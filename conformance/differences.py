@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from conformance import defects
 from conformance.oracle import Document
 
 NO_MASTER = "has 0 amount of resource for a resource type"
@@ -40,7 +41,7 @@ def without_known(
 ) -> tuple[Mapping[str, Any], Mapping[str, Any], list[str]]:
     """Both records without what differs knowingly, and what that was: one line for each."""
     known: list[str] = []
-    oracle, ours = _up_to_failure(oracle, ours, known)
+    oracle, ours = _up_to_failure(document, oracle, ours, known)
     hanging: set[str] = set()
     for step in oracle.get("steps", ()):
         if INVALID_NAME in (step.get("error") or ""):
@@ -55,7 +56,10 @@ def without_known(
 
 
 def _up_to_failure(
-    oracle: Mapping[str, Any], ours: Mapping[str, Any], known: list[str]
+    document: Document,
+    oracle: Mapping[str, Any],
+    ours: Mapping[str, Any],
+    known: list[str],
 ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     if "steps" not in ours:
         return oracle, ours
@@ -63,6 +67,9 @@ def _up_to_failure(
         zip(oracle.get("steps", ()), ours["steps"], strict=False)
     ):
         failure = _failure(theirs) or _made_for_nobody(theirs, own) or _impossible(theirs, own)
+        if failure is None and number:
+            both = defects.Both(document, number, oracle["steps"], ours["steps"])
+            failure = defects.found(both)
         if failure is not None:
             known.append(f"step {number}: {failure}")
             kept = [{**one, "steps": one["steps"][:number]} for one in (oracle, ours)]

@@ -16,7 +16,11 @@ from fairshare.scenarios.records import record
 
 
 class Run(NamedTuple):
-    """One scenario, what both sides made of it, what differs knowingly, and what otherwise."""
+    """One scenario, what both sides made of it, what differs knowingly, and what otherwise.
+
+    `chance` says what became of a run that differs when Hadoop ran it again and decided in several
+    ways (`repetition.py`).
+    """
 
     name: str
     document: Document
@@ -24,6 +28,12 @@ class Run(NamedTuple):
     ours: dict[str, Any]
     known: list[str]
     verdict: Verdict
+    chance: str | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether something differs that is not left to chance in Hadoop itself."""
+        return not self.verdict.identical and self.chance is None
 
 
 def run(oracle: Oracle, documents: Mapping[str, Document], *, amounts: bool = False) -> list[Run]:

@@ -53,7 +53,7 @@ def test_of_leaves_that_give_the_one_that_the_set_has_first_gives_first(name: st
 
 
 def test_what_others_chose_is_taken_off_in_the_order_of_the_set_of_containers() -> None:
-    """A later selector has 391 MB to take: the 8192 MB go off first, and the last 1024 do not fit."""
+    """391 MB are left for a later selector: the 8192 MB go off first, the last 1024 not at all."""
     name = "taken-off-in-the-order-of-a-set"
     assert len(last_of_hadoop(name)) == 5
     assert difference(RUNS[name]) is None

@@ -102,3 +102,22 @@ def test_a_reservation_that_is_taken_counts_as_chosen_from_its_application_and_i
     assert selection.chosen_of(found.state.applications[1], "") == []
     assert selection.chosen_from(claims["root.a"]) == [size]
     assert selection.chosen_from(claims["root.b"]) == []
+
+
+def test_containers_on_a_reserved_node_go_though_another_queue_has_the_short_name_of_their_leaf():
+    """On purpose: Hadoop looks their leaf up by that name, and finds none of two."""
+    more = {
+        MONITOR + "select_based_on_reserved_containers": "true",
+        "root.queues": "a,b",
+        "root.b.queues": "a,c",
+        "root.b.a.capacity": "50",
+        "root.b.c.capacity": "50",
+        "root.b.c.user-limit-factor": "9",
+    }
+    nodes = [node("n1", 4_096), node("n2", 4_096), node("n3", 1_024), node("n4", 1_024)]
+    found = Playground(nodes, base=HALVES, **more)
+    found.do(submit("one", "root.a", asks(8)), beat("n1", 4), beat("n2", 4))
+    found.do(submit("two", "root.b.c", asks(1, mb=2_048)), beat("n1"))
+    assert found.seen["nodes"]["n1"]["reserved_for"] == "two"
+    found.do({"preempt": 1})
+    assert chosen(found) == 2
