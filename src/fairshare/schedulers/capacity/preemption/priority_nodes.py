@@ -1,17 +1,22 @@
 """Owns the choice of containers for reserved containers of queues with a higher priority: room is
 made on their node, even from queues below their guarantee (spec/capacity.md 23.1)."""
 
+from functools import cmp_to_key
 from typing import TYPE_CHECKING
 
 from fairshare.model.events import ContainerAllocated, ReservationMoved
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, add, subtract
+from fairshare.schedulers.capacity.naming import ambiguous
 from fairshare.schedulers.capacity.preemption.selection import Selection
 from fairshare.schedulers.capacity.queues import CapacityQueue
 
 if TYPE_CHECKING:
     from fairshare.schedulers.capacity.state import CapacityState
     from fairshare.schedulers.protocol import Step
+
+Held = tuple[CapacityQueue, str, int]
+"""A leaf, the node that is reserved for it, and since when (ms)."""
 
 
 def relative_priority(one: CapacityQueue, other: CapacityQueue) -> int:
@@ -30,7 +35,8 @@ def relative_priority(one: CapacityQueue, other: CapacityQueue) -> int:
 def take_for_priority(
     state: "CapacityState", step: "Step", selection: Selection, wait_ms: int
 ) -> None:
-    """Serve reservations that are old enough, the oldest first, of leaves that lack something.
+    """Serve reservations that are old enough, of leaves that lack something and are more urgent
+    than some other leaf: the more urgent first, else the oldest.
 
     What cannot be served on its node moves to one where it can, if that is configured.
     """
@@ -38,14 +44,12 @@ def take_for_priority(
     touched: dict[str, None] = {}
     monitor = state.settings.monitor
     promised: dict[str, Resource] = {}
-    for node, since_ms in sorted(state.reserved_ms.items(), key=lambda item: (item[1], item[0])):
+    for leaf, node, since_ms in _urgent_reservations(state):
         if since_ms + monitor.underutilized_delay_ms > now_ms:
             continue
         place = state.nodes[node]
         reservation = place.reservation
         assert reservation is not None
-        leaf = state.applications[reservation.application].leaf
-        assert leaf is not None
         share = leaf.shares[state.label_of(place)]
         has = add(subtract(share.used, share.reserved), promised.get(leaf.name, state.none))
         if state.calculator.compare(state.total, has, share.effective_minimum) >= 0:
@@ -61,6 +65,31 @@ def take_for_priority(
             selection.budget = subtract(selection.budget, record.resource)
         before = promised.get(leaf.name, state.none)
         promised[leaf.name] = add(before, reservation.resource)
+
+
+def _urgent_reservations(state: "CapacityState") -> list[Held]:
+    """Leaf, node and time of the reservations of leaves that are more urgent than some other.
+
+    Hadoop finds a container's leaf by its short name, and so none whose name another queue has.
+    """
+    found = []
+    leaves = [queue for queue in state.queues.values() if queue.leaf]
+    urgent: dict[str, bool] = {}
+    for node, since_ms in sorted(state.reserved_ms.items(), key=lambda item: (item[1], item[0])):
+        reservation = state.nodes[node].reservation
+        assert reservation is not None
+        leaf = state.applications[reservation.application].leaf
+        assert leaf is not None
+        if leaf.name not in urgent:
+            more = any(relative_priority(leaf, other) > 0 for other in leaves)
+            urgent[leaf.name] = more and not ambiguous(state, leaf.short_name)
+        if urgent[leaf.name]:
+            found.append((leaf, node, since_ms))
+
+    def more_urgent(one: Held, other: Held) -> int:
+        return relative_priority(other[0], one[0])
+
+    return sorted(found, key=cmp_to_key(more_urgent))
 
 
 def _move(
@@ -133,6 +162,6 @@ def _candidates(
         if record.container in selection.containers or record.container in node.marked:
             continue
         priority = relative_priority(leaf, other)
-        if priority > 0:
+        if priority > 0 and not ambiguous(state, other.short_name):
             found.append((-priority, record))
     return sorted(found, key=lambda item: (item[0], item[1].container))
