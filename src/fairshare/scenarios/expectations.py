@@ -7,6 +7,7 @@ from fairshare.config.problems import Problems
 from fairshare.scenarios.fields import Fields, unknown_word
 from fairshare.scenarios.steps import Check
 from fairshare.scenarios.tree import Node
+from fairshare.scenarios.waiting import CAUSES, KEYS
 
 
 def _words(text: str) -> frozenset[str]:
@@ -16,7 +17,7 @@ def _words(text: str) -> frozenset[str]:
 APPLICATION_KEYS: Final = _words(
     """
     exists queue user state containers used reserved pending demand fair_share headroom priority
-    on to_preempt preempted diagnostics attempt missed
+    on to_preempt preempted diagnostics attempt missed why
     """
 )
 QUEUE_KEYS: Final = _words(
@@ -44,7 +45,7 @@ JOB_CHECKS: Final = {
     "apps": _words(
         """
         exists state queue user priority diagnostics runnable initialized used fair_share weight
-        demand needed min_share deficit locality
+        demand needed min_share deficit locality why
         """
     ),
     "queues": _words(
@@ -113,7 +114,7 @@ def _checks(
         if key not in keys:
             fields.wrong(node.keys[key], unknown_word("check", key, keys, what))
         else:
-            _check_form(value, f"{what}.{key}", fields)
+            (_check_why if key == "why" else _check_form)(value, f"{what}.{key}", fields)
             checks.append(Check((*path, key), value.plain, node.keys[key].line))
     return checks
 
@@ -136,6 +137,20 @@ def _check_form(node: Node, what: str, fields: Fields) -> None:
             fields.wrong(node.keys[key], unknown_word("key", key, allowed, what))
         elif not is_number(value.scalar):
             fields.wrong(value.place, f"{what}.{key} must be a number, found {value.kind}")
+
+
+def _check_why(node: Node, what: str, fields: Fields) -> None:
+    """A reason has a cause that there is, and no other keys than a reason has."""
+    entries = node.entries
+    if not entries:
+        fields.wrong(node.place, f"{what} is a mapping, as {{cause: queue-maximum}}")
+        return
+    for key, value in entries.items():
+        if key not in KEYS:
+            fields.wrong(node.keys[key], unknown_word("key", key, KEYS, what))
+        elif key == "cause" and value.scalar not in CAUSES:
+            found = str(value.scalar)
+            fields.wrong(value.place, unknown_word("cause", found, CAUSES, what))
 
 
 def is_number(value: Any) -> bool:

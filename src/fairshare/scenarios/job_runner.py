@@ -20,6 +20,7 @@ from fairshare.scenarios.job_description import describe_jobs
 from fairshare.scenarios.job_files import JobFiles
 from fairshare.scenarios.job_tasks import Tasks
 from fairshare.scenarios.outcome import Comparison, Outcome
+from fairshare.scenarios.waiting import add_reasons
 from fairshare.schedulers.pools.naming import POOL, POOL_PROPERTIES
 from fairshare.schedulers.pools.settings import SLOTS, PoolsSettings
 
@@ -75,9 +76,12 @@ class JobRunner:
         ]
         return Outcome(events, error, tuple(self._comparisons))
 
-    def describe(self) -> Description:
-        """The cluster as it stands."""
-        return describe_jobs(self._cluster, self._names)
+    def describe(self, *, why: bool = False) -> Description:
+        """The cluster as it is; with `why` also the reason for which each job waits."""
+        found = describe_jobs(self._cluster, self._names)
+        if why:
+            add_reasons(found, self._cluster, self._names)
+        return found
 
     @property
     def type_names(self) -> tuple[str, ...]:

@@ -36,5 +36,5 @@ class ScenarioRunner(Protocol):
     def step(self, step: Step) -> Outcome:
         """Run one step; what it was refused for is in the answer."""
 
-    def describe(self) -> Description:
-        """The cluster as it stands."""
+    def describe(self, *, why: bool = False) -> Description:
+        """The cluster as it is; with `why` also the reason for which each application waits."""

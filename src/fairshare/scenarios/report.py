@@ -89,7 +89,7 @@ def _run_step(runner: ScenarioRunner, number: int, step: Step) -> tuple[int, lis
         if not one.same
     ]
     if isinstance(step, Expect):
-        state = runner.describe()
+        state = runner.describe(why=any(one.where[-1] == "why" for one in step.checks))
         types = runner.type_names
         problems += [check(number, expected, state, types) for expected in step.checks]
         count += len(step.checks)

@@ -21,6 +21,7 @@ from fairshare.scenarios.masters import Masters, refusals
 from fairshare.scenarios.outcome import Outcome
 from fairshare.scenarios.passage import Intervals, Kills, Passage
 from fairshare.scenarios.recorder import Recorder
+from fairshare.scenarios.waiting import add_reasons
 
 
 class Runner:
@@ -60,9 +61,12 @@ class Runner:
             self._cluster.state.check()
         return Outcome(self._recorder.take(), error)
 
-    def describe(self) -> Description:
-        """The cluster as it stands."""
-        return describe(self._cluster, self._applications)
+    def describe(self, *, why: bool = False) -> Description:
+        """The cluster as it is; with `why` also the reason for which each application waits."""
+        found = describe(self._cluster, self._applications)
+        if why:
+            add_reasons(found, self._cluster, self._applications.names)
+        return found
 
     @property
     def type_names(self) -> tuple[str, ...]:
