@@ -80,7 +80,7 @@ class JobRunner:
         """The cluster as it is; with `why` also the reason for which each job waits."""
         found = describe_jobs(self._cluster, self._names)
         if why:
-            add_reasons(found, self._cluster, self._names)
+            add_reasons(found, self._cluster.scheduler, self._names)
         return found
 
     @property
@@ -215,6 +215,15 @@ class JobRunner:
     def _remove(self, step: steps.RemoveNode) -> None:
         self._need_node(step.name)
         self._cluster.call(inputs.NodeLost(step.name))
+
+    @_apply.register
+    def _drain(self, step: steps.DrainNode) -> None:
+        drain = inputs.DrainNode if step.on else inputs.UndrainNode
+        self._cluster.call(drain(step.name))
+
+    @_apply.register
+    def _safe_mode(self, step: steps.SafeMode) -> None:
+        self._cluster.call(inputs.SetSafeMode(step.on))
 
     @_apply.register
     def _resize(self, step: steps.ResizeNode) -> None:

@@ -215,7 +215,7 @@ def _expect(node: Node, line: int, problems: Problems) -> Step:
 JOB_STEP_READERS: Final[dict[str, step_readers.StepReader]] = {
     **{
         kind: step_readers.STEP_READERS[kind]
-        for kind in ("update", "advance", "kill", "move", "node", "reload", "write")
+        for kind in ("update", "advance", "kill", "move", "node", "safe_mode", "reload", "write")
     },
     "submit": _submit,
     "heartbeat": _heartbeat,

@@ -65,7 +65,7 @@ class Runner:
         """The cluster as it is; with `why` also the reason for which each application waits."""
         found = describe(self._cluster, self._applications)
         if why:
-            add_reasons(found, self._cluster, self._applications.names)
+            add_reasons(found, self._cluster.scheduler, self._applications.names)
         return found
 
     @property
@@ -218,6 +218,15 @@ class Runner:
     def _resize(self, step: steps.ResizeNode) -> None:
         self._need_node(step.name)
         self._cluster.call(inputs.NodeResized(step.name, vector(self._types, step.resources)))
+
+    @_apply.register
+    def _drain(self, step: steps.DrainNode) -> None:
+        drain = inputs.DrainNode if step.on else inputs.UndrainNode
+        self._cluster.call(drain(step.name))
+
+    @_apply.register
+    def _safe_mode(self, step: steps.SafeMode) -> None:
+        self._cluster.call(inputs.SetSafeMode(step.on))
 
     @_apply.register
     def _labels(self, step: steps.ChangeLabels) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 from fairshare.config.problems import Problems
 from fairshare.scenarios import steps
 from fairshare.scenarios.expectations import read_checks
-from fairshare.scenarios.fields import Fields, Values
+from fairshare.scenarios.fields import RULE, Fields, Values
 from fairshare.scenarios.tree import Node
 
 RELOADED_FILES: Final = ("fair-scheduler.xml", "capacity-scheduler.xml", "yarn-site.xml")
@@ -182,9 +182,16 @@ def _set_priority(node: Node, line: int, problems: Problems) -> steps.Step:
 def _node(node: Node, line: int, problems: Problems) -> steps.Step:
     fields = Fields(node, "node", problems)
     add, remove, resize = fields.get("add"), fields.get("remove"), fields.get("resize")
+    drain, undrain = fields.get("drain"), fields.get("undrain")
     fields.finish()
-    if sum(change is not None for change in (add, remove, resize)) != 1:
-        fields.wrong(node.place, "node needs one of add, remove and resize")
+    if sum(change is not None for change in (add, remove, resize, drain, undrain)) != 1:
+        fields.wrong(node.place, "node needs one of add, remove, resize, drain and undrain")
+    if drain is not None:
+        name = fields.text_of(drain, "node.drain")
+        return steps.DrainNode(line=line, kind="node", name=name, on=True)
+    if undrain is not None:
+        name = fields.text_of(undrain, "node.undrain")
+        return steps.DrainNode(line=line, kind="node", name=name, on=False)
     if add is not None:
         group = read_node_group(add, "node.add", problems)
         return steps.AddNodes(line=line, kind="node", nodes=group)
@@ -200,6 +207,13 @@ def _node(node: Node, line: int, problems: Problems) -> steps.Step:
         return step
     name = "" if remove is None else fields.text_of(remove, "node.remove")
     return steps.RemoveNode(line=line, kind="node", name=name)
+
+
+def _safe_mode(node: Node, line: int, problems: Problems) -> steps.Step:
+    on = node.scalar
+    if not isinstance(on, bool):
+        problems.error(node.place, RULE, f"safe_mode is true or false, found {node.kind}")
+    return steps.SafeMode(line=line, kind="safe_mode", on=on is True)
 
 
 def _labels(node: Node, line: int, problems: Problems) -> steps.Step:
@@ -326,6 +340,7 @@ STEP_READERS: Final[dict[str, StepReader]] = {
     "set_priority": _set_priority,
     "node": _node,
     "labels": _labels,
+    "safe_mode": _safe_mode,
     "reload": _reload,
     "write": _write,
     "preempt": _preempt,

@@ -157,6 +157,19 @@ class ResizeNode(Step, frozen=True, kw_only=True):
     resources: Amounts
 
 
+class DrainNode(Step, frozen=True, kw_only=True):
+    """A node takes no new containers (`on`), or takes them again."""
+
+    name: str
+    on: bool
+
+
+class SafeMode(Step, frozen=True, kw_only=True):
+    """Nothing is admitted and granted any longer (`on`), or again."""
+
+    on: bool
+
+
 class Reload(Step, frozen=True, kw_only=True):
     """Files are replaced and read; without files and properties: the periodic check."""
 

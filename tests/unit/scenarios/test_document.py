@@ -155,7 +155,7 @@ def test_other_texts_are_no_times(text):
         ("- advance: 5 days", "4:14", "'5 days' is not a time such as 500ms, 5s, 2m or 1h"),
         ("- heartbeat: {times: 2}", "4:16", "heartbeat needs a value for 'node'"),
         ("- finish: {app: a, on: n1}", "4:13", "finish needs a value for 'containers'"),
-        ("- node: {}", "4:11", "node needs one of add, remove and resize"),
+        ("- node: {}", "4:11", "node needs one of add, remove, resize, drain and undrain"),
         ("- reload: {mapred-site.xml: x}", "4:14", "unknown key 'mapred-site.xml' in reload"),
         ("- write: {error: true}", "4:13", "unknown key 'error' in write"),
         ("- {update: 1, kill: a}", "4:5", "one key such as 'update: 1', found 2 keys"),
@@ -163,6 +163,14 @@ def test_other_texts_are_no_times(text):
         ("- expect: {apps: {a: {contaners: 1}}}", "4:25", "did you mean 'containers'?"),
         ("- expect: {apps: {a: {used: {memory-mb: {about: 3, whithin: 1}}}}}", "4:54", "within"),
         ("- expect: {cluster: {used: {memory-mb: {min: few}}}}", "4:48", "must be a number"),
+        (
+            "- expect: {apps: {a: {why: no-room}}}",
+            "4:30",
+            "apps.a.why is a mapping, as {cause:",
+        ),
+        ("- expect: {apps: {a: {why: {cause: no-rom}}}}", "4:38", "did you mean 'no-room'?"),
+        ("- expect: {apps: {a: {why: {que: a}}}}", "4:31", "unknown key 'que' in apps.a.why"),
+        ("- safe_mode: 1", "4:16", "safe_mode is true or false, found"),
         ("- expect: {nodes: 3}", "4:21", "expect.nodes must be a mapping"),
     ],
 )
