@@ -9,10 +9,11 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,14 +34,16 @@ class Oracle:
     """An oracle's folder, ready to run. Raises OracleError if something that it needs is absent.
 
     `run` keeps what it builds inside of its folder, so a folder that cannot be written to is
-    copied to `build/oracle` of the working directory first.
+    copied to `build/oracle` of the working directory first. `patience_s`: how long it may take over
+    one scenario; some heartbeats of Hadoop's Capacity Scheduler never end.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, patience_s: float = 120.0) -> None:
         for name in ("run", "generate.py"):
             if not (folder / name).is_file():
                 raise OracleError(f"{folder} is not the oracle's folder: it has no {name}")
         _need_java()
+        self.patience_s = patience_s
         self.folder = (folder if os.access(folder, os.W_OK) else _copy(folder)).absolute()
 
     def generate(self, generator: str, arguments: Iterable[str], into: Path) -> None:
@@ -56,15 +59,15 @@ class Oracle:
     def record(self, documents: Mapping[str, Document]) -> dict[str, Document]:
         """The records of scenarios by their names: one call, one process for all of them.
 
-        Where Hadoop itself fails, the process ends: that scenario's record says `unsupported`, and
-        those behind it are run again.
+        Where Hadoop itself fails, the process ends, and where it does not end by itself it is
+        ended: that scenario's record says `unsupported`, and those behind it are run again.
         """
         found: dict[str, Document] = {}
         while left := {name: one for name, one in documents.items() if name not in found}:
             with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
                 failed_on = self._record(left, Path(folder), found)
             if failed_on is not None:
-                found[failed_on] = {"unsupported": "Hadoop's classes fail on it"}
+                found[failed_on] = {"unsupported": "Hadoop's classes fail on it, or never end"}
         return found
 
     def _record(
@@ -76,15 +79,48 @@ class Oracle:
         for name, document in documents.items():
             (scenarios / f"{name}.yaml").write_text(json.dumps({**document, "scenario": 1}))
         command = [str(self.folder / "run"), "record", str(scenarios), "--out", str(records)]
-        process = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+        status, told = self._run(command, records)
         for path in records.glob("*.json"):
             found[path.stem] = json.loads(path.read_text())
-        if not process.returncode:
+        if status is None:
+            return min((name for name in documents if name not in found), key=_order(documents))
+        if status == 0:
             return None
-        culprit = re.search(r"scenarios/(\S+)\.yaml", process.stderr)
+        culprit = re.search(r"scenarios/(\S+)\.yaml", told)
         if culprit is None or culprit[1] in found:
-            raise OracleError(f"{command[0]} ended with {process.returncode}:\n{process.stderr}")
+            raise OracleError(f"{command[0]} ended with {status}:\n{told}")
         return culprit[1]
+
+    def _run(self, command: list[str], records: Path) -> tuple[int | None, str]:
+        """The exit status and what was told; None: no record was written for too long."""
+        with tempfile.TemporaryFile("w+") as told:
+            process = subprocess.Popen(command, stderr=told, start_new_session=True)
+            written = -1
+            while process.returncode is None:
+                before, written = written, len(list(records.iterdir()))
+                try:
+                    process.wait(self.patience_s)
+                except subprocess.TimeoutExpired:
+                    if written == before:
+                        os.killpg(process.pid, signal.SIGKILL)
+                        process.wait()
+                        return None, ""
+                except BaseException:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    raise
+            told.seek(0)
+            return process.returncode, told.read()
+
+
+def _order(documents: Mapping[str, Document]) -> Callable[[str], tuple[list[str], str]]:
+    """The order in which the oracle runs scenarios: by their resource types, then by name."""
+
+    def key(name: str) -> tuple[list[str], str]:
+        properties = documents[name].get("properties") or {}
+        types = [f"{one}={properties[one]}" for one in sorted(properties)]
+        return [one for one in types if one.startswith("yarn.resource-types")], name
+
+    return key
 
 
 def _need_java() -> None:
