@@ -74,7 +74,8 @@ def _left_behind(both: Both) -> str | None:
 
 
 def _who_left(both: Both, leaf: str) -> Iterator[str]:
-    """Who had containers in a leaf, though it was told to wait, and is over or was moved now."""
+    """Who had containers in a leaf, though it was told to wait, and is over, begins another attempt
+    or was moved now."""
     (argument,) = both.document["steps"][both.number].values()
     moved = argument.get("app") if both.theirs["kind"] == "move" else None
     after = _part(both.theirs, "apps")
@@ -82,7 +83,8 @@ def _who_left(both: Both, leaf: str) -> Iterator[str]:
         waits = before.get("state") == "PENDING" and before.get("containers")
         if not waits or before.get("queue") != leaf or name not in after:
             continue
-        if name == moved or after[name].get("state") not in LIVES:
+        another = after[name].get("attempt") != before.get("attempt")
+        if name == moved or another or after[name].get("state") not in LIVES:
             yield name
 
 

@@ -61,6 +61,9 @@ def test_an_application_that_stood_in_two_lists_leaves_an_entry_behind() -> None
         TWICE, step(over, (1, 0, 1), "finish"), step(over, (0, 0, 1), "finish"), PRIORITY
     )
     assert known == "x stood in two lists of root.a, and one still has it"
+    again = app("PENDING", containers=0, attempt=2)
+    known = judged(TWICE, step(again, (1, 0, 2), "node"), step(again, (0, 0, 2), "node"), PRIORITY)
+    assert known is not None
     moved = app("PENDING")
     known = judged(
         TWICE, step(moved, (1, 1, 1), "move"), step(moved, (1, 0, 1), "move"), PRIORITY, MOVE
