@@ -22,6 +22,9 @@ Document = dict[str, Any]
 
 NEEDED_JAVA = 17
 
+LEGACY_MODE = "yarn.scheduler.capacity.legacy-queue-mode.enabled"
+YARN_SITE = "yarn-site.xml"
+
 GENERATORS = {"base": "generate.py", "wide": "generate_wide.py"}
 """The programs that write random scenarios: what is common, and what is rare."""
 
@@ -77,7 +80,8 @@ class Oracle:
         for path in (scenarios, records):
             path.mkdir()
         for name, document in documents.items():
-            (scenarios / f"{name}.yaml").write_text(json.dumps({**document, "scenario": 1}))
+            given = {**as_installed(document), "scenario": 1}
+            (scenarios / f"{name}.yaml").write_text(json.dumps(given))
         command = [str(self.folder / "run"), "record", str(scenarios), "--out", str(records)]
         status, told = self._run(command, records)
         for path in records.glob("*.json"):
@@ -121,6 +125,25 @@ def _order(documents: Mapping[str, Document]) -> Callable[[str], tuple[list[str]
         return [one for one in types if one.startswith("yarn.resource-types")], name
 
     return key
+
+
+def as_installed(document: Document) -> Document:
+    """A scenario with the queue mode where Hadoop's classes find it.
+
+    They ask capacity-scheduler.xml on the class path once more (`CapacitySchedulerQueueManager`).
+    The oracle has none there, so that half of Hadoop would be in legacy mode, and queues with
+    percentages or weights alone would have the capacity 0. They look into yarn-site.xml as well.
+    With that the oracle gives the answers that a real ResourceManager gave for such a file.
+    """
+    mode = document.get("properties", {}).get(LEGACY_MODE)
+    if mode is None:
+        return document
+    value = str(mode).lower()
+    line = f"<property><name>{LEGACY_MODE}</name><value>{value}</value></property>"
+    config = document.get("config", {})
+    site = config.get(YARN_SITE, "<configuration></configuration>")
+    site = site.replace("</configuration>", f"{line}</configuration>")
+    return {**document, "config": {**config, YARN_SITE: site}}
 
 
 def _need_java() -> None:
