@@ -53,7 +53,10 @@ KINDS: Final[dict[str, tuple[str, frozenset[Cause]]]] = {
             }
         ),
     ),
-    "stopped": ("nothing is granted now", frozenset({Cause.SAFE_MODE, Cause.NODES_DRAINED})),
+    "stopped": (
+        "nothing is granted now",
+        frozenset({Cause.SAFE_MODE, Cause.NODES_DRAINED, Cause.QUEUE_GONE}),
+    ),
     "itself": (
         "waits for itself", frozenset({Cause.MASTER_SILENT, Cause.GROUPS_AHEAD, Cause.SLOW_START})
     ),

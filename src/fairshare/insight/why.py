@@ -34,6 +34,7 @@ class Words:
         self._now_ms = now_ms  # to say how long something still takes; None: it is not said
         self._sentences: dict[Cause, Callable[[Reason], tuple[str, str]]] = {
             Cause.NOT_STARTED: self._not_started,
+            Cause.QUEUE_GONE: self._queue_gone,
             Cause.QUEUE_APPLICATIONS: self._queue_applications,
             Cause.USER_APPLICATIONS: self._user_applications,
             Cause.QUEUE_MASTERS: self._queue_masters,
@@ -123,6 +124,13 @@ class Words:
 
     def _not_started(self, r: Reason) -> tuple[str, str]:
         return (f"No queue can be called {r.queue!r}.", "")
+
+    def _queue_gone(self, r: Reason) -> tuple[str, str]:
+        return (
+            f"{r.queue} is not a leaf queue of the configuration any longer: what runs there goes"
+            " on, and nothing more is granted.",
+            "it is moved to another queue (`fairshare move`), or the queue is added again",
+        )
 
     def _queue_applications(self, r: Reason) -> tuple[str, str]:
         return (

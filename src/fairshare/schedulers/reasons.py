@@ -27,6 +27,7 @@ class Cause(enum.StrEnum):
     """Why something waits. The first ones are about an application, the others about one ask."""
 
     NOT_STARTED = "not-started"  # it has no attempt: no queue can have its name
+    QUEUE_GONE = "queue-is-gone"  # `queue` has left the configuration, or became a parent
     QUEUE_APPLICATIONS = "queue-running-applications"  # `queue` may run `count` at once
     USER_APPLICATIONS = "user-running-applications"  # `user` may run `count` at once
     QUEUE_MASTERS = "queue-masters"  # masters in `queue` use `used` of `limit`

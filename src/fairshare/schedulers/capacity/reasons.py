@@ -24,10 +24,14 @@ class CapacityLimits:
         self._application = application
 
     def of_application(self) -> Sequence[Reason]:
-        """max-parallel-apps, and what masters may use."""
+        """A leaf that has left the list, max-parallel-apps, and what masters may use."""
         application = self._application
-        if application.leaf is None:
+        leaf = application.leaf
+        if leaf is None:
             return [Reason(cause=Cause.NOT_STARTED, queue=application.queue)]
+        if self._state.departed.get(leaf.name) is leaf:
+            asks = application.asks.wanting or application.waits_for_master
+            return [Reason(cause=Cause.QUEUE_GONE, queue=leaf.name)] if asks else ()
         if application.stage == Stage.HELD:
             return self._held()
         if application.stage == Stage.WAITING:
