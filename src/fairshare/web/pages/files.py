@@ -1,10 +1,11 @@
 """Owns the files of the pages: the shell at the addresses of the views, modules and styles below
 `/static`, and the policy by which a browser runs nothing but these.
 
-The pages have no build step: what lies in `static/` is what a browser gets. It is read once, when
-the server starts, so that an update never mixes two versions. Must not know what a view shows.
+The pages have no build step: what lies in `static/` is what a browser gets. It is read once in the
+life of a process, so that an update never mixes two versions. Must not know what a view shows.
 """
 
+import functools
 import hashlib
 import mimetypes
 import re
@@ -119,7 +120,8 @@ def shell_of(view: str, files: Mapping[str, PageFile]) -> PageFile:
     return PageFile(content, files[SHELL].media_type, _tag_of(content))
 
 
-def page_routes() -> list[BaseRoute]:
+@functools.cache
+def page_routes() -> tuple[BaseRoute, ...]:
     """The addresses of the views, with and without a slash behind, and `/static`."""
     files = read_files()
 
@@ -142,4 +144,4 @@ def page_routes() -> list[BaseRoute]:
         found.append(Route(path, show_shell))
         if path != "/":
             found.append(Route(f"{path}/", show_shell))
-    return [*found, Route("/static/{file:path}", show_file)]
+    return (*found, Route("/static/{file:path}", show_file))
