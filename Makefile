@@ -45,14 +45,16 @@ demo: $(STAMP) ## show the scheduler at work (SCHEDULER=... another one; CRASH=1
 
 # What pytest makes of a test file is kept, whatever the shell says: else it is made at every run.
 test quick: export PYTHONDONTWRITEBYTECODE :=
-# Tests of one xdist_group stay in one process, one after another; all others are dealt out.
+# A file stays in one process, so that its tests share what it has started. Files are dealt out in
+# the order of their folders: those with servers, the longest, come first.
+DEALT := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 test: $(STAMP) ## run the whole suite (less than ten minutes)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -rs
+	$(BIN)/python -m pytest $(DEALT) -rs
 
 quick: export FAIRSHARE_QUICK := 1
 quick: $(STAMP) ## run the tests that start no server, random ones briefly (less than a minute)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup \
-	  $(wildcard tests/tidy tests/unit tests/property tests/scenarios)
+	$(BIN)/python -m pytest $(DEALT) \
+	  $(wildcard tests/property tests/scenarios tests/tidy tests/unit)
 
 facts: $(STAMP) ## run a folder of facts: make facts DIR=... (KINDS=a,b runs only these kinds)
 	@$(if $(DIR),,echo "Name a folder of facts: make facts DIR=../shared/facts" >&2; exit 2)

@@ -12,8 +12,6 @@ from fairshare.model.identifiers import parse_container
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.work import Command, TaskGroup
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 LIST = "/cluster/apps"
 CHECKED = ((SIZES[0], "light"), (SIZES[-1], "dark"))
 """Where axe-core looks: the two that differ most."""

@@ -5,8 +5,6 @@ from tests.browser.cluster import running
 from tests.browser.conftest import capacity_configuration, fair_configuration
 from tests.browser.test_applications import check_whole
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 PAGE = "/cluster/configuration"
 TABS = ("settings", "text", "difference", "problems", "versions", "files")
 

@@ -1,11 +1,8 @@
 """The pages of nodes in a real browser."""
 
-import pytest
 from tests.browser.cluster import running
 from tests.browser.conftest import fair_configuration
 from tests.browser.test_applications import check_whole
-
-pytestmark = pytest.mark.xdist_group("browser")
 
 PAGE = "/cluster/nodes"
 

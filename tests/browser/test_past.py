@@ -8,8 +8,6 @@ from tests.browser.accessibility import serious_problems
 from tests.browser.cluster import running
 from tests.browser.conftest import fair_configuration
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 
 @pytest.fixture(scope="module")
 def lived(tmp_path_factory):

@@ -16,8 +16,6 @@ from fairshare.config.shell import AuthenticationSettings
 from fairshare.live.access.tokens import UserTokens
 from fairshare.live.settings import LiveSettings
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 PAGE = "/cluster/scheduler"
 
 

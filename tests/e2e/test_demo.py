@@ -14,8 +14,6 @@ import pytest
 
 from fairshare.demonstration.archive import Archive
 
-pytestmark = pytest.mark.xdist_group("demo")  # they measure the machine, one after another
-
 PATIENCE_S = 150.0
 
 Start = Callable[..., "subprocess.Popen[str]"]

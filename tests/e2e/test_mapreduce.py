@@ -21,8 +21,6 @@ from fairshare.errors import ConfigurationError
 from fairshare.mapreduce import MapReduce, count
 from fairshare.mapreduce.counters import JOB
 
-pytestmark = pytest.mark.xdist_group("mapreduce")
-
 PATIENCE_S = 60.0
 
 YARN_SITE = """<configuration>

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.xdist_group("mapreduce")
-
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "mapreduce.md").read_text()
 MEDIAN = ROOT / "examples" / "mapreduce" / "median.py"

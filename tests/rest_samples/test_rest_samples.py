@@ -15,12 +15,9 @@ from tests.rest_samples.samples import find_states
 SHARED = Path(__file__).parents[3] / "shared"
 SAMPLES = [SHARED / "rest-samples", SHARED / "rest-samples-more"]
 
-pytestmark = [
-    pytest.mark.skipif(
-        not all(folder.is_dir() for folder in SAMPLES), reason=f"{SHARED} has no rest-samples"
-    ),
-    pytest.mark.xdist_group("rest-samples"),
-]
+pytestmark = pytest.mark.skipif(
+    not all(folder.is_dir() for folder in SAMPLES), reason=f"{SHARED} has no rest-samples"
+)
 
 
 @pytest.fixture(scope="module")
