@@ -1,9 +1,30 @@
-"""Lets the tests import what lies beside them in this checkout, such as `tests.facts`."""
+"""Lets the tests import what lies beside them in this checkout, such as `tests.facts`, and says
+where they write.
 
+A server waits for the disk at each commit, and the tests start hundreds of servers: what they write
+lies in memory, if the machine has enough of it. A test that needs another place asks for that.
+"""
+
+import os
 import sys
 from pathlib import Path
 
 ROOT = str(Path(__file__).parents[1])
+IN_MEMORY = Path("/dev/shm")
+ENOUGH_BYTES = 4 * 1024**3
 
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
+
+
+def has_room(path: Path) -> bool:
+    """Whether tests can write there, and run what they have written."""
+    if not path.is_dir() or not os.access(path, os.W_OK | os.X_OK):
+        return False
+    found = os.statvfs(path)
+    return not found.f_flag & os.ST_NOEXEC and found.f_frsize * found.f_bavail >= ENOUGH_BYTES
+
+
+# Workers inherit it; pytest looks at it when the first test asks for a directory.
+if has_room(IN_MEMORY):
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
