@@ -31,6 +31,11 @@ NOT_MAPPED = "Verify automatic queue mapping for user exists"
 """Hadoop makes the leaf of the older auto-creation, and then refuses who named it, since the queue
 mappings send him elsewhere; ours makes none. What comes after that step is not compared."""
 
+NO_ORDER = "{} has the weight 0 under drf: its dominant share is not a number"
+"""Hadoop's comparison then finds such a queue equal to every other one, so that the order of all of
+its siblings depends on the way of sorting; ours counts the share as 0. A run ends where another
+child of that parent is served on each side. A difference within one child is compared."""
+
 INVALID_NAME = "Illegal node name"
 """Hadoop's resource manager fails on a queue with such a name and ends; ours refuses it. The
 oracle's stays, with an application that waits for ever."""
@@ -66,7 +71,13 @@ def _up_to_failure(
     for number, (theirs, own) in enumerate(
         zip(oracle.get("steps", ()), ours["steps"], strict=False)
     ):
-        failure = _failure(theirs) or _made_for_nobody(theirs, own) or _impossible(theirs, own)
+        before = oracle["steps"][number - 1] if number else {}
+        failure = (
+            _unordered(before, theirs, own)
+            or _failure(theirs)
+            or _made_for_nobody(theirs, own)
+            or _impossible(theirs, own)
+        )
         if failure is None and number:
             both = defects.Both(document, number, oracle["steps"], ours["steps"])
             failure = defects.found(both)
@@ -84,6 +95,42 @@ def _failure(step: Mapping[str, Any]) -> str | None:
     if any(message in error for message in LOST_PASS):
         return "a pass of the preemption monitor is lost"
     return None
+
+
+def _unordered(
+    before: Mapping[str, Any], theirs: Mapping[str, Any], own: Mapping[str, Any]
+) -> str | None:
+    """Which queue leaves its siblings without an order, if two of them are served differently."""
+    served = next((pair for pair in zip(_served(theirs), _served(own), strict=False)
+                   if pair[0] != pair[1]), None)  # fmt: skip
+    if served is None:
+        return None
+    apps = (theirs.get("state") or {}).get("apps") or {}
+    queues = (before.get("state") or {}).get("queues") or {}
+    for name, queue in queues.items():
+        parent = name.rpartition(".")[0]
+        if queue.get("weight") != 0 or queues.get(parent, {}).get("policy") != "drf":
+            continue
+        one, other = (_child(parent, apps.get(app, {}).get("queue")) for app, *_ in served)
+        if 0 in queue["used"].values() and one and other and one != other:
+            return NO_ORDER.format(name)
+    return None
+
+
+def _served(step: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    kinds = ("allocated", "reserved")
+    return [
+        (event.get("app"), event["event"], event.get("node"))
+        for event in step.get("events") or ()
+        if event["event"] in kinds
+    ]
+
+
+def _child(parent: str, name: str | None) -> str | None:
+    """Which child of a queue is this one, or above it; None if it is none of its descendants."""
+    if name is None or not name.startswith(parent + "."):
+        return None
+    return name[len(parent) + 1 :].partition(".")[0]
 
 
 def _made_for_nobody(oracle: Mapping[str, Any], ours: Mapping[str, Any]) -> str | None:

@@ -54,3 +54,45 @@ def test_what_counts_twice_on_both_sides_is_compared() -> None:
 
 def test_what_counts_twice_here_alone_is_compared() -> None:
     assert known(record(1, 1), record(2, 1)) == (2, [])
+
+
+def served(app: str, *, weight: float = 0.0, policy: str = "drf") -> dict[str, Any]:
+    """Two steps: nothing, then a container for an application. `root.q` has a weight, and `a` and
+    `b` run beside it, `b2` in the leaf of `b`."""
+    queue = {"type": "leaf", "weight": 1.0, "policy": "fair", "used": {"memory-mb": 1024}}
+    queues = {
+        "root": {**queue, "type": "parent", "policy": policy},
+        "root.q": {**queue, "weight": weight, "used": {"memory-mb": 0}},
+        "root.a": queue,
+        "root.b": queue,
+    }
+    leaves = {"a": "root.a", "b": "root.b", "b2": "root.b"}
+    apps = {name: {"state": "RUNNING", "queue": leaf} for name, leaf in leaves.items()}
+    state = {"apps": apps, "queues": queues}
+    events = [{"event": "allocated", "app": app, "node": "n1"}]
+    steps = [{"step": 0, "state": state}, {"step": 1, "events": events, "state": state}]
+    return {"steps": [{"kind": "heartbeat", **step} for step in steps]}
+
+
+def test_a_run_ends_where_a_share_that_is_not_a_number_changes_the_order() -> None:
+    steps, found = known(served("a"), served("b"))
+    assert steps == 1
+    assert "root.q has the weight 0" in found[0]
+
+
+@pytest.mark.parametrize(
+    ("how", "apps"),
+    [
+        ({"weight": 0.5}, ("a", "b")),
+        ({"policy": "fair"}, ("a", "b")),
+        ({}, ("b", "b2")),
+    ],
+)
+def test_an_order_that_numbers_decide_is_compared(
+    how: dict[str, Any], apps: tuple[str, str]
+) -> None:
+    assert known(served(apps[0], **how), served(apps[1], **how)) == (2, [])
+
+
+def test_the_same_order_is_compared_in_spite_of_a_share_that_is_not_a_number() -> None:
+    assert known(served("a"), served("a")) == (2, [])
