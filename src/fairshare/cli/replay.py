@@ -10,6 +10,7 @@ from fairshare.cli.options import Whole
 from fairshare.cli.verbs import Failure
 from fairshare.errors import JournalError
 from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
+from fairshare.live.stored import check_parts
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import Record
 from fairshare.runtime.recovery import Position, recover, replay
@@ -89,7 +90,9 @@ def _begin(
         start = 0 if reader.first_record() <= 1 else reader.snapshots()[0]
     if start:
         snapshot = reader.snapshot(start)
-        return Position(start, snapshot.now_ms), thaw(snapshot)["manager"]
+        parts = thaw(snapshot)
+        check_parts(parts)
+        return Position(start, snapshot.now_ms), parts["manager"]
     # Not imported above: the state directory's own room is only needed for a whole journal.
     from fairshare.live.state_directory import StateDirectory
 

@@ -3,8 +3,6 @@
 One object, so that a server keeps, restores and saves them together.
 """
 
-from typing import Any
-
 from fairshare.live.activities import Activities
 from fairshare.live.biographies import Biographies
 from fairshare.live.changes import Changes
@@ -28,10 +26,6 @@ class Chronicle:
         self.master_limits = MasterLimits()
         self.lives = Lives()
         self.changes = Changes()
-
-    def __setstate__(self, fields: dict[str, Any]) -> None:
-        """From a snapshot; books that are younger than it begin empty."""
-        self.__dict__.update({"lives": Lives(), "changes": Changes(), **fields})
 
     def observe(self, record: Record) -> None:
         """Take notice of one record, in the order of the journal, when it has been applied."""

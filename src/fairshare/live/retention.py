@@ -15,11 +15,12 @@ from fairshare.config.shell import RetentionSettings
 from fairshare.errors import InputError, JournalError
 from fairshare.journal.sqlite import SqliteJournal
 from fairshare.live.service import Service
+from fairshare.live.stored import check_parts
 from fairshare.model.events import ApplicationEnded, ApplicationRejected, Record
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.inputs import ForgetApplications
 from fairshare.runtime.recovery import Position
-from fairshare.runtime.snapshot import freeze, layout, thaw
+from fairshare.runtime.snapshot import freeze, thaw
 from fairshare.schedulers.protocol import State
 
 DEFAULT_FINISHED = 1_000
@@ -38,11 +39,12 @@ def restore(journal: SqliteJournal) -> tuple[Position, dict[str, Any]]:
     One that cannot be read is passed over, for an older one with more records behind it. What lies
     behind is checked when the records are read: JournalError, if they do not reach back so far.
     """
-    layout()  # it is looked up later: the first time takes a moment, which nobody waits for now
     for sequence in reversed(journal.snapshots()):
         try:
             snapshot = journal.snapshot(sequence)
-            return Position(snapshot.sequence, snapshot.now_ms), thaw(snapshot)
+            parts = thaw(snapshot)
+            check_parts(parts)
+            return Position(snapshot.sequence, snapshot.now_ms), parts
         except JournalError as error:
             _log.warning("%s; going back to an older one", error)
     return Position(), {}

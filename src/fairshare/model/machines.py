@@ -4,9 +4,6 @@ A part of the state. Decides nothing. Room that a container holds which is over 
 by its node's report; what a container takes, `state.py` takes.
 """
 
-from collections.abc import Callable
-from typing import Any
-
 from fairshare.model.cluster_events import (
     NodeAdded,
     NodeDrained,
@@ -17,7 +14,7 @@ from fairshare.model.cluster_events import (
 from fairshare.model.events import ContainerAllocated
 from fairshare.model.identifiers import ContainerId
 from fairshare.model.nodes import Node
-from fairshare.model.operations import Operations
+from fairshare.model.operations import Handlers, Operations
 from fairshare.model.resources import Resource, ResourceTypes, add, largest, subtract
 
 
@@ -49,10 +46,10 @@ class Machines(Operations):
             self._largest_node = biggest
         return self._largest_node
 
-    def node_handlers(self) -> dict[type, Callable[[int, Any], None]]:
-        """The handlers of events, by kind."""
+    def event_handlers(self) -> Handlers:
+        """Those of nodes too."""
         return {
-            **self.operation_handlers(),
+            **super().event_handlers(),
             NodeAdded: self._node_added,
             NodeRemoved: self._node_removed,
             NodeTotalChanged: self._node_total_changed,

@@ -17,6 +17,9 @@ from fairshare.model.cluster_events import (
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource
 
+Handlers = dict[type, Callable[[int, Any], None]]
+"""What applies an event of each kind, at an instant."""
+
 
 class Drain(msgspec.Struct, frozen=True):
     """A node that takes no new containers.
@@ -43,6 +46,11 @@ class Operations:
         self.drains: dict[str, Drain] = {}
         self.overcommits: dict[str, int] = {}
         self.safe_mode = False
+        self.handlers = self.event_handlers()
+
+    def derive(self) -> None:
+        """Make what follows from the rest, and is not in a snapshot."""
+        self.handlers = self.event_handlers()
 
     def offered(self, node: Node) -> Resource:
         """What a node offers, or will offer again when it is no longer drained."""
@@ -57,14 +65,17 @@ class Operations:
         """Whether this is less than nothing, of the types that are looked at."""
         return any(amount < 0 for amount in room)
 
-    def operation_handlers(self) -> dict[type, Callable[[int, Any], None]]:
-        """The handlers of events, by kind."""
+    def event_handlers(self) -> Handlers:
+        """The handlers of events, by kind. Derived classes add their own."""
         return {
             NodeDrained: self._node_drained,
             NodeUndrained: self._node_undrained,
             NodeOvercommitted: self._node_overcommitted,
             SafeModeChanged: self._safe_mode_changed,
         }
+
+    def _nothing_changes(self, now_ms: int, event: object) -> None:
+        """For events that are told to somebody, and leave the state as it is."""
 
     def _node_drained(self, now_ms: int, event: NodeDrained) -> None:
         before = self.drains.get(event.node)

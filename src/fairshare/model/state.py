@@ -5,8 +5,7 @@ for its own events and its own consequences of the common ones. Nothing here dec
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, Generic
+from typing import Generic
 
 from fairshare.model.events import (
     ApplicationAdmitted,
@@ -46,6 +45,7 @@ from fairshare.model.identifiers import NUMBER_MASK, ApplicationId, application_
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.machines import Machines
 from fairshare.model.nodes import Node, Reservation
+from fairshare.model.operations import Handlers
 from fairshare.model.queues import ROOT, ApplicationType, QueueType
 from fairshare.model.resources import Resource, ResourceTypes, add, subtract
 from fairshare.model.tasks import TaskBoard
@@ -60,7 +60,10 @@ class ClusterState(Machines, ABC, Generic[QueueType, ApplicationType]):
         self.queues: dict[str, QueueType] = {}
         self.applications: dict[ApplicationId, ApplicationType] = {}
         self.next_application = 1
-        self.handlers: dict[type, Callable[[int, Any], None]] = {
+
+    def event_handlers(self) -> Handlers:
+        """What applies each kind of event; a scheduler adds its own."""
+        return {
             ContainerAllocated: self._container_allocated,
             ContainerCompleted: self._container_completed,
             ConfigurationLoaded: self._configuration_loaded,
@@ -89,7 +92,7 @@ class ClusterState(Machines, ABC, Generic[QueueType, ApplicationType]):
             ContainerRunning: self._container_running,
             LifetimeSet: self._lifetime_set,
             RequestRefused: self._nothing_changes,
-            **self.node_handlers(),
+            **super().event_handlers(),
         }
 
     # What a scheduler says of itself.
@@ -140,9 +143,6 @@ class ClusterState(Machines, ABC, Generic[QueueType, ApplicationType]):
 
     def settle(self) -> None:
         """An input is over, and so are its events: what follows only then. Nothing by default."""
-
-    def _nothing_changes(self, now_ms: int, event: Event) -> None:
-        """For events that are told to somebody, and leave the state as it is."""
 
     # Containers.
 

@@ -53,18 +53,9 @@ class Order(Generic[SiblingType]):
         self.key, self.whole_numbers = policy.key(cluster)
         self.source = (policy, cluster)
 
-    # A copy of an order (a snapshot of the state) cannot hold a key that a policy has made: a
-    # function within a function. It holds where the key came from.
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = {name: getattr(self, name) for name in Order.__slots__}
-        if self.source is not None:
-            del state["key"]
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in state.items():
-            setattr(self, name, value)
+    def derive(self) -> None:
+        """Make the key, which is a function and so not in a snapshot; without a source, whoever
+        has the order sets it."""
         if self.source is not None:
             policy, cluster = self.source
             self.key = policy.key(cluster)[0]

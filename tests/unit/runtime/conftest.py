@@ -1,6 +1,8 @@
 """A runtime over the Fair Scheduler, with an engine that only remembers its orders."""
 
+import zlib
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
 from fairshare.errors import EngineError
 from fairshare.journal.memory import MemoryJournal
+from fairshare.journal.protocol import Snapshot
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import Input, LoadConfiguration, NodeJoined, SubmitApplication
 from fairshare.model.resources import ResourceTypes
@@ -110,3 +113,25 @@ def make_bench() -> type[Bench]:
 @pytest.fixture
 def submit() -> Callable[..., SubmitApplication]:
     return tasks
+
+
+@pytest.fixture
+def rewritten() -> Callable[[Snapshot, str, Callable[[dict[str, Any]], dict[str, Any]]], Snapshot]:
+    """A snapshot as a release would have written it in which a kind had other fields, or no tag of
+    this name: `change` gets the fields of each object by name; a field `tag` is the tag."""
+
+    def rewrite(
+        snapshot: Snapshot, tag: str, change: Callable[[dict[str, Any]], dict[str, Any]]
+    ) -> Snapshot:
+        headers, rows, parts = msgspec.msgpack.decode(zlib.decompress(snapshot.body))
+        (place,) = [place for place, header in enumerate(headers) if header[0] == tag]
+        fields = headers[place][1]
+        for row in rows:
+            if row[0] == place:
+                changed = change(dict(zip(fields, row[1:], strict=True)))
+                headers[place] = [changed.pop("tag", tag), list(changed)]
+                row[1:] = changed.values()
+        body = zlib.compress(msgspec.msgpack.encode([headers, rows, parts]))
+        return msgspec.structs.replace(snapshot, body=body)
+
+    return rewrite

@@ -18,9 +18,7 @@ from fairshare.model.inputs import (
     SetSafeMode,
     UndrainNode,
 )
-from fairshare.model.operations import Operations
 from fairshare.model.resources import ResourceTypes
-from fairshare.runtime import snapshot
 from fairshare.runtime.recovery import replay
 from fairshare.runtime.snapshot import freeze, thaw
 from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
@@ -188,16 +186,15 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("kind", sorted(SETTINGS))
-def test_a_snapshot_from_before_there_were_drains_is_read(kind):
+def test_a_snapshot_from_before_there_were_drains_is_read(kind, rewritten):
     manager = ResourceManager(SCHEDULERS[kind](ResourceTypes()))
     manager.handle(0, LoadConfiguration(msgspec.json.encode(SETTINGS[kind]), 1))
-    new = {Operations._node_drained, Operations._node_undrained, Operations._safe_mode_changed}
-    state = manager.state
-    state.handlers = {k: m for k, m in state.handlers.items() if m.__func__ not in new}
-    del manager._inputs[DrainNode], manager._inputs[SetSafeMode]
-    del state.drains, state.safe_mode
-    older = freeze(7, 70, {"manager": manager})
-    older = snapshot.Snapshot(older.sequence, older.now_ms, "older", older.body)
+    lacking = {"drains", "overcommits", "safe_mode"}
+    older = rewritten(
+        freeze(7, 70, {"manager": manager}),
+        f"{kind}-state",
+        lambda fields: {name: value for name, value in fields.items() if name not in lacking},
+    )
     copies = [thaw(older)["manager"] for _ in range(2)]
     for copy in copies:
         assert copy.state.drains == {}

@@ -1,18 +1,43 @@
 """A snapshot is the whole state: whoever goes on from it decides as if nothing had happened."""
 
+import pickle
 import zlib
+from pathlib import Path
 
 import msgspec
 import pytest
 
+import fairshare.live.stored  # noqa: F401 - adds the server's books
 from fairshare.errors import JournalError
 from fairshare.journal.protocol import Snapshot
 from fairshare.live.biographies import Biography
-from fairshare.model.inputs import KillApplication, NodeBeat, UpdateShares
+from fairshare.live.scheduler_health import Run
+from fairshare.live.spans import Life, Span
+from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.inputs import (
+    DrainNode,
+    KillApplication,
+    LoadConfiguration,
+    NodeBeat,
+    NodeJoined,
+    SubmitApplication,
+    UpdateShares,
+)
 from fairshare.model.nodes import Node
 from fairshare.model.operations import Drain
-from fairshare.runtime import snapshot
+from fairshare.model.resources import ResourceTypes
+from fairshare.model.work import Command, TaskGroup
+from fairshare.runtime import kinds, snapshot
+from fairshare.runtime.kinds import Changes
 from fairshare.runtime.snapshot import freeze, thaw
+from fairshare.runtime.stored import STORED
+from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
+from fairshare.schedulers.fair.settings import FairSettings
+from fairshare.schedulers.fifo.settings import FifoSettings
+from fairshare.schedulers.pools.settings import PoolsSettings
+from fairshare.schedulers.registry import SCHEDULERS
+
+SLOTS = ResourceTypes(("memory-mb", "vcores", "map-slots", "reduce-slots"), ("Mi", "", "", ""))
 
 
 def copied(manager):
@@ -35,93 +60,208 @@ def test_the_copy_decides_as_the_original_does_from_then_on(busy):
     copy.state.check()
 
 
+def rich(scheduler: str) -> ResourceManager:
+    """A cluster with queues, nodes of two racks, a drained one, and applications of three users in
+    every phase of their lives."""
+    leaves = {name: QueueSettings(capacity=Percentage(50.0)) for name in ("root.a", "root.b")}
+    settings = {
+        "fair": FairSettings(preemption=True),
+        "fifo": FifoSettings(),
+        "capacity": CapacitySettings(
+            queues={
+                "root": QueueSettings(children=("a", "b"), capacity=Percentage(100.0)),
+                **leaves,
+            }
+        ),
+        "pools": PoolsSettings(types=SLOTS),
+    }[scheduler]
+    manager = ResourceManager(SCHEDULERS[scheduler](settings.types))
+    pools = scheduler == "pools"
+    size, offer = ((0, 0, 1, 0), (8, 8, 3, 3)) if pools else ((1024, 1), (4096, 4))
+    manager.handle(0, LoadConfiguration(msgspec.json.encode(settings), 1))
+    for number in range(4):
+        manager.handle(1, NodeJoined(f"n{number}", offer, rack=f"/r{number % 2}"))
+    for number in range(9):
+        tasks = (
+            TaskGroup("first", 2 + number, size, Command(("true",)), hosts=(f"n{number % 4}",)),
+            TaskGroup("then", 2, size, Command(("true",)), after=("first",)),
+        )
+        queue = "" if scheduler == "fifo" else f"root.{'ab'[number % 2]}"
+        user = ("ann", "bob", "cat")[number % 3]
+        manager.handle(2, SubmitApplication(user, queue, tasks=tasks))
+        turn(manager, 3 + number)
+    manager.handle(20, KillApplication(3))
+    manager.handle(21, DrainNode("n3"))
+    return manager
+
+
+def turn(manager: ResourceManager, now_ms: int) -> list[object]:
+    """An update, and a heartbeat of every node; what was decided."""
+    beats = [NodeBeat(name) for name in manager.state.nodes]
+    return [manager.handle(now_ms, given) for given in (UpdateShares(), *beats)]
+
+
+@pytest.mark.parametrize("scheduler", sorted(SCHEDULERS))
+def test_a_rich_state_of_each_scheduler_goes_on_equally(scheduler):
+    manager = rich(scheduler)
+    copy = copied(manager)
+    for number in (5, 1):
+        for one in (manager, copy):
+            one.handle(100, KillApplication(number))
+        assert turn(copy, 5_000 + number) == turn(manager, 5_000 + number)
+    assert any(one.containers for one in copy.state.applications.values())
+    copy.state.check()
+    assert freeze(1, 1, {"manager": copy}).body == freeze(1, 1, {"manager": manager}).body
+
+
 def test_the_copy_is_another_one(busy):
     copy = copied(busy.manager)
     copy.handle(2_000, KillApplication(1))
     assert not busy.state.applications[1].over
 
 
-def test_equal_states_give_equal_layouts_and_a_number(busy):
+def test_what_is_shared_comes_back_as_one():
+    span = Span("queued", 5)
+    life, other = Life(), Life()
+    life.phases.append(span)
+    other.phases.extend([span, span])
+    read = thaw(freeze(1, 1, {"one": life, "other": other}))
+    assert read["one"].phases[0] is read["other"].phases[0] is read["other"].phases[1]
+    assert read["one"].phases.maxlen == life.phases.maxlen
+
+
+def test_numbers_of_any_length_are_kept():
+    found = [0, -1, 2**63 - 1, 2**63, 2**64, -(2**63), -(2**63) - 1, 10**40, True, 0.5]
+    (read,) = thaw(freeze(1, 1, {"numbers": found})).values()
+    assert read == found
+    assert read[-2] is True
+
+
+def test_it_has_its_number_and_names_no_class(busy):
     one = freeze(7, 70, {"manager": busy.manager})
     assert (one.sequence, one.now_ms) == (7, 70)
-    assert one.layout == snapshot.layout()
+    assert one.layout == snapshot.FORM
+    assert b"fairshare" not in zlib.decompress(one.body)
 
 
 def test_a_damaged_one_is_refused_with_its_number(busy):
     one = freeze(7, 70, {"manager": busy.manager})
-    with pytest.raises(JournalError, match="behind record 7 cannot be read"):
-        thaw(msgspec.structs.replace(one, body=one.body[:-9]))
+    body = zlib.decompress(one.body)
+    for damaged in (
+        one.body[:-9],
+        one.body[: len(one.body) // 2],
+        b"",
+        zlib.compress(body[: len(body) // 2]),
+        zlib.compress(b"\xdd\xff\xff\xff\xff"),
+        zlib.compress(b"\x91" * 100_000),
+        zlib.compress(msgspec.msgpack.encode([[], [[]], []])),
+        zlib.compress(msgspec.msgpack.encode([[["node", []]], [[0]], [["manager", [0]]]])),
+        zlib.compress(msgspec.msgpack.encode([[["os.system", []]], [[0, "true"]], []])),
+        zlib.compress(msgspec.msgpack.encode([[], [], [["manager", [-4, 0, "true"]]]])),
+    ):
+        with pytest.raises(JournalError, match="behind record 7 cannot be read"):
+            thaw(msgspec.structs.replace(one, body=damaged))
 
 
-@pytest.mark.parametrize("layout", ["same", "other"])
-def test_nothing_but_the_cores_own_classes_is_ever_made(layout, tmp_path):
+def test_one_that_unpacks_to_more_than_any_state_is_refused(monkeypatch):
+    monkeypatch.setattr(snapshot, "MOST_BYTES", 1_000_000)
+    with pytest.raises(JournalError, match="larger than any state"):
+        thaw(Snapshot(1, 1, snapshot.FORM, zlib.compress(bytes(2_000_000))))
+
+
+def test_what_has_no_tag_is_not_written():
+    with pytest.raises(JournalError, match=r"pathlib\.\w+ does not belong into a snapshot"):
+        freeze(1, 1, {"x": Path()})
+
+
+def test_a_field_that_nobody_declared_is_not_left_out_silently(busy):
+    busy.state.invented = 1
+    with pytest.raises(JournalError, match=r"FairState has fields .*: invented"):
+        freeze(1, 1, {"manager": busy.manager})
+
+
+@pytest.mark.parametrize("layout", ["", "{}", "9a0eeef3d7b59b2c"])
+def test_a_pickle_makes_nothing_and_calls_nothing(layout, tmp_path):
     class Hostile:
         def __reduce__(self):
             return open, (str(tmp_path / "made"), "w")
 
-    one = freeze(1, 1, {"x": Hostile()})
-    if layout == "other":
-        one = msgspec.structs.replace(one, layout="older")
+    body = zlib.compress(pickle.dumps({"x": Hostile()}))
     with pytest.raises(JournalError, match="does not belong into a snapshot"):
-        thaw(one)
+        thaw(Snapshot(1, 1, layout, body))
     assert not (tmp_path / "made").exists()
 
 
-def test_one_of_an_older_layout_is_read_too(busy):
-    older = msgspec.structs.replace(freeze(7, 70, {"manager": busy.manager}), layout="older")
-    copy = thaw(older)["manager"]
-    copy.state.check()
-    assert copy.handle(2_000, KillApplication(1)) == busy.manager.handle(2_000, KillApplication(1))
+def test_a_pickle_cannot_reach_functions_of_our_own_either(tmp_path):
+    made = tmp_path / "made"
+    text = b"cfairshare.live.file_swap\nwrite_atomically\n(V" + str(made).encode() + b"\nVx\ntR."
+    with pytest.raises(JournalError):
+        thaw(Snapshot(1, 1, "", zlib.compress(text)))
+    assert not made.exists()
 
 
-class _Older:
-    """Writes itself as a node of an older release: without one field, and with one that is gone."""
-
-    def __reduce__(self):
-        fields = dict.fromkeys(name for name in Node.__slots__ if name != "rack")
-        return Node.__new__, (Node,), (None, {**fields, "name": "n1", "gone": 1})
-
-
-def test_a_field_that_nothing_is_known_of_makes_a_snapshot_unreadable():
-    older = msgspec.structs.replace(freeze(1, 1, {"node": _Older()}), layout="older")
-    with pytest.raises(JournalError, match=r"model\.nodes\.Node has no rack"):
+def test_a_field_that_nothing_is_known_of_makes_a_snapshot_unreadable(rewritten):
+    node = freeze(1, 1, {"node": Node("n1", (1, 1), "/r", 2)})
+    older = rewritten(node, "node", lambda fields: {n: v for n, v in fields.items() if n != "rack"})
+    with pytest.raises(JournalError, match="node has no rack"):
         thaw(older)
+    later = rewritten(node, "node", lambda fields: {**fields, "of_the_next_release": 1})
+    with pytest.raises(JournalError, match="node has of_the_next_release"):
+        thaw(later)
 
 
-def written_by(tag: str, *fields: str, **parts) -> Snapshot:
-    """A snapshot of a release in which a class had other fields, or another path."""
-    told = msgspec.json.decode(snapshot.layout())
-    told[tag] = fields
-    return msgspec.structs.replace(freeze(1, 1, parts), layout=msgspec.json.encode(told).decode())
+@pytest.fixture
+def changed(monkeypatch):
+    """Lets a kind have changed since a snapshot was written."""
+
+    def change(tag: str, **changes) -> None:
+        kind = msgspec.structs.replace(STORED.by_tag[tag], changes=Changes(**changes))
+        monkeypatch.setitem(STORED.by_tag, tag, kind)
+
+    return change
 
 
-def test_a_class_whose_fields_are_others_is_read_with_patience_though_it_is_of_the_server(
-    monkeypatch,
-):
-    """Books of the server are in a snapshot too."""
+def test_fields_that_were_renamed_added_or_removed_are_read_by_a_table(rewritten, changed):
     biography = Biography((0, 0))
-    one = written_by("fairshare.live.biographies.Biography", "attempts", life=biography)
-    monkeypatch.setattr(snapshot, "_PatientReader", None)
-    with pytest.raises(JournalError, match="not callable"):
-        thaw(one)
-    monkeypatch.undo()
-    assert thaw(one)["life"].progress == 0.0
+    biography.launched_ms = 77
+    one = freeze(1, 1, {"life": biography})
+
+    def older(fields):
+        fields = {**fields, "started_ms": fields["launched_ms"], "mood": "good"}
+        del fields["launched_ms"], fields["progress"], fields["attempts"]
+        return dict(reversed(fields.items()))
+
+    one = rewritten(one, "biography", older)
+    changed(
+        "biography",
+        renamed={"started_ms": "launched_ms"},
+        added={"progress": lambda life: life.launched_ms / 100, "attempts": []},
+        removed=frozenset({"mood"}),
+    )
+    lives = [thaw(one)["life"] for _ in range(2)]
+    assert (lives[0].launched_ms, lives[0].progress, lives[0].attempts) == (77, 0.77, [])
+    assert lives[0].attempts is not lives[1].attempts
 
 
-def test_a_structure_is_read_by_the_names_of_its_fields(monkeypatch):
-    monkeypatch.setattr(snapshot, "ADDED", {"fairshare.model.operations.Drain": {"since_ms": 7}})
-    drain = "fairshare.model.operations.Drain"
-    one = written_by(drain, "deadline_ms", "gone", "total", drain=Drain(3, 4, (1, 2)))
+def test_a_structure_is_read_by_the_names_of_its_fields(rewritten, changed):
+    def older(fields):
+        return {"deadline_ms": fields["deadline_ms"], "gone": 1, "total": fields["total"]}
+
+    one = rewritten(freeze(1, 1, {"drain": Drain((1, 2), 9, 3)}), "drain", older)
+    changed("drain", added={"since_ms": 7}, removed=frozenset({"gone"}))
     assert thaw(one)["drain"] == Drain((1, 2), 7, 3)
 
 
-def test_a_class_that_has_moved_is_found_where_it_is_now(monkeypatch):
-    drain = Drain((1, 2), 7)
-    one = freeze(1, 1, {"drain": drain})
-    body = zlib.decompress(one.body).replace(b"Drain", b"Leave")
-    one = msgspec.structs.replace(one, body=zlib.compress(body))
-    with pytest.raises(JournalError, match="Leave"):
+def test_a_structure_that_has_got_a_default_needs_no_table(rewritten):
+    drain = freeze(1, 1, {"drain": Drain((1, 2), 9, 3)})
+    one = rewritten(drain, "drain", lambda f: {n: v for n, v in f.items() if n != "deadline_ms"})
+    assert thaw(one)["drain"] == Drain((1, 2), 9)
+
+
+def test_a_tag_of_an_earlier_release_is_read_by_a_table(rewritten, monkeypatch):
+    one = freeze(1, 1, {"run": Run((1, 2), 3)})
+    one = rewritten(one, "run", lambda fields: {**fields, "tag": "count-of-resources"})
+    with pytest.raises(JournalError, match="count-of-resources is nothing"):
         thaw(one)
-    here = "fairshare.model.operations."
-    monkeypatch.setattr(snapshot, "MOVED", {f"{here}Leave": f"{here}Drain"})
-    assert thaw(one)["drain"] == drain
+    monkeypatch.setitem(kinds.RENAMED_TAGS, "count-of-resources", "run")
+    assert thaw(one)["run"] == Run((1, 2), 3)

@@ -26,6 +26,7 @@ from fairshare.model.events import (
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.nodes import Node
+from fairshare.model.operations import Handlers
 from fairshare.model.queues import ROOT, parent_name
 from fairshare.model.resources import Resource, ResourceTypes, add, smallest
 from fairshare.model.state import ClusterState
@@ -72,18 +73,20 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         self._granting = False  # a container that was not reserved before
         self._to_place = False  # what has been used more, in its order among its siblings
         self.stirred: list[Users] = []  # of leaves whose limits may have changed in this input
-        self.handlers.update(
-            {
-                QueuesConfigured: self._queues_configured,
-                LabelsChanged: self._labels_changed,
-                NodesLabelled: self._nodes_labelled,
-                QueueLimited: self._queue_limited,
-                LimitsComputed: self._limits_computed,
-                QueueExpiring: self._queue_expiring,
-                QueueEntitled: self._queue_entitled,
-                SharesUpdated: self._nothing_changes,
-            }
-        )
+
+    def event_handlers(self) -> Handlers:
+        """Those of this scheduler too."""
+        return {
+            **super().event_handlers(),
+            QueuesConfigured: self._queues_configured,
+            LabelsChanged: self._labels_changed,
+            NodesLabelled: self._nodes_labelled,
+            QueueLimited: self._queue_limited,
+            LimitsComputed: self._limits_computed,
+            QueueExpiring: self._queue_expiring,
+            QueueEntitled: self._queue_entitled,
+            SharesUpdated: self._nothing_changes,
+        }
 
     @property
     def root(self) -> CapacityQueue:

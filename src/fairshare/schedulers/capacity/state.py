@@ -33,7 +33,8 @@ from fairshare.model.events import (
 )
 from fairshare.model.identifiers import application_of
 from fairshare.model.nodes import Node
-from fairshare.model.resources import Resource, ResourceTypes, add, subtract
+from fairshare.model.operations import Handlers
+from fairshare.model.resources import Resource, add, subtract
 from fairshare.model.work import ANYWHERE
 from fairshare.schedulers.capacity import accounting, containers, labels, limits, orders
 from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
@@ -46,15 +47,18 @@ _ANYWHERE, _PREEMPTED = Locality.OFF_SWITCH, ExitCode.PREEMPTED  # to look them 
 class CapacityState(CapacityCluster):
     """The cluster as the Capacity Scheduler sees it."""
 
-    def __init__(self, types: ResourceTypes) -> None:
-        super().__init__(types)
-        self.handlers[ContainerMarked] = self._container_marked
-        self.handlers[ReservationMoved] = self._reservation_moved
-        self.handlers[ContainerSpared] = self._container_spared
-        self.handlers[HeadroomTold] = self._headroom_told
-        self.handlers[UserNoted] = self._user_noted
-        self.handlers[UserLimitsComputed] = self._user_limits_computed
-        self.handlers[ApplicationsOrdered] = self._applications_ordered
+    def event_handlers(self) -> Handlers:
+        """Those of containers and users too."""
+        return {
+            **super().event_handlers(),
+            ContainerMarked: self._container_marked,
+            ReservationMoved: self._reservation_moved,
+            ContainerSpared: self._container_spared,
+            HeadroomTold: self._headroom_told,
+            UserNoted: self._user_noted,
+            UserLimitsComputed: self._user_limits_computed,
+            ApplicationsOrdered: self._applications_ordered,
+        }
 
     # Containers and reservations.
 

@@ -170,10 +170,6 @@ class Policy:
             return drf_key(cluster), False
         return (fifo_key if self.name == "fifo" else fair_key), True
 
-    def __reduce__(self) -> tuple[Callable[[str], "Policy"], tuple[str]]:
-        """A copy of a queue has the same policy, not a copy of it."""
-        return policy_named, (self.name,)
-
     def shared_types(self, types: int) -> int:
         """How many of the types are divided, the first ones: 1 for fair, all for drf, 0 for fifo.
 

@@ -33,6 +33,7 @@ from fairshare.model.events import (
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.nodes import Node
+from fairshare.model.operations import Handlers
 from fairshare.model.queues import ROOT, parent_name
 from fairshare.model.resources import Resource, ResourceTypes, add, subtract
 from fairshare.model.state import ClusterState
@@ -66,16 +67,18 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         self.conversions: dict[str, bool] = {}  # waiting; whether it shall be a leaf
         self.started_ms: int | None = None
         self.tables = Tables()
-        self.handlers.update(
-            {
-                QueuesConfigured: self._queues_configured,
-                QueueConversionPending: self._queue_conversion_pending,
-                SharesUpdated: self._shares_updated,
-                ContainerMarked: self._container_marked,
-                StarvationServed: self._starvation_served,
-                PreemptedRoomChanged: self._preempted_room_changed,
-            }
-        )
+
+    def event_handlers(self) -> Handlers:
+        """Those of this scheduler too."""
+        return {
+            **super().event_handlers(),
+            QueuesConfigured: self._queues_configured,
+            QueueConversionPending: self._queue_conversion_pending,
+            SharesUpdated: self._shares_updated,
+            ContainerMarked: self._container_marked,
+            StarvationServed: self._starvation_served,
+            PreemptedRoomChanged: self._preempted_room_changed,
+        }
 
     @property
     def root(self) -> FairQueue:

@@ -49,6 +49,11 @@ class FifoState(ClusterState[Queue[FifoApplication], FifoApplication]):
         self.line: Order[FifoApplication] = Order(_arrival, True)
         self.started_ms: int | None = None
 
+    def derive(self) -> None:
+        """Make what follows from the rest, and is not in a snapshot."""
+        super().derive()
+        self.line.key = _arrival
+
     def new_queue(self, name: str, leaf: bool, dynamic: bool) -> Queue[FifoApplication]:
         """An empty queue."""
         return Queue(name, leaf, dynamic, len(self.none))

@@ -4,8 +4,6 @@ An update is an event (`SharesUpdated`); its figures are computed here from the 
 that a recovery computes the same. Nothing here decides anything.
 """
 
-from typing import Any
-
 import msgspec
 
 from fairshare.model.events import (
@@ -29,6 +27,7 @@ from fairshare.model.events import (
 )
 from fairshare.model.identifiers import ApplicationId, application_of
 from fairshare.model.inputs import SubmitApplication
+from fairshare.model.operations import Handlers
 from fairshare.model.queues import ROOT
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.state import ClusterState
@@ -74,15 +73,19 @@ class PoolsState(ClusterState[Pool, Job]):
         self.beat_ms = 0
         self.checked_ms = 0
         self.lines: OwedLines | ShareLines | None = None
-        self.handlers[SharesUpdated] = self._shares_updated
-        self.handlers[StarvationServed] = self._preemption_checked
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "lines": None}
+    def derive(self) -> None:
+        """Make what follows from the rest, and is not in a snapshot."""
+        super().derive()
+        self.lines = None
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.lines = None  # an older snapshot does not know them
+    def event_handlers(self) -> Handlers:
+        """Those of this scheduler too."""
+        return {
+            **super().event_handlers(),
+            SharesUpdated: self._shares_updated,
+            StarvationServed: self._preemption_checked,
+        }
 
     def _reconsider(self, job: Job, kinds: tuple[int, ...] = KINDS) -> None:
         if self.lines is not None:

@@ -1,0 +1,328 @@
+"""Owns the form of objects as data: a table of rows, in which a number leads to another row.
+
+What several objects share is one row, and comes back as one object; cycles are allowed. Data is
+`[kinds, rows, root]`: of each kind its tag and the names of its fields, for each object
+`[kind, value, ...]`, and the value that leads to everything. A value is a number, a text, bytes,
+None, true or false, or a list that says by its first item what it is: the number of a row, or one
+of the negative numbers below. Which classes have which tag and fields, `stored.py` knows; nothing
+here knows files, bytes or any class of the state.
+"""
+
+import gc
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from enum import Enum
+from operator import attrgetter
+from types import MappingProxyType
+from typing import Any
+
+from fairshare.errors import JournalError
+from fairshare.runtime.kinds import Kind, Kinds
+
+Value = Any
+Way = Callable[[Any], Value]
+
+# Values that are no row.
+TUPLE, FROZENSET, ENUM, NAMED, LONG, ABSENT = -1, -2, -3, -4, -5, -6
+# Rows without fields.
+LIST, DICT, SET, DEQUE = -10, -11, -12, -13
+
+_PLAIN = frozenset({str, bool, float, bytes, type(None)})
+_LEAST, _MOST = -(2**63), 2**63  # of whole numbers that MessagePack has
+
+
+_EMPTY: dict[int, type] = {LIST: list, DICT: dict, SET: set}
+
+
+class Absent:
+    """A field that an object has not been given yet."""
+
+
+ABSENT_FIELD = Absent()
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Let Python not look for garbage among the many lists that are made meanwhile."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
+
+
+class Writer(dict[type, Way]):
+    """How values of each class are written; the ways are made when they are first needed.
+
+    Objects are written one after the other and not within each other, so that no depth is too much.
+    Only structures and tuples are written with what they hold: they cannot be made without it.
+    """
+
+    def __init__(self, kinds: Kinds) -> None:
+        super().__init__()
+        self.rows: list[Value] = []
+        self.headers: list[Value] = []
+        self._kinds = kinds
+        self._numbers: dict[int, int] = {}
+        self._todo: list[Any] = []
+        self._row_of: dict[type, Way] = {}
+        self._places: dict[tuple[str, tuple[str, ...]], int] = {}
+        self[int] = lambda number: [LONG, str(number)]
+        self[tuple] = self._sequence(TUPLE)
+        self[frozenset] = self._sequence(FROZENSET)
+        self[Absent] = lambda _: [ABSENT]
+        self[list] = self.later(list, self._sequence(LIST))
+        self[set] = self.later(set, self._sequence(SET))
+        self[dict] = self.later(dict, self._mapping)
+        self[deque] = self.later(deque, self._deque)
+
+    def write(self, root: dict[str, Any]) -> list[Value]:
+        """Some objects by name, as data. Raises JournalError for what does not belong there."""
+        parts = [[name, self[type(part)](part)] for name, part in root.items()]
+        rows, numbers, row_of = self.rows, self._numbers, self._row_of
+        for one in self._todo:  # which becomes longer meanwhile
+            rows[numbers[id(one)]] = row_of[type(one)](one)
+        return [self.headers, rows, parts]
+
+    def __missing__(self, kind: type) -> Way:
+        way = self._way(kind)
+        self[kind] = way
+        return way
+
+    def _way(self, kind: type) -> Way:
+        found = self._kinds.of_class(kind)
+        if found is None:
+            raise JournalError(
+                f"{kind.__module__}.{kind.__qualname__} does not belong into a snapshot: it has no"
+                " tag in `stored.py`"
+            )
+        place = self.place(found.tag, found.fields)
+        if found.names is not None:
+            return lambda one: [NAMED, place, one.name]
+        if issubclass(kind, Enum):
+            return lambda one: [ENUM, place, one.value]
+        row = self._row(place, found)
+        return self.at_once(row) if found.structure else self.later(kind, row)
+
+    def place(self, tag: str, fields: tuple[str, ...]) -> int:
+        """The number of a kind with these fields."""
+        place = self._places.setdefault((tag, fields), len(self.headers))
+        if place == len(self.headers):
+            self.headers.append([tag, list(fields)])
+        return place
+
+    def each(self, found: Any) -> list[Value]:
+        """Each of them as a value."""
+        return [
+            v if (t := type(v)) in _PLAIN or (t is int and _LEAST <= v < _MOST) else self[t](v)
+            for v in found
+        ]
+
+    def at_once(self, row: Way) -> Way:
+        """The way of what is written together with what it holds."""
+        rows, numbers = self.rows, self._numbers
+
+        def way(one: Any) -> Value:
+            number = numbers.get(id(one))
+            if number is None:
+                written = row(one)
+                number = numbers[id(one)] = len(rows)
+                rows.append(written)
+            return [number]
+
+        return way
+
+    def later(self, kind: type, row: Way) -> Way:
+        rows, numbers, todo = self.rows, self._numbers, self._todo
+        self._row_of[kind] = row
+
+        def way(one: Any) -> Value:
+            number = numbers.get(id(one))
+            if number is None:
+                number = numbers[id(one)] = len(rows)
+                rows.append(None)
+                todo.append(one)
+            return [number]
+
+        return way
+
+    def _row(self, place: int, kind: Kind) -> Way:
+        fields = kind.fields
+        get = attrgetter(*fields) if len(fields) > 1 else None
+        known = {*fields, *kind.derived}
+        ways = self
+
+        def row(one: Any) -> Value:
+            if kind.unguarded and not vars(one).keys() <= known:
+                raise JournalError(
+                    f"{type(one).__module__}.{type(one).__qualname__} has fields that `stored.py`"
+                    f" does not name: {', '.join(sorted(vars(one).keys() - known))}"
+                )
+            try:
+                found = get(one) if get else [getattr(one, name) for name in fields]
+            except AttributeError:
+                found = [getattr(one, name, ABSENT_FIELD) for name in fields]
+            return [
+                place,
+                *[
+                    v
+                    if (t := type(v)) in _PLAIN or (t is int and _LEAST <= v < _MOST)
+                    else ways[t](v)
+                    for v in found
+                ],
+            ]
+
+        return row
+
+    def _sequence(self, head: int) -> Way:
+        ways = self
+
+        def way(found: Any) -> Value:
+            return [
+                head,
+                *[
+                    v
+                    if (t := type(v)) in _PLAIN or (t is int and _LEAST <= v < _MOST)
+                    else ways[t](v)
+                    for v in found
+                ],
+            ]
+
+        return way
+
+    def _mapping(self, found: dict[Any, Any]) -> Value:
+        return [DICT, *self.each(found), *self.each(found.values())]
+
+    def _deque(self, found: deque[Any]) -> Value:
+        return [DEQUE, found.maxlen, *self.each(found)]
+
+
+class Reader:
+    """Makes new objects of data. Whatever is wrong with the data is an exception of some kind."""
+
+    def __init__(self, kinds: Kinds, data: list[Value]) -> None:
+        headers, self._rows, self._parts = data
+        self._made: list[Any] = [None] * len(self._rows)
+        self._forms = [_Form(kinds, tag, fields) for tag, fields in headers]
+
+    def read(self) -> dict[str, Any]:
+        """The objects by name."""
+        made, forms, rows = self._made, self._forms, self._rows
+        structures, others = [], []
+        for number, row in enumerate(rows):
+            head = row[0]
+            if head < 0:
+                made[number] = _empty(row)
+            elif forms[head].kind.structure:
+                structures.append(number)
+                continue
+            else:
+                made[number] = forms[head].kind.new()
+            others.append(number)
+        for number in structures:
+            row = rows[number]
+            made[number] = forms[row[0]].structure(self._values(row[1:]))
+        for number in others:
+            self._fill(made[number], rows[number])
+        for number in others:
+            head = rows[number][0]
+            if head >= 0:
+                forms[head].complete(made[number])
+        for number in others:
+            head = rows[number][0]
+            derive = forms[head].kind.derive if head >= 0 else None
+            if derive is not None:
+                derive(made[number])
+        return {name: self._values([part])[0] for name, part in self._parts}
+
+    def _values(self, found: Any) -> list[Any]:
+        return [self._value(one) if type(one) is list else one for one in found]
+
+    def _value(self, value: list[Value]) -> Any:
+        head = value[0]
+        if head >= 0:
+            return self._made[head]
+        if head == TUPLE:
+            return tuple([self._value(one) if type(one) is list else one for one in value[1:]])
+        if head == FROZENSET:
+            return frozenset(self._values(value[1:]))
+        if head in (ENUM, NAMED):
+            return self._forms[value[1]].named(value[2])
+        if head == LONG:
+            return int(value[1])
+        if head == ABSENT:
+            return ABSENT_FIELD
+        raise ValueError(f"no value is written as {head}")
+
+    def _fill(self, one: Any, row: list[Value]) -> None:
+        head = row[0]
+        if head >= 0:
+            self._forms[head].fill(one, self._values(row[1:]))
+        elif head == DICT:
+            half = (len(row) + 1) // 2
+            keys, values = self._values(row[1:half]), self._values(row[half:])
+            one.update(zip(keys, values, strict=True))
+        elif head == SET:
+            one.update(self._values(row[1:]))
+        else:
+            one.extend(self._values(row[2:] if head == DEQUE else row[1:]))
+
+
+def _empty(row: list[Value]) -> Any:
+    head = row[0]
+    if head == DEQUE:
+        return deque(maxlen=row[1])
+    return _EMPTY[head]()
+
+
+class _Form:
+    """A kind as a snapshot has it, and what makes of it the kind as it is now."""
+
+    def __init__(self, kinds: Kinds, tag: str, written: list[str]) -> None:
+        kind = kinds.of_tag(tag)
+        if kind is None:
+            raise ValueError(f"{tag} is nothing that this release knows")
+        self.kind = kind
+        changes = kind.changes
+        names = [changes.renamed.get(name, name) for name in written]
+        unknown = [n for n in names if n not in kind.fields and not kind.forgets(n)]
+        if unknown:
+            raise ValueError(f"{tag} has {', '.join(unknown)}, which this release does not know")
+        self._names = [name if name in kind.fields else "" for name in names]
+        lacking = [name for name in kind.fields if name not in names]
+        self._added = {n: changes.added[n] for n in lacking if n in changes.added}
+        missing = [n for n in lacking if n not in changes.added and n not in kind.defaults]
+        if missing:
+            raise ValueError(f"{tag} has no {', '.join(missing)}")
+        self._same = tuple(names) == kind.fields
+
+    def structure(self, values: list[Any]) -> Any:
+        """A structure of its values."""
+        if self._same:
+            return self.kind.cls(*values)
+        found = dict(zip(self._names, values, strict=True))
+        found.pop("", None)
+        for name, value in self._added.items():
+            found[name] = value(MappingProxyType(found)) if callable(value) else value
+        return self.kind.cls(**found)
+
+    def fill(self, one: Any, values: list[Any]) -> None:
+        """Give an object what was written of it."""
+        for name, value in zip(self._names, values, strict=True):
+            if name and value is not ABSENT_FIELD:
+                setattr(one, name, value)
+
+    def complete(self, one: Any) -> None:
+        """Give an object of an older release what it lacks, now that all others have theirs."""
+        for name, value in self._added.items():
+            setattr(one, name, value(one) if callable(value) else deepcopy(value))
+
+    def named(self, value: Any) -> Any:
+        """A member of an enumeration, or what a name stands for."""
+        if self.kind.names is not None:
+            return self.kind.names(value)
+        return self.kind.cls(value)
