@@ -1,6 +1,7 @@
 """Owns which records of a journal may go: those that are too many, or too large together.
 
-Only whole stretches up to a snapshot go, so that what stays can be replayed from there. Deletes
+Only whole stretches up to a snapshot go, so that what stays can be replayed from there. The last
+two snapshots stay, with the records behind them, in case that the last one cannot be read. Deletes
 nothing itself.
 """
 
@@ -29,10 +30,11 @@ def spare_records(
     connection: sqlite3.Connection, snapshots: list[int], records: int, size: int
 ) -> tuple[int, int] | None:
     """The first and the last record of the next step: None while no more than so many records, and
-    no more than `size` bytes, are kept, or no snapshot stands for them. Raises sqlite3.Error."""
+    no more than `size` bytes, are kept, or no snapshot but the last stands for them. Raises
+    sqlite3.Error."""
     row = connection.execute("SELECT min(sequence), max(sequence) FROM records").fetchone()
     first, last = row
-    reached = [one for one in snapshots if first is not None and one >= first]
+    reached = [one for one in snapshots[:-1] if first is not None and one >= first]
     spare = [one for one in reached if one <= last - records]
     if not spare and reached and bytes_in_use(connection) > size:
         spare = reached[:1]

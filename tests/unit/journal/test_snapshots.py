@@ -83,9 +83,9 @@ def test_trimming_goes_in_steps_and_never_leaves_a_gap(journal, monkeypatch):
         steps.append(gone)
         after = journal.snapshots()[0] if numbers_start(journal) > 1 else 0
         assert numbers(journal, max(after, numbers_start(journal) - 1))[-1] == 100
-    assert sum(steps) == 90
+    assert sum(steps) == 50
     assert max(steps) == 7
-    assert journal.snapshots() == [90]
+    assert journal.snapshots() == [50, 90]  # if the last one cannot be read, there is another one
 
 
 def numbers_start(journal):
@@ -95,7 +95,7 @@ def numbers_start(journal):
 def test_records_that_were_trimmed_are_missed_by_name(journal):
     while journal.trim(10, 2**40):
         pass
-    with pytest.raises(JournalError, match="record 1 is missing, 91 follows"):
+    with pytest.raises(JournalError, match="record 1 is missing, 51 follows"):
         numbers(journal)
 
 
