@@ -58,6 +58,9 @@ class Answer(msgspec.Struct):
     kind: str = ""  # another Content-Type than that of the form
 
 
+NOT_THERE_IN_XML = {"Cache-Control": "must-revalidate,no-cache,no-store", "Connection": "close"}
+"""A request in XML for what does not exist gets 500 and no body, as from Hadoop 3.4.1."""
+
 Handler = Callable[[Request, Caller], Awaitable[Answer]]
 
 
@@ -108,6 +111,8 @@ async def respond(request: Request, handlers: Mapping[str, Handler]) -> Response
         content = _sentence(answer.text, form)
     else:
         content = write(answer, form)
+    if answer.status == 404 and form == XML and request.method in ("GET", "HEAD"):
+        return await _finish(request, b"", 500, "", NOT_THERE_IN_XML, caller.cookie)
     assert not refused_form or answer.status >= 400 or answer.status == 204
     kind = answer.kind or _WRITTEN[form]
     return await _finish(request, content, answer.status, kind, answer.headers, caller.cookie)
@@ -205,8 +210,10 @@ async def _finish(
         else:  # decisions do not wait for it
             content = await run_in_threadpool(gzip.compress, content, 5)
         found["Content-Encoding"] = "gzip"
-    found["Content-Type"] = kind
-    return Response(content, status, found)
+    answered = Response(content, status, found)
+    if kind:
+        answered.headers["Content-Type"] = kind
+    return answered
 
 
 class YarnRoute(Route):
