@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -220,3 +221,21 @@ def test_what_a_settled_container_needs_no_more_is_deleted(
     directory.tidy()
     directory.tidy()
     assert {path.name for path in directory.path.iterdir()} == {"exit.json", "launch.json", "work"}
+
+
+def test_a_tree_goes_though_somebody_else_deletes_a_file_in_it_meanwhile(tmp_path, monkeypatch):
+    tree = tmp_path / "tree"
+    (tree / "inside").mkdir(parents=True)
+    (tree / "inside" / "file").touch()
+    delete, calls = shutil.rmtree, []
+
+    def interrupted(path):
+        calls.append(path)
+        if len(calls) == 1:
+            raise FileNotFoundError(tree / "inside" / "other")
+        delete(path)
+
+    monkeypatch.setattr(shutil, "rmtree", interrupted)
+    remove_tree(tree)
+    assert not tree.exists()
+    assert len(calls) == 2

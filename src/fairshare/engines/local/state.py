@@ -91,15 +91,17 @@ def _plain(name: str) -> str:
     return name
 
 
+_DELETIONS = 10
+"""How often a deletion begins again because somebody else deletes there too."""
+
+
 def remove_tree(path: Path) -> None:
     """Delete a directory with all that is in it, also what a container made unwritable.
 
     Raises OSError for what cannot be deleted.
     """
     try:
-        shutil.rmtree(path)
-    except FileNotFoundError:
-        return
+        _delete(path)
     except OSError:
         # Either a container took rights away from itself, or a file came while we were at it: the
         # mark that an exit was reported.
@@ -107,5 +109,18 @@ def remove_tree(path: Path) -> None:
             for name in directories:  # before the walk goes down into them
                 entry = Path(root) / name
                 if not entry.is_symlink():
-                    entry.chmod(stat.S_IRWXU)
-        shutil.rmtree(path)
+                    with contextlib.suppress(FileNotFoundError):
+                        entry.chmod(stat.S_IRWXU)
+        _delete(path)
+
+
+def _delete(path: Path) -> None:
+    """Go on where somebody else deletes something inside meanwhile."""
+    for _ in range(_DELETIONS):
+        try:
+            shutil.rmtree(path)
+        except FileNotFoundError:
+            if path.exists():
+                continue
+        return
+    shutil.rmtree(path)
