@@ -1,7 +1,8 @@
 """`python -m tests.facts DIR [--kinds KIND,...]`: run the facts of a folder and count.
 
-Prints a line for each fact that failed (kinds that no scheduler here answers in one line each), and
-last `N passed, N failed, N skipped`. Exits with 1 if one failed, with 2 if the folder has none.
+Prints a line for each fact that failed (kinds that no scheduler here answers in one line each) and
+for each that its own setup puts out of reach, and last `N passed, N failed, N skipped`, with `N not
+reproducible here` where there are such. Exits with 1 if one failed, with 2 if the folder has none.
 """
 
 import argparse
@@ -9,7 +10,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from .runner import FAILED, SKIPPED, run, summary
+from .runner import FAILED, OUT_OF_REACH, SKIPPED, run, summary
 
 
 def main() -> int:
@@ -31,6 +32,9 @@ def main() -> int:
                 unanswered[outcome.kind, f"{outcome.file}: {outcome.kind}"] += 1
             else:
                 print(f"{outcome.file}: {outcome.kind} {outcome.name}: {outcome.message}")
+        elif outcome.result == OUT_OF_REACH:
+            where = f"{outcome.file}: {outcome.kind} {outcome.name}"
+            print(f"{where}: {OUT_OF_REACH}: {outcome.message}")
     for (_, where), number in unanswered.items():
         print(f"{where}: no scheduler here answers this kind ({number} facts)")
     print(summary(outcomes))

@@ -15,6 +15,10 @@ class Mismatch(AssertionError):
     """The code's answer is not the fact's."""
 
 
+class OutOfReach(Exception):
+    """What was published cannot come out of the fact's own setup; the message says why."""
+
+
 def expect(found: object, expected: object, what: str = "") -> None:
     """Raise Mismatch unless both are equal."""
     if found != expected:

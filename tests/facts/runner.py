@@ -7,17 +7,18 @@ from typing import NamedTuple
 
 import yaml
 
-from .fact import Fact, Mismatch
+from .fact import Fact, Mismatch, OutOfReach
 from .kinds import evaluator_of
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The quick one, where PyYAML was built with it."""
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+OUT_OF_REACH = "not reproducible here"
 
 
 class Outcome(NamedTuple):
-    """What became of one fact, or of a file without facts; `message` is empty unless it failed."""
+    """What became of one fact, or of a file without facts; `message` is empty if it passed."""
 
     result: str
     file: Path
@@ -79,12 +80,18 @@ def evaluate(located: Located) -> Outcome:
         evaluator(fact)
     except Mismatch as mismatch:
         return Outcome(FAILED, file, kind, located.name, str(mismatch))
+    except OutOfReach as reason:
+        return Outcome(OUT_OF_REACH, file, kind, located.name, str(reason))
     except Exception as error:  # whatever it is, the other facts are run, too
         return Outcome(FAILED, file, kind, located.name, f"{type(error).__name__}: {error}")
     return Outcome(PASSED, file, kind, located.name)
 
 
 def summary(outcomes: Collection[Outcome]) -> str:
-    """The line that counts: `12 passed, 0 failed, 3 skipped`."""
+    """The line that counts: `12 passed, 0 failed, 3 skipped`.
+
+    What is not reproducible is counted where there is such a fact.
+    """
     counts = Counter(outcome.result for outcome in outcomes)
-    return ", ".join(f"{counts[result]} {result}" for result in (PASSED, FAILED, SKIPPED))
+    shown = (PASSED, FAILED, SKIPPED) + (OUT_OF_REACH,) * (OUT_OF_REACH in counts)
+    return ", ".join(f"{counts[result]} {result}" for result in shown)

@@ -32,7 +32,8 @@ from fairshare.schedulers.protocol import Scheduler
 
 class Trial:
     """One run. `ended_ms` has submission and end of each application that is over, in that order;
-    `local` and `started` count containers, by the user of their application."""
+    `local` and `started` count containers, by the user of their application. With
+    `beats_when_free` a node also beats as soon as a container ends."""
 
     def __init__(
         self,
@@ -50,6 +51,8 @@ class Trial:
         self.ended_ms: list[tuple[str, int, int]] = []
         self.local: dict[str, int] = {}
         self.started: dict[str, int] = {}
+        self.beats_when_free = False
+        self._node_of: dict[int, str] = {}
         self.on_end: Callable[[str], None] = lambda user: None
         self._duration_ms = duration_ms
         self._beat_ms, self._update_ms = beat_ms, update_ms
@@ -82,6 +85,8 @@ class Trial:
                 self.started[user] = self.started.get(user, 0) + 1
                 if event.locality == Locality.NODE_LOCAL:
                     self.local[user] = self.local.get(user, 0) + 1
+                if self.beats_when_free:
+                    self._node_of[event.container] = event.node
                 self._later(self._duration_ms(event), ContainerExited(event.container, 0))
             elif isinstance(event, ApplicationSubmitted):
                 self._begun_ms[event.application] = self.now_ms
@@ -102,3 +107,5 @@ class Trial:
                 if not self.manager.scheduler.update_due():
                     continue
             self.tell(given)
+            if isinstance(given, ContainerExited) and self.beats_when_free:
+                self.tell(NodeBeat(self._node_of.pop(given.container)))
