@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -64,12 +65,24 @@ def serving(home: Path, *options: str, allocations: str = "") -> Iterator[str]:
     process.communicate(timeout=PATIENCE_S)
 
 
+@contextmanager
+def on_disk() -> Iterator[Path]:
+    """A directory on a disk: what a task writes into memory counts as its memory."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as path:
+        yield Path(path)
+
+
 @pytest.fixture(scope="module")
-def url(tmp_path_factory) -> Iterator[str]:
+def url() -> Iterator[str]:
     """A server of its own for the tests of this file."""
-    home = tmp_path_factory.mktemp("server")
-    with serving(home, allocations='<queue name="a"/>') as url:
+    with on_disk() as home, serving(home, allocations='<queue name="a"/>') as url:
         yield url
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    with on_disk() as path:
+        yield path
 
 
 @pytest.fixture

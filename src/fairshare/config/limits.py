@@ -51,8 +51,8 @@ class LimitSettings(msgspec.Struct, frozen=True):
     header_s: int = 10
     body_s: int = 30
     send_s: int = 30
-    answers_mb: int = 64
     bodies_mb: int = 256
+    answers_mb: int = 64
     result_mb: int = 256
     free_mb: int | None = None
 
@@ -75,8 +75,8 @@ RANGES: Final = {
     "header_s": (1, 3_600),
     "body_s": (1, 3_600),
     "send_s": (1, 3_600),
-    "answers_mb": (1, 1_048_576),
     "bodies_mb": (1, 1_048_576),
+    "answers_mb": (1, 1_048_576),
     "result_mb": (1, 1_048_576),
     "free_mb": (0, 2**40),
 }
