@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from tests.facts.runner import evaluate, read_facts
+from tests.property.effort import in_haste
 
 FACTS = Path(__file__).parents[2].parent / "shared" / "facts" / "papers"
 if not FACTS.is_dir():
@@ -16,7 +17,12 @@ OUT_OF_REACH = {
 }
 """Simulations with a number that their own setup rules out (tests/facts/reach.py says why)."""
 
-LOCATED = [located for path in sorted(FACTS.glob("*.yaml")) for located in read_facts(path)]
+LOCATED = [
+    located
+    for path in sorted(FACTS.glob("*.yaml"))
+    if not (in_haste() and path.stem == "simulations")  # half a minute
+    for located in read_facts(path)
+]
 
 
 @pytest.mark.parametrize("located", LOCATED, ids=lambda x: f"{x.kind}-{x.number}")

@@ -6,6 +6,7 @@ What a snapshot leaves out, or holds as it should not, shows as another decision
 from pathlib import Path
 
 import pytest
+from tests.property.effort import in_haste
 
 from fairshare.runtime.snapshot import freeze, thaw
 from fairshare.scenarios.cluster import Cluster
@@ -15,7 +16,7 @@ SHARED = Path(__file__).parents[2].parent / "shared" / "scenarios"
 if not SHARED.is_dir():
     pytest.skip(f"the shared scenarios are not there: {SHARED}", allow_module_level=True)
 
-EVERY = 4
+EVERY = 16 if in_haste() else 4
 """One of so many files: each kind is among them, and the whole takes seconds."""
 
 FILES = [
