@@ -141,8 +141,6 @@ def _global(
         workflow_tag_prefix=site.string(WORKFLOW_TAG, "workflowid:", problems),
         legacy_queue_mode=boolean("legacy-queue-mode.enabled", True),
         lazy_preemption=boolean("lazy-preemption-enabled", False),
-        user_metrics=boolean("user-metrics.enable", False),
-        application_fail_fast=boolean("application.fail-fast", False),
         maximum_queue_depth=integer("auto-queue-creation-v2.maximum-queue-depth", 2),
         **read_node_labels(site, problems),
         queue_expiration_ms=1_000

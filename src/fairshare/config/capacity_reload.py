@@ -25,7 +25,6 @@ _OF_THE_START: Final = (
     "heartbeat_interval_ms",
     "dominant",
     "reservations",
-    "user_metrics",
     "workflow_tag_prefix",
 )
 _MONITORS_OF_THE_START: Final = (
@@ -34,7 +33,7 @@ _MONITORS_OF_THE_START: Final = (
     "auto_removal",
     "legacy_queue_management",
 )
-_PROPERTIES_OF_THE_START: Final = (CALCULATOR, PREFIX + "user-metrics.enable", ENABLE, POLICIES)
+_PROPERTIES_OF_THE_START: Final = (CALCULATOR, ENABLE, POLICIES)
 
 
 def refreshed_capacity(in_force: CapacitySettings, now: CapacitySettings) -> CapacitySettings:

@@ -139,7 +139,11 @@ add("capacity-queue", CapacityQueue, changes=Changes(added={"divides_amounts": F
 add("capacity-share", Share)
 add("capacity-scheduler", CapacityScheduler, "_state")
 add("capacity-amount", capacity_settings.Amount)
-add("capacity-settings", capacity_settings.CapacitySettings)
+add(
+    "capacity-settings",
+    capacity_settings.CapacitySettings,
+    changes=Changes(removed=frozenset({"user_metrics", "application_fail_fast"})),
+)
 add("capacity-intra-queue-preemption", capacity_settings.IntraQueuePreemption)
 add("capacity-label-capacity", capacity_settings.LabelCapacity)
 add("capacity-monitor-settings", capacity_settings.MonitorSettings)

@@ -56,7 +56,7 @@ def test_the_largest_container_is_taken_over(tmp_path: Path) -> None:
 
 
 def test_what_is_read_at_the_start_alone_needs_a_restart(tmp_path: Path) -> None:
-    capacity = {P + "resource-calculator": DOMINANT, P + "user-metrics.enable": True}
+    capacity: dict[str, object] = {P + "resource-calculator": DOMINANT}
     site: dict[str, object] = {
         "yarn.acl.enable": True,
         "yarn.scheduler.minimum-allocation-mb": 512,

@@ -271,8 +271,6 @@ class CapacitySettings(msgspec.Struct, frozen=True):
     workflow_tag_prefix: str = "workflowid:"  # yarn.workflow-id.tag-prefix
     legacy_queue_mode: bool = True
     lazy_preemption: bool = False
-    user_metrics: bool = False
-    application_fail_fast: bool = False
     maximum_queue_depth: int = 2  # auto-queue-creation-v2.maximum-queue-depth
     queue_expiration_ms: int = 300_000  # auto-queue-creation-v2.queue-expiration-time
     # Node labels (28): exclusive or not, by name. Administrators add further ones; nodes may name
