@@ -252,8 +252,9 @@ class Ordinary:
 def memory_mb(pid: int) -> tuple[int, int]:
     """What a process has in memory, and the most that it ever had (MB)."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    told = dict(line.split(":", 1) for line in lines)
-    return tuple(int(told[name].split()[0]) // 1024 for name in ("VmRSS", "VmHWM"))  # type: ignore[return-value]
+    status = dict(line.split(":", 1) for line in lines)
+    resident_mb, peak_mb = (int(status[name].split()[0]) // 1024 for name in ("VmRSS", "VmHWM"))
+    return resident_mb, peak_mb
 
 
 def token_of(state: Path, user: str) -> str:
@@ -345,7 +346,7 @@ def main() -> int:
         server = subprocess.Popen(
             [*command, "--conf", conf, "--state", state, "--memory-mb", "2048", "--vcores", "32"],
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # who is refused is in the log
+            stderr=subprocess.DEVNULL,  # the server's log has the refusals
             text=True,
         )
         assert server.stdout is not None

@@ -28,7 +28,7 @@ class Both:
         self.theirs, self.ours = theirs[number], ours[number]
         self.theirs_before, self.ours_before = theirs[number - 1], ours[number - 1]
 
-    def told(self, kind: str, application: str) -> bool:
+    def was_subject_of(self, kind: str, application: str) -> bool:
         """Whether a step of a kind was about an application, this one included."""
         for step in self.document["steps"][: self.number + 1]:
             argument = step.get(kind)
@@ -47,7 +47,7 @@ def found(both: Both) -> str | None:
     return (
         _left_behind(both)
         or _served_though_it_waits(both)
-        or _told_to_wait(both)
+        or _runs_and_waits(both)
         or _not_recognised(both)
     )
 
@@ -67,15 +67,15 @@ def _left_behind(both: Both) -> str | None:
             continue
         if _counts(before) != _counts(_part(both.ours_before, "queues").get(name, {})):
             continue
-        for application in _who_left(both, name):
-            if both.told("set_priority", application):
+        for application in _leavers(both, name):
+            if both.was_subject_of("set_priority", application):
                 return f"{application} stood in two lists of {name}, and one still has it"
     return None
 
 
-def _who_left(both: Both, leaf: str) -> Iterator[str]:
-    """Who had containers in a leaf, though it was told to wait, and is over, begins another attempt
-    or was moved now."""
+def _leavers(both: Both, leaf: str) -> Iterator[str]:
+    """Applications that had containers in a leaf in which Hadoop lists them as waiting, and that
+    ended, began another attempt or were moved in this step."""
     (argument,) = both.document["steps"][both.number].values()
     moved = argument.get("app") if both.theirs["kind"] == "move" else None
     after = _part(both.theirs, "apps")
@@ -103,12 +103,16 @@ def _served_though_it_waits(both: Both) -> str | None:
         if any(state.get("state") != "PENDING" for state in states):
             continue
         leaf = _part(both.theirs, "queues").get(states[0].get("queue", ""), {})
-        if leaf.get("policy") == "fair" and states[1].get("containers") and both.told("move", name):
+        if (
+            leaf.get("policy") == "fair"
+            and states[1].get("containers")
+            and both.was_subject_of("move", name)
+        ):
             return f"{name} is served though it waits"
     return None
 
 
-def _told_to_wait(both: Both) -> str | None:
+def _runs_and_waits(both: Both) -> str | None:
     """An application was held back, moved, and stands in two lists of those that may run now:
     Hadoop lets it run, looks again, and tells it to wait, though no list of those that wait has it.
     """
@@ -126,8 +130,8 @@ def _told_to_wait(both: Both) -> str | None:
             one.get("queue") == leaf and one.get("state") == "PENDING" for one in theirs.values()
         )
         listed = queue.get("pending_apps", 0) + queue.get("non_runnable_apps", 0)
-        if waiting > listed and both.told("move", name):
-            return f"{name} runs and is told to wait"
+        if waiting > listed and both.was_subject_of("move", name):
+            return f"{name} runs, and Hadoop lists it as waiting"
     return None
 
 

@@ -125,10 +125,10 @@ def test_who_waits_where_it_is_served_on_both_sides_is_compared() -> None:
     assert judged(WAITS, served, other, MOVE) is None
 
 
-def test_one_that_runs_and_is_told_to_wait_after_a_move() -> None:
+def test_one_that_runs_and_is_listed_as_waiting_after_a_move() -> None:
     held = step(app("PENDING"), (0, 0, 2))
     theirs, ours = step(app("PENDING"), (1, 0, 1)), step(app("RUNNING"), (1, 0, 1))
-    assert judged(held, theirs, ours, MOVE) == "x runs and is told to wait"
+    assert judged(held, theirs, ours, MOVE) == "x runs, and Hadoop lists it as waiting"
     assert judged(held, theirs, ours, PRIORITY) is None
     # Hadoop's lists have it: it waits there, and here it runs.
     assert (
