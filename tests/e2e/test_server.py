@@ -73,22 +73,24 @@ class Server:
 
     def __init__(self, conf: Path, state: Path, *options: str) -> None:
         self.state = state
-        self.process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf)),
-                "--stop-containers",
-                *("--state", str(state), "--memory-mb", "1024", "--vcores", "4", *options),
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        self._stderr = state.with_name(f"{state.name}.stderr")
+        with self._stderr.open("w") as stderr:  # a pipe that nobody reads would be full some time
+            self.process = subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf)),
+                    "--stop-containers",
+                    *("--state", str(state), "--memory-mb", "1024", "--vcores", "4", *options),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                text=True,
+            )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line.startswith("listening on "):
-            _, stderr = self.process.communicate(timeout=PATIENCE_S)
-            raise AssertionError(f"the server did not start: {line}{stderr}")
+            self.process.communicate(timeout=PATIENCE_S)
+            raise AssertionError(f"the server did not start: {line}{self._stderr.read_text()}")
         self.url = line.removeprefix("listening on ").strip()
         self.http = httpx.Client(base_url=self.url + "/api/v1", timeout=60, trust_env=False)
         self.get = self.http.get
@@ -144,9 +146,9 @@ class Server:
         return self.wait()
 
     def wait(self) -> tuple[int, str]:
-        _, stderr = self.process.communicate(timeout=PATIENCE_S)
+        self.process.communicate(timeout=PATIENCE_S)
         self.http.close()
-        return self.process.returncode, stderr
+        return self.process.returncode, self._stderr.read_text()
 
 
 @pytest.fixture

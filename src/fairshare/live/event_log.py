@@ -1,7 +1,8 @@
 """Owns the server's log: which events become lines, and where lines go.
 
-STATE/server.log gets everything from INFO on, in files of bounded size; stderr gets warnings, for
-whoever started the server. The core logs nothing: every line about the cluster is an event.
+STATE/server.log gets everything from INFO on, in files of bounded size; stderr (`terminal.py`) gets
+warnings, for whoever started the server. The core logs nothing: every line about the cluster is an
+event.
 """
 
 import contextlib
@@ -15,6 +16,7 @@ from typing import Any
 from fairshare.errors import FairshareError
 from fairshare.live.event_feed import document
 from fairshare.live.log_format import FORMATS
+from fairshare.live.terminal import Terminal
 from fairshare.model.events import (
     ApplicationAdmitted,
     ApplicationEnded,
@@ -50,6 +52,8 @@ MAX_LOG_BYTES = 10 * 1024 * 1024
 KEPT_LOGS = 3
 
 _log = logging.getLogger("fairshare.events")
+_terminal = logging.getLogger("fairshare.terminal")
+_terminal.propagate = False  # about the log itself: not for its file
 
 
 class LogFile(logging.handlers.RotatingFileHandler):
@@ -65,7 +69,7 @@ class LogFile(logging.handlers.RotatingFileHandler):
         failed_before, self._failing = self._failing, False
         super().emit(record)
         if self._failing and not failed_before:
-            sys.stderr.write(f"cannot write the log {self.baseFilename}: lines are missing\n")
+            _terminal.warning("cannot write the log %s: lines are missing", self.baseFilename)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own name
         """Remember it; a defect of a caller is shown as ever."""
@@ -91,11 +95,12 @@ def open_log(path: Path, form: str = "text") -> list[logging.Handler]:
     except OSError as error:
         raise FairshareError(f"cannot write the log {path}: {error.strerror}") from error
     file.setLevel(logging.INFO)
-    terminal = logging.StreamHandler()
+    terminal = Terminal()
     terminal.setLevel(logging.WARNING)
     handlers: list[logging.Handler] = [file, terminal]
     for handler in handlers:
         handler.setFormatter(FORMATS[form]())
+    _terminal.addHandler(terminal)
     for name in ("fairshare", "uvicorn"):
         logger = logging.getLogger(name)
         logger.setLevel(logging.INFO)
@@ -108,7 +113,7 @@ def open_log(path: Path, form: str = "text") -> list[logging.Handler]:
 def close_log(handlers: Sequence[logging.Handler]) -> None:
     """Undo `open_log`."""
     for handler in handlers:
-        for name in ("fairshare", "uvicorn"):
+        for name in ("fairshare", "fairshare.terminal", "uvicorn"):
             logging.getLogger(name).removeHandler(handler)
         handler.close()
 

@@ -4,7 +4,7 @@ A tenant sees a code, a sentence and no traceback.
 """
 
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from fairshare.errors import FairshareError, InputError
@@ -81,6 +81,12 @@ def _methods_of(request: Request) -> list[str]:
     return sorted({method for route in matching for method in route.methods or ()})
 
 
+async def on_disconnect(request: Request, error: Exception) -> Response:
+    """A caller that has gone before its body had come. Nobody reads this answer; that there is one
+    keeps callers from filling the log with tracebacks."""
+    return refusal(400, "bad-request", "the connection was closed before the body had come")
+
+
 async def on_failure(request: Request, error: Exception) -> Response:
     """What we cannot do is told; a defect of ours the web server logs with its traceback."""
     if isinstance(error, FairshareError):
@@ -91,6 +97,7 @@ async def on_failure(request: Request, error: Exception) -> Response:
 HANDLERS = {
     InputError: on_input_error,
     HTTPException: on_http_exception,
+    ClientDisconnect: on_disconnect,
     FairshareError: on_failure,
     Exception: on_failure,
 }

@@ -39,6 +39,14 @@ def test_a_body_that_does_not_come_is_refused_after_a_while(attacked):
     assert b"the body took too long" in found
 
 
+def test_a_caller_that_leaves_amid_its_body_adds_no_traceback_to_the_log(attacked):
+    head = attacked.head("/api/v1/applications", "ann", "POST", Content_Length=999)
+    with attacked.sockets(1, address="127.0.0.10") as (one,):
+        one.sendall(head + b"{")
+    assert attacked.audited(lambda line: line["address"] == "127.0.0.10")["status"] == 400
+    assert "Traceback" not in (attacked.state / "server.log").read_text()
+
+
 def test_unfinished_bodies_take_little_memory_and_their_callers_alone_wait(attacked):
     begun = b"{" + b" " * 100_000
     length = len(begun) + 1
