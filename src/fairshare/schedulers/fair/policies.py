@@ -1,7 +1,7 @@
 """Owns the policies of the Fair Scheduler, each as a sort key and a division of shares.
 
 A key is a total order that ends in the sibling's rank: lower is served first (spec/fair.md 8).
-Policies of others are handed in with `register`; where they come from is not known here.
+Other packages add theirs with `register`; where they come from is not known here.
 """
 
 import math
@@ -145,13 +145,16 @@ def _divide(a: float, b: float) -> float:
 class Policy:
     """A policy by name: its key, its calculator, and which types it divides.
 
-    A policy of one's own derives from this class, overrides what shall be different, and gives
-    `__init__` a `name` (lower case, without blanks: it stands in the allocation file) and a `title`
+    The three of Hadoop, like anybody else's, derive from this class, override what differs, and
+    give `__init__` a `name` (lower case, without blanks: the allocation file has it) and a `title`
     (how it is shown). `calculator` says which of two amounts is more, where being below a share
     matters; one of `schedulers.calculators`. `leaf_only` forbids the policy to parents.
     """
 
     __slots__ = ("calculator", "leaf_only", "name", "title")
+
+    depends_on_cluster = True
+    """Whether the key changes with the size of the cluster."""
 
     def __init__(self, name: str, title: str, calculator: Calculator, leaf_only: bool) -> None:
         self.name = name
@@ -160,45 +163,86 @@ class Policy:
         self.leaf_only = leaf_only
 
     def key(self, cluster: Resource) -> tuple[Key, bool]:
-        """The sort key for a cluster of this size, and whether it is a whole number.
+        """The sort key for a cluster of this size, and whether it is a whole number; by default
+        that of `fair`.
 
-        The key may look at what a `Sibling` has, and at nothing else, because it is computed anew
-        only when that changes. It returns a tuple of numbers that ends in `sibling.rank`, and the
+        The key may look at what a `Sibling` has, and at nothing else, because it is only computed
+        again when that changes. It returns a tuple of numbers that ends in `sibling.rank`, and the
         flag is False; True is for whole numbers that hold the rank in their last bits.
         """
-        if self.name == "drf":
-            return drf_key(cluster), False
-        return (fifo_key if self.name == "fifo" else fair_key), True
+        return fair_key, True
 
     def shared_types(self, types: int) -> int:
-        """How many of the types are divided, the first ones: 1 for fair, all for drf, 0 for fifo.
+        """How many of the resource types are divided, the first ones; by default all.
 
         With 0 the application that has waited longest gets the whole share of its queue.
         """
-        return {"fair": 1, "fifo": 0}.get(self.name, types)
-
-    @property
-    def depends_on_cluster(self) -> bool:
-        """Whether the key changes with the size of the cluster."""
-        return self.name not in ("fair", "fifo")
+        return types
 
     def allows_child(self, child: "Policy") -> bool:
         """Whether a parent with this policy may have a child with that one (8.5)."""
-        if self.leaf_only:
-            return False
-        return not (self.name == "fair" and child.name == "drf")
+        return not self.leaf_only
 
 
-POLICIES = {
-    "fair": Policy("fair", "fair", memory_calculator, leaf_only=False),
-    "fifo": Policy("fifo", "FIFO", memory_calculator, leaf_only=True),
-    "drf": Policy("drf", "DRF", dominant_calculator, leaf_only=False),
+class FairPolicy(Policy):
+    """Memory alone is divided and compared (8.1)."""
+
+    __slots__ = ()
+
+    depends_on_cluster = False
+
+    def __init__(self) -> None:
+        super().__init__("fair", "fair", memory_calculator, leaf_only=False)
+
+    def shared_types(self, types: int) -> int:
+        """Memory."""
+        return 1
+
+    def allows_child(self, child: Policy) -> bool:
+        """Any but DRF, which divides what this policy does not see."""
+        return not isinstance(child, DominantPolicy)
+
+
+class FifoPolicy(Policy):
+    """Applications in the order of their arrival (8.3)."""
+
+    __slots__ = ()
+
+    depends_on_cluster = False
+
+    def __init__(self) -> None:
+        super().__init__("fifo", "FIFO", memory_calculator, leaf_only=True)
+
+    def key(self, cluster: Resource) -> tuple[Key, bool]:
+        """The rank."""
+        return fifo_key, True
+
+    def shared_types(self, types: int) -> int:
+        """None: the first application has it all."""
+        return 0
+
+
+class DominantPolicy(Policy):
+    """Dominant resource fairness: all types are divided, the dominant share is compared (8.2)."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__("drf", "DRF", dominant_calculator, leaf_only=False)
+
+    def key(self, cluster: Resource) -> tuple[Key, bool]:
+        """The shares of a cluster of this size."""
+        return drf_key(cluster), False
+
+
+POLICIES: dict[str, Policy] = {
+    policy.name: policy for policy in (FairPolicy(), FifoPolicy(), DominantPolicy())
 }
 """The policies by the name in the allocation file. A new one is one entry here."""
 
 
 def policy_named(name: str) -> Policy:
-    """The policy of this name. Raises LookupError when nobody has registered it."""
+    """The policy of this name. Raises LookupError if none is registered."""
     try:
         return POLICIES[name]
     except KeyError:
@@ -206,7 +250,7 @@ def policy_named(name: str) -> Policy:
 
 
 def register(policy: Policy) -> None:
-    """Add a policy of somebody else's. Once for each process, before settings name it.
+    """Add a policy of another package. Once for each process, before settings name it.
 
     Raises ValueError when its name cannot stand in a file, or is that of another policy.
     """
