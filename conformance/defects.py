@@ -27,6 +27,7 @@ class Both:
         self.number = number
         self.theirs, self.ours = theirs[number], ours[number]
         self.theirs_before, self.ours_before = theirs[number - 1], ours[number - 1]
+        self._theirs = theirs
 
     def was_subject_of(self, kind: str, application: str) -> bool:
         """Whether a step of a kind was about an application, this one included."""
@@ -34,6 +35,22 @@ class Both:
             argument = step.get(kind)
             if isinstance(argument, dict) and argument.get("app") == application:
                 return True
+        return False
+
+    def lost_a_container_since_its_move(self, application: str) -> bool:
+        """Whether a container of an application has ended in Hadoop, or a reservation was given
+        back, since it was moved last."""
+        for number in range(self.number, 0, -1):
+            events = self._theirs[number].get("events") or ()
+            if any(
+                event.get("event") in ("completed", "unreserved")
+                and event.get("app") == application
+                for event in events
+            ):
+                return True
+            argument = self.document["steps"][number].get("move")
+            if isinstance(argument, dict) and argument.get("app") == application:
+                return False
         return False
 
     @property
@@ -90,7 +107,7 @@ def _leavers(both: Both, leaf: str) -> Iterator[str]:
 
 def _served_though_it_waits(both: Both) -> str | None:
     """An application was moved into a leaf with the fair order and waits there. A container of it
-    has ended, and Hadoop sorts it in among those that compete: it serves it."""
+    has ended since then, and Hadoop sorts it in among those that compete: it serves it."""
     if not both.decides_otherwise:
         return None
     own = _plain(both.ours)
@@ -105,8 +122,8 @@ def _served_though_it_waits(both: Both) -> str | None:
         leaf = _part(both.theirs, "queues").get(states[0].get("queue", ""), {})
         if (
             leaf.get("policy") == "fair"
-            and states[1].get("containers")
             and both.was_subject_of("move", name)
+            and (states[1].get("containers") or both.lost_a_container_since_its_move(name))
         ):
             return f"{name} is served though it waits"
     return None

@@ -119,6 +119,25 @@ def test_other_grants_are_compared(
     assert judged(WAITS, theirs, ours, told) is None
 
 
+def test_one_that_waits_is_served_though_its_last_container_has_ended_some_steps_before() -> None:
+    rests = step(app("PENDING", containers=0), (0, 1, 1))
+    theirs = step(app("PENDING"), (0, 1, 1), events=[GRANT])
+    released = step(
+        app("PENDING", containers=0),
+        (0, 1, 1),
+        "release",
+        [{"event": "completed", "app": "x", "node": "n1"}],
+    )
+    told = [MOVE, {"release": {"app": "x"}}, {"advance": 1}, {"heartbeat": "all"}]
+
+    def after(*steps: dict[str, Any]) -> str | None:
+        return found(Both({"steps": told, "properties": {}}, 3, [*steps, theirs], [rests] * 4))
+
+    assert after(WAITS, released, rests) == "x is served though it waits"
+    assert after(WAITS, rests, rests) is None
+    assert after(released, rests, rests) is None  # the move came after the end
+
+
 def test_who_waits_where_it_is_served_on_both_sides_is_compared() -> None:
     served = step(app("PENDING"), (0, 1, 1), events=[GRANT])
     other = step(app("PENDING"), (0, 1, 1), events=[GRANT, {**GRANT, "app": "y"}])

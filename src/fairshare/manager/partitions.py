@@ -52,11 +52,13 @@ class Partitions:
     def check_tasks(self, application: Application, tasks: Sequence[TaskGroup]) -> None:
         """Refuse groups for a partition that the application's queue may not use."""
         for group in tasks:
-            wanted = application.submission.wanted_label(master=False)
-            wanted = wanted if group.label is None else group.label
             if self._partitioned is not None:
-                self._partitioned.label_of(application, wanted, master=False, check=True)
-            elif wanted:
+                self._partitioned.label_of(application, group.label, master=False, check=True)
+                continue
+            wanted = group.label
+            if wanted is None:
+                wanted = application.submission.wanted_label(master=False)
+            if wanted:
                 raise self._unknown(wanted)
 
     def label_of(self, application: Application, request: ContainerRequest) -> str:
@@ -67,11 +69,11 @@ class Partitions:
         """
         wanted = request.label
         master = application.managed and application.master is None
-        if wanted is None:
-            wanted = application.submission.wanted_label(master=master)
         group = request.request >= GROUP_REQUESTS
         if self._partitioned is not None:
             return self._partitioned.label_of(application, wanted, master=master, check=not group)
+        if wanted is None:
+            wanted = application.submission.wanted_label(master=master)
         if wanted and not group:
             raise self._unknown(wanted)
         return ""

@@ -201,11 +201,12 @@ class SubmitApplication(msgspec.Struct, frozen=True, tag=tag_of):
     def wanted_label(self, *, master: bool) -> str | None:
         """The partition that is named for the master, or for asks that name none themselves."""
         named = self.details.application_label if self.label is None else self.label
-        if not master:
-            return named
-        own = (self.details.master_label or None) if self.master_label is None else None
-        own = self.master_label if own is None else own
-        return named if own is None else own
+        return (self.own_master_label if master else None) or named
+
+    @property
+    def own_master_label(self) -> str | None:
+        """The partition that is named for the master alone; as in Hadoop an empty one is none."""
+        return self.master_label or self.details.master_label or None
 
 
 class ReserveApplication(msgspec.Struct, frozen=True, tag=tag_of):

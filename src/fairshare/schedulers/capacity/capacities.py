@@ -75,7 +75,7 @@ def _below(state: "CapacityCluster", parent: CapacityQueue, label: str, whole: R
         share.absolute_maximum = max(0.0, single(share.maximum_capacity * above.absolute_maximum))
         if child.mode == ABSOLUTE and child.has_part(label):
             _absolute(state, child, label, ratios, whole)
-            _derive(state.calculator, child, label, whole)
+            _derive(state.calculator, child, label, state.total)
         else:
             share.effective_minimum = truncate(whole, share.absolute_capacity)
             share.effective_maximum = truncate(whole, share.absolute_maximum)
@@ -126,7 +126,10 @@ def _absolute(
 
 
 def _derive(c: ResourceCalculator, child: CapacityQueue, label: str, whole: Resource) -> None:
-    """The fractions of a queue whose resources are known (4.7)."""
+    """The fractions of a queue whose resources are known (4.7).
+
+    `whole` says which type dominates: what the partition has, or in the legacy mode the cluster.
+    """
     share = child.shares[label]
     parent = child.parent
     assert parent is not None

@@ -103,6 +103,14 @@ def _numbers(settings: CapacitySettings) -> Iterator[Fault]:
         for child in sorted({child for child in children if children.count(child) > 1}):
             yield Fault(name, "queues", f"Queue {name} has two children called {child}")
         parts = {"": LabelCapacity(own.capacity, own.maximum_capacity), **own.label_capacities}
+        absolute = {isinstance(part.capacity, Vector) for part in parts.values()}
+        if len(absolute) > 1 and name != ROOT and settings.legacy_queue_mode:
+            yield Fault(
+                name,
+                "capacity",
+                f"Queue {name} should use either percentages and weights or absolute amounts: for"
+                " all partitions the same",
+            )
         for label, part in parts.items():
             place = f"accessible-node-labels.{label}." if label else ""
             yield from _number(settings, name, f"{place}capacity", part.capacity)

@@ -188,15 +188,21 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         partitions.follow(self)
 
     def _labels_changed(self, now_ms: int, event: LabelsChanged) -> None:
+        gone = self.added_labels.keys() - event.labels.keys()
+        known = event.labels.keys() <= set(self.labels)
         self.added_labels = event.labels
         for node, label in tuple(self.assigned_labels.items()):
             if label and label not in partitions.of_cluster(self):
                 del self.assigned_labels[node]
-        self._partitions_changed()
+        # As in Hadoop nothing is computed for a partition that no node is in.
+        if partitions.follow(self) or gone or not known:
+            self._partitions_changed()
 
     def _nodes_labelled(self, now_ms: int, event: NodesLabelled) -> None:
+        changed = partitions.change_something(self, event.nodes)
         self.assigned_labels.update(event.nodes)
-        self._partitions_changed()
+        if changed:
+            self._partitions_changed()
 
     def _partitions_changed(self) -> None:
         partitions.follow(self)

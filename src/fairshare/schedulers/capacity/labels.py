@@ -105,23 +105,35 @@ def assign(state: "CapacityState", step: "Step", nodes: dict[str, str], *, known
     changed = {
         node: label for node, label in nodes.items() if state.assigned_labels.get(node) != label
     }
-    if changed:
-        step.emit(NodesLabelled(changed))
+    if not changed:
+        return
+    looks_again = partitions.change_something(state, changed)
+    step.emit(NodesLabelled(changed))
+    if looks_again:
+        activation.activate_everywhere(state, step)
 
 
 # What asks are for.
 
 
 def resolve(
-    state: "CapacityCluster", leaf: CapacityQueue, wanted: str | None, *, master: bool
+    state: "CapacityCluster",
+    leaf: CapacityQueue,
+    submission: SubmitApplication,
+    wanted: str | None = None,
+    *,
+    master: bool,
 ) -> str:
-    """The partition of an ask in a leaf, unchecked: the one wanted, else the default.
+    """The partition of an ask in a leaf, unchecked: the one wanted, else the application's, else
+    the queue's default.
 
-    For a master the cluster's own default comes before the queue's. Blanks around a name do not
-    count.
+    For a master the cluster's own default comes before the application's. Blanks around a name do
+    not count.
     """
     if wanted is None and master:
-        wanted = state.settings.master_default_label
+        wanted = submission.own_master_label or state.settings.master_default_label or None
+    if wanted is None:
+        wanted = submission.wanted_label(master=False)
     if wanted is None:
         wanted = leaf.default_label
     return wanted.strip()
@@ -159,12 +171,9 @@ def check_submission(
     Other asks are judged when they become live, as in Hadoop.
     """
     if submission.master is not None:
-        wanted = submission.wanted_label(master=True)
-        check_label(state, leaf, resolve(state, leaf, wanted, master=True))
-    default = submission.wanted_label(master=False)
+        check_label(state, leaf, resolve(state, leaf, submission, master=True))
     for group in submission.tasks:
-        label = default if group.label is None else group.label
-        check_label(state, leaf, resolve(state, leaf, label, master=False))
+        check_label(state, leaf, resolve(state, leaf, submission, group.label, master=False))
 
 
 def check_move(application: CapacityApplication, target: CapacityQueue) -> None:
@@ -187,10 +196,11 @@ class LabelDoors:
     def label_of(
         self, application: Application, wanted: str | None, *, master: bool, check: bool
     ) -> str:
-        """The partition of an ask: the one wanted, else the default of the cluster or queue."""
+        """The partition of an ask: the one wanted, else the default of the cluster, the
+        application or the queue."""
         state = self._state
         leaf = state.queue_of(application.queue)
-        label = resolve(state, leaf, wanted, master=master)
+        label = resolve(state, leaf, application.submission, wanted, master=master)
         if check:
             check_label(state, leaf, label)
         return label
@@ -200,9 +210,11 @@ class LabelDoors:
         return partitions.of_cluster(self._state)
 
     def add_labels(self, step: "Step", new: dict[str, bool]) -> None:
-        """Make partitions."""
+        """Make partitions; as in Hadoop nobody looks again for one that no node is in."""
+        before = dict(self._state.partition_of)
         add(self._state, step, new)
-        activation.activate_everywhere(self._state, step)
+        if self._state.partition_of != before:
+            activation.activate_everywhere(self._state, step)
 
     def remove_labels(self, step: "Step", names: Sequence[str]) -> None:
         """Remove partitions that no queue names."""
@@ -212,4 +224,3 @@ class LabelDoors:
     def label_nodes(self, step: "Step", nodes: dict[str, str], *, known: bool) -> None:
         """Put nodes into partitions."""
         assign(self._state, step, nodes, known=known)
-        activation.activate_everywhere(self._state, step)

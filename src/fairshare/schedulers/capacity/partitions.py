@@ -5,6 +5,7 @@ partition takes what runs on it along: queues and users use it there from then o
 it is dropped, and a master counts for the limit of masters there (spec/capacity.md 15.6, 28).
 """
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fairshare.model.nodes import Node
@@ -48,8 +49,21 @@ def belongs(state: "CapacityCluster", node: Node) -> str:
     return label if label in of_cluster(state) else ""
 
 
-def follow(state: "CapacityCluster") -> None:
-    """Let everything follow what is said of partitions now.
+def change_something(state: "CapacityCluster", nodes: Mapping[str, str]) -> bool:
+    """Whether a node would have another partition than before, or is not there yet: then Hadoop
+    computes all shares again. What it is told of nodes that are as told it passes over."""
+    for name, label in nodes.items():
+        node = state.nodes.get(name)
+        before = state.assigned_labels.get(name)
+        if before is None and node is not None:
+            before = belongs(state, node)
+        if label != before:
+            return True
+    return False
+
+
+def follow(state: "CapacityCluster") -> bool:
+    """Let everything follow what is said of partitions now; whether a node has another one.
 
     A partition that is gone stays known, since applications may still ask for it.
     """
@@ -59,11 +73,14 @@ def follow(state: "CapacityCluster") -> None:
         for label in state.labels:
             if label not in queue.shares:
                 queue.shares[label] = Share(state.none)
+    moved = False
     for node in state.nodes.values():
         before, after = state.partition_of.get(node.name, ""), belongs(state, node)
         if before != after:
             _move(state, node, before, after)
+            moved = True
     state.count_totals()
+    return moved
 
 
 def _move(state: "CapacityCluster", node: Node, before: str, after: str) -> None:

@@ -284,10 +284,9 @@ class CapacityState(CapacityCluster):
         application.leaf = leaf
         application.priority = application.first_priority
         application.runnable = False
-        wanted = application.submission.wanted_label(master=True)
         application.label = ""
         if application.managed:
-            application.label = labels.resolve(self, leaf, wanted, master=True)
+            application.label = labels.resolve(self, leaf, application.submission, master=True)
         self.starts += 1
         application.start_order = self.starts
         master = application.submission.master
