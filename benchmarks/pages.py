@@ -165,7 +165,7 @@ def main() -> None:
             settle(cluster)
             count = len(cluster.http.get("/queues").json()["queues"])
             print(f"{count:,} queues, {APPLICATIONS:,} applications, {NODES:,} nodes, ", end="")
-            print(f"{len(cluster.engine.alive):,} containers", flush=True)
+            print(f"{len(cluster.engine.live):,} containers", flush=True)
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
 
             def open_page() -> Page:

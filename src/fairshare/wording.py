@@ -54,3 +54,16 @@ def no_container(name: str) -> str:
         f"there is no container '{name}' (any more): `fairshare status APPLICATION` lists those"
         " that live"
     )
+
+
+TAIL_TITLE = "last lines of stderr:"
+"""What a container wrote last follows this line, at the end of its diagnostics."""
+
+
+def without_output(diagnostics: str) -> str:
+    """Diagnostics for callers that may not see what the container wrote.
+
+    >>> without_output("exit code 1\\nlast lines of stderr:\\nmy secret")
+    'exit code 1'
+    """
+    return diagnostics.partition(TAIL_TITLE)[0].rstrip()

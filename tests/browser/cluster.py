@@ -14,67 +14,21 @@ from typing import Any
 
 import httpx
 import uvicorn
+from tests.manual_engine import ManualEngine
 
-from fairshare.engines.local.directories import ContainerDirectory
-from fairshare.engines.protocol import LaunchOrder, NodeOffer
+from fairshare.engines.protocol import NodeOffer
 from fairshare.live.server import LiveServer
 from fairshare.live.settings import LiveSettings, Overrides, read_settings
-from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
 from fairshare.web.app import build_app
 from fairshare.web.listener import bind, url_of
 
 READY_S = 60.0
 
 
-class IdleEngine:
-    """Offers nodes; a container is only a line in a book."""
-
-    def __init__(self, path: Path, nodes: int, offer: dict[str, int], racks: int) -> None:
-        self.path = path
-        self.alive: dict[int, LaunchOrder] = {}
-        self._offers = tuple(
-            NodeOffer(f"node-{n:04}", f"/rack-{n % racks:02}", offer, {}) for n in range(nodes)
-        )
-        self.report: Callable[[Input], None]
-
-    def nodes(self) -> tuple[NodeOffer, ...]:
-        return self._offers
-
-    def trouble(self) -> str:
-        return ""
-
-    def start(self, report: Callable[[Input], None], **_: object) -> None:
-        self.report = report
-
-    def launch(self, order: LaunchOrder) -> None:
-        self.alive[order.container] = order
-        self.report(ContainerStarted(order.container))
-
-    def stop(self, container: int) -> None:
-        if self.alive.pop(container, None) is not None:
-            self.report(ContainerExited(container, 143, "stopped"))
-
-    def end(self, container: int, exit_code: int = 0, diagnostics: str = "") -> None:
-        if self.alive.pop(container, None) is not None:
-            self.report(ContainerExited(container, exit_code, diagnostics))
-
-    def running(self) -> frozenset[int]:
-        return frozenset()
-
-    def files(self, application_name: str, container_name: str) -> ContainerDirectory:
-        return ContainerDirectory(self.path / application_name / container_name)
-
-    def prune(self, application_name: str) -> None:
-        pass
-
-    def close(self, *, stop_containers: bool) -> None:
-        pass
-
-
 class Cluster:
     """A running server, seen from outside; `url` is where its pages are."""
 
-    def __init__(self, server: LiveServer, engine: IdleEngine, url: str, port: int) -> None:
+    def __init__(self, server: LiveServer, engine: ManualEngine, url: str, port: int) -> None:
         self.server = server
         self.engine = engine
         self.url = url
@@ -93,7 +47,7 @@ class Cluster:
 
     def end_some(self, count: int, exit_code: int = 0) -> None:
         """The first containers that still run end."""
-        for container in list(self.engine.alive)[:count]:
+        for container in sorted(self.engine.live)[:count]:
             self.engine.end(container, exit_code)
 
     def queue(self, name: str) -> dict[str, Any]:
@@ -135,6 +89,12 @@ def _web(server: LiveServer) -> _Web:
     )
 
 
+def offers(nodes: int, offer: dict[str, int], racks: int) -> Iterator[NodeOffer]:
+    """Equal nodes, dealt out to racks."""
+    for number in range(nodes):
+        yield NodeOffer(f"node-{number:04}", f"/rack-{number % racks:02}", offer, {})
+
+
 @contextmanager
 def running(
     configuration: Path,
@@ -148,9 +108,8 @@ def running(
 ) -> Iterator[Cluster]:
     """Serve a configuration directory until the block ends."""
     given = settings(read_settings(configuration, Overrides(port=port, state_directory=state)))
-    engine = IdleEngine(
-        state / "containers", nodes, offer or {"memory-mb": 8192, "vcores": 8}, racks
-    )
+    offered = offers(nodes, offer or {"memory-mb": 8192, "vcores": 8}, racks)
+    engine = ManualEngine(state / "containers", *offered)
     ready = threading.Event()
     told: list[Cluster] = []
     failures: list[BaseException] = []

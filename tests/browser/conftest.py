@@ -169,10 +169,10 @@ def fair(tmp_path_factory) -> Iterator[Cluster]:
     with running(fair_configuration(place / "conf"), place / "state") as cluster:
         cluster.submit("root.prod.serving", 6, name="serve", user="ann")
         cluster.submit("root.etl", 2, name="load", user="cho")
-        cluster.until(lambda: len(cluster.engine.alive) >= 8)
+        cluster.until(lambda: len(cluster.engine.live) >= 8)
         cluster.submit("root.ml.training", 40, name="train", user="ben")
         cluster.submit("root.etl", 2, name="load again", user="cho")
-        cluster.until(lambda: len(cluster.engine.alive) >= 32)
+        cluster.until(lambda: len(cluster.engine.live) >= 32)
         yield cluster
 
 
@@ -185,7 +185,7 @@ def pools(tmp_path_factory) -> Iterator[Cluster]:
     with running(pools_configuration(place / "conf"), place / "state", offer=slots) as cluster:
         cluster.submit("ads", 20, name="clicks", user="ann", resources=one)
         cluster.submit("search", 9, name="index", user="ben", resources=one)
-        cluster.until(lambda: len(cluster.engine.alive) >= 8)
+        cluster.until(lambda: len(cluster.engine.live) >= 8)
         yield cluster
 
 
@@ -195,7 +195,7 @@ def capacity(tmp_path_factory) -> Iterator[Cluster]:
     place = tmp_path_factory.mktemp("capacity")
     with running(capacity_configuration(place / "conf"), place / "state") as cluster:
         cluster.submit("root.ml", 2, name="small", user="ann")
-        cluster.until(lambda: len(cluster.engine.alive) >= 2)
+        cluster.until(lambda: len(cluster.engine.live) >= 2)
         cluster.submit("root.ml", 60, name="large", user="ben")
-        cluster.until(lambda: len(cluster.engine.alive) >= 20)
+        cluster.until(lambda: len(cluster.engine.live) >= 20)
         yield cluster

@@ -95,7 +95,7 @@ def live_a_little(cluster: Cluster) -> None:
                     user=USERS[(n * 2 + turn) % len(USERS)],
                     resources=SIZES[n % 2],
                 )
-        cluster.end_some(len(cluster.engine.alive) // 6)
+        cluster.end_some(len(cluster.engine.live) // 6)
         time.sleep(1.2)  # history is written down once a second
 
 

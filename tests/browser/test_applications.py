@@ -55,7 +55,7 @@ def open_one(visit, cluster, name, query="", **more):
 
 def log_of(cluster, container: str):
     """The file that a container's standard output goes to."""
-    path = cluster.server.container_directory(parse_container(container)).stdout
+    path = cluster.server.container_files(parse_container(container)).stdout
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
 
@@ -153,7 +153,7 @@ def test_a_flow_from_the_submission_to_the_end(visit, tmp_path):
         page.get_by_text("No application yet").wait_for()
         cluster.submit("root.ml", 60, name="large", user="ben")
         page.locator(".list-table .vt-row", has_text="large").wait_for()
-        cluster.until(lambda: len(cluster.engine.alive) >= 20)
+        cluster.until(lambda: len(cluster.engine.live) >= 20)
         cluster.submit("root.ml", 2, name="mine", user="ben")
         page = open_one(visit, cluster, "mine")
         page.locator(".reasons > .first").wait_for()
@@ -192,9 +192,9 @@ def test_retries_and_failures_are_in_the_picture_and_in_the_table(visit, tmp_pat
     conf = fair_configuration(tmp_path / "conf")
     with running(conf, tmp_path / "state") as cluster:
         cluster.submit("root.ml.training", 2, name="tried")
-        cluster.until(lambda: len(cluster.engine.alive) == 2)
+        cluster.until(lambda: len(cluster.engine.live) == 2)
         cluster.end_some(1, 9)
-        cluster.until(lambda: len(cluster.engine.alive) == 2)
+        cluster.until(lambda: len(cluster.engine.live) == 2)
         page = open_one(visit, cluster, "tried", "?tab=containers")
         page.locator(".span.failed").wait_for()
         page.locator(".span .retry").wait_for(state="attached")
@@ -303,7 +303,7 @@ def test_a_server_that_comes_back_is_found_again_by_an_open_application(visit, t
     conf, state = fair_configuration(tmp_path / "conf"), tmp_path / "state"
     with running(conf, state) as cluster:
         name = cluster.submit("root.ml.training", 3, name="stays")
-        cluster.until(lambda: len(cluster.engine.alive) == 3)
+        cluster.until(lambda: len(cluster.engine.live) == 3)
         port = cluster.port
         page = open_one(visit, cluster, "stays")
         page.locator(".verdict", has_text="Runs in 3 containers").wait_for()

@@ -54,7 +54,7 @@ def test_five_thousand_nodes_are_one_map_and_a_few_rows(visit, tmp_path):
     conf = fair_configuration(tmp_path / "conf")
     with running(conf, tmp_path / "state", nodes=5_000, racks=50) as cluster:
         cluster.submit("root.ml.training", 300)
-        cluster.until(lambda: len(cluster.engine.alive) >= 300)
+        cluster.until(lambda: len(cluster.engine.live) >= 300)
         page = visit(cluster.url + PAGE)
         page.locator(".told", has_text="5,000 nodes").wait_for()
         assert page.locator(".vt-body .vt-row").count() < 80

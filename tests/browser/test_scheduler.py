@@ -120,7 +120,7 @@ def test_a_user_with_several_applications_has_one_row_which_adds_them_up(visit, 
     with running(conf, tmp_path / "state") as cluster:
         cluster.submit("root.ml", 2, user="ann")
         cluster.submit("root.ml", 3, user="ann")
-        cluster.until(lambda: len(cluster.engine.alive) == 5)
+        cluster.until(lambda: len(cluster.engine.live) == 5)
         page = ready(visit(f"{cluster.url}{PAGE}?queue=root.ml&tab=users"))
         ann = page.locator("table.users tbody tr")
         assert ann.count() == 1
@@ -143,9 +143,9 @@ def test_max_resource_of_who_is_inactive_may_exceed_the_cluster_and_active_ones_
     offer = {"memory-mb": 20_480, "vcores": 20}
     with running(conf, tmp_path / "state", nodes=1, offer=offer) as cluster:
         cluster.submit(default, 1, user="hadoop0")
-        cluster.until(lambda: len(cluster.engine.alive) == 1)
+        cluster.until(lambda: len(cluster.engine.live) == 1)
         cluster.submit(default, 40, user="hadoop1")
-        cluster.until(lambda: len(cluster.engine.alive) == 20)
+        cluster.until(lambda: len(cluster.engine.live) == 20)
         page = ready(visit(f"{cluster.url}{PAGE}?queue={default}&tab=users"))
         limits = {
             user: page.locator("table.users tbody tr", has_text=user)
@@ -331,7 +331,7 @@ def test_hostile_names_are_shown_as_text(visit, tmp_path):
             if "onerror" in one["name"]
         )
         cluster.submit(name, 2, name=hostile, user="<b>ann</b>")
-        cluster.until(lambda: cluster.engine.alive)
+        cluster.until(lambda: cluster.engine.live)
         page = ready(visit(f"{cluster.url}{PAGE}?tab=applications"))
         page.locator(".tree .queue-name", has_text="onerror").click()
         page.locator(".panel td", has_text="<script>window.pwned=1</script>").wait_for()
@@ -430,7 +430,7 @@ def test_what_is_owed_is_told_with_its_causes_and_who_waits(visit, tmp_path):
     conf = fair_configuration(tmp_path / "conf")
     with running(conf, tmp_path / "state") as cluster:
         cluster.submit("root.ml.training", 40, name="greedy")
-        cluster.until(lambda: len(cluster.engine.alive) == 32)
+        cluster.until(lambda: len(cluster.engine.live) == 32)
         cluster.submit("root.prod.serving", 9, name="late")
         page = ready(visit(f"{cluster.url}{PAGE}?queue=root.prod.serving"))
         part = page.locator(".owed-parts li", has_text="held by others")

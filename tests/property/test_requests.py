@@ -20,8 +20,8 @@ import pytest
 from hypothesis import HealthCheck, event, given, note, settings
 from hypothesis import strategies as st
 from starlette.routing import BaseRoute, Mount, Route
+from tests.manual_engine import ManualEngine
 from tests.property.effort import examples
-from tests.rest_samples.server import StillEngine
 
 from fairshare.config.shell import AuthenticationSettings
 from fairshare.live.access.tokens import UserTokens
@@ -136,7 +136,8 @@ class Served:
         chosen = msgspec.structs.replace(
             read_settings(conf, overrides), authentication=AuthenticationSettings(tokens=True)
         )
-        self.live = LiveServer(chosen, lambda _, path: StillEngine(self.folder / "containers"))
+        engine = ManualEngine(self.folder / "containers", starts=False, stops=False)
+        self.live = LiveServer(chosen, lambda _, path: engine)
         await self.live.start("http://localhost:8088")
         await self.live.service.ask(NodeJoined("n1", (8192, 8)))
         self.app = build_app(self.live)

@@ -5,19 +5,16 @@ configuration files to the bytes of an answer, is what `fairshare serve` runs.
 """
 
 import dataclasses
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
 import httpx
+from tests.manual_engine import ManualEngine
 
-from fairshare.engines.local.directories import ContainerDirectory
-from fairshare.engines.protocol import LaunchOrder, NodeOffer
 from fairshare.live.server import LiveServer
 from fairshare.live.settings import Overrides, read_settings
 from fairshare.model.identifiers import ContainerId
-from fairshare.model.inputs import Input
 from fairshare.web.app import build_app
 from fairshare.web.yarn.gateway import LiveGateway
 from fairshare.web.yarn.kept_documents import Shelves
@@ -31,43 +28,6 @@ _CLASSES = {
     "capacity": _CLASS + "capacity.CapacityScheduler",
     "fifo": _CLASS + "fifo.FifoScheduler",
 }
-
-
-class StillEngine:
-    """An engine that runs nothing, and says nothing by itself."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def nodes(self) -> tuple[NodeOffer, ...]:
-        """Nodes join as steps."""
-        return ()
-
-    def trouble(self) -> str:
-        return ""
-
-    def start(self, report: Callable[[Input], None], **_: object) -> None:
-        """Nothing to begin."""
-
-    def launch(self, order: LaunchOrder) -> None:
-        """Containers end as steps."""
-
-    def stop(self, container: int) -> None:
-        """Nothing runs."""
-
-    def running(self) -> frozenset[int]:
-        """Nothing runs."""
-        return frozenset()
-
-    def files(self, application_name: str, container_name: str) -> ContainerDirectory:
-        """Where a container's files would be."""
-        return ContainerDirectory(self._path / application_name / container_name)
-
-    def prune(self, application_name: str) -> None:
-        """There are no files."""
-
-    def close(self, *, stop_containers: bool) -> None:
-        """Nothing to end."""
 
 
 class SampleGateway(LiveGateway):
@@ -154,7 +114,8 @@ async def start_server(scenario: dict[str, Any], directory: Path) -> SampleServe
     write_configuration(scenario, directory / "conf")
     overrides = Overrides(port=0, state_directory=directory / "state")
     settings = read_settings(directory / "conf", overrides)
-    live = LiveServer(settings, lambda settings, path: StillEngine(directory / "containers"))
+    engine = ManualEngine(directory / "containers", starts=False, stops=False)
+    live = LiveServer(settings, lambda settings, path: engine)
     live._runtime._settle = lambda now_ms, enough=None: None  # type: ignore[method-assign]
     live._runtime.next_deadline_ms = lambda: None  # type: ignore[method-assign]
     await live.start(f"http://{ADDRESS}")

@@ -5,12 +5,13 @@ one twice is done once. A report is an input like any other.
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
 from fairshare.model.identifiers import ContainerId
-from fairshare.model.inputs import Input
+from fairshare.model.inputs import ContainerExited, Input
 from fairshare.model.work import Command
 
 
@@ -77,3 +78,51 @@ class Engine(Protocol):
 
     def close(self, *, stop_containers: bool) -> None:
         """Stop watching; containers live on unless `stop_containers`."""
+
+
+class ContainerFiles(Protocol):
+    """What a container writes on this machine. A path may lead to nothing, yet or any more."""
+
+    @property
+    def stdout(self) -> Path:
+        """Its standard output."""
+
+    @property
+    def stderr(self) -> Path:
+        """Its standard error."""
+
+    @property
+    def result(self) -> Path:
+        """The pickled value that its callable returned."""
+
+    def ended(self) -> bool:
+        """Whether nothing more will be written."""
+
+    def dropped_range(self, log: Path) -> tuple[int, int]:
+        """The bytes of a log that are gone, from the first to before the second; (0, 0): none."""
+
+
+class HostEngine(Engine, Protocol):
+    """What a server asks of its engine beside what the runtime asks: files, accounts, health."""
+
+    def files(self, application_name: str, container_name: str) -> ContainerFiles:
+        """The logs and the result of a container; raises EngineError for a bad name."""
+
+    def exit_of(
+        self, container: ContainerId, application_name: str, container_name: str
+    ) -> ContainerExited | None:
+        """How a container that does not run ended, if that is known: an earlier server may have had
+        the report and not recorded it. Raises EngineError if it cannot be read now."""
+
+    def account_problem(self, user: str) -> str:
+        """Why a user's containers could not run here; empty if they can. It may wait for a disk or
+        a directory service."""
+
+    def trouble(self) -> str:
+        """Why it cannot begin containers now; empty if it can."""
+
+    def prune(self, application_name: str) -> None:
+        """Delete the files of an application that has finished; raises EngineError."""
+
+    def forget_payload(self, digest: str) -> None:
+        """Delete its own copies of the payload of Python calls; what cannot be deleted stays."""

@@ -1,33 +1,17 @@
-"""Owns which engine a server has: what it does beside the protocol, how the local one is made."""
+"""Owns how a server gets its engine. Nothing else outside `engines` knows one by name."""
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
-from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.disk_usage import DiskLimits
 from fairshare.engines.local.engine import LocalEngine
-from fairshare.engines.protocol import Engine
+from fairshare.engines.protocol import HostEngine
 from fairshare.live.settings import LiveSettings
 
-
-class FilingEngine(Engine, Protocol):
-    """An engine whose containers leave files on this machine."""
-
-    def files(self, application_name: str, container_name: str) -> ContainerDirectory:
-        """Where the logs, the result and the exit of a container are, if it has any."""
-
-    def trouble(self) -> str:
-        """Why it cannot begin containers now; empty if it can."""
-
-    def prune(self, application_name: str) -> None:
-        """Delete the files of an application that has finished; raises EngineError."""
+EngineMaker = Callable[[LiveSettings, Path], HostEngine]
 
 
-EngineMaker = Callable[[LiveSettings, Path], FilingEngine]
-
-
-def local_engine(settings: LiveSettings, state_directory: Path) -> FilingEngine:
+def local_engine(settings: LiveSettings, state_directory: Path) -> HostEngine:
     """The engine that runs containers on this machine. Sizes are told it for all nodes together."""
     memory_mb, vcores, nodes = settings.memory_mb, settings.vcores, settings.nodes
     node_manager = settings.node_manager

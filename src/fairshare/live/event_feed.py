@@ -15,13 +15,13 @@ from typing import Any
 
 import msgspec
 
-from fairshare.engines.local.outcome import without_output
 from fairshare.errors import JournalError
 from fairshare.journal.sqlite import SqliteJournal
 from fairshare.model.events import Event, Record
 from fairshare.model.identifiers import application_name, container_name
 from fairshare.model.resources import Resource
 from fairshare.schedulers.protocol import State
+from fairshare.wording import without_output
 
 KEPT = 10_000
 """Records in memory."""

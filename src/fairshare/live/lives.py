@@ -8,10 +8,7 @@ does not know must never be taken for what it does.
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from fairshare.engines.local.adoption import read_outcome
-from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.protocol import LONG_AGO, Launched
-from fairshare.errors import EngineError
 from fairshare.journal.sqlite import SqliteJournal
 from fairshare.live.history import ContainerHistory
 from fairshare.model.identifiers import (
@@ -24,7 +21,6 @@ from fairshare.model.identifiers import (
 )
 from fairshare.model.inputs import ContainerExited, Input, ReserveApplication
 from fairshare.schedulers.protocol import State
-from fairshare.wording import cause
 
 
 def is_new(journal: SqliteJournal) -> bool:
@@ -75,7 +71,7 @@ def numbers_given_away(containers: Path, state: State) -> Iterator[Input]:
 def unreported_exits(
     launched: Iterable[ContainerId],
     running: frozenset[ContainerId],
-    directory: Callable[[ContainerId], ContainerDirectory],
+    exit_of: Callable[[ContainerId], ContainerExited | None],
 ) -> Iterator[Input]:
     """Exits that the engine told an earlier server which then died before recording them.
 
@@ -84,16 +80,6 @@ def unreported_exits(
     for container in launched:
         if container in running:
             continue
-        files = directory(container)
-        try:
-            outcome = read_outcome(files)
-        except OSError as error:
-            raise EngineError(f"cannot read {files.exit}: {cause(error)}") from error
-        if outcome is not None:
-            yield ContainerExited(
-                container,
-                outcome.exit_code,
-                outcome.diagnostics,
-                outcome.peak_memory_mb,
-                outcome.cpu_ms,
-            )
+        exited = exit_of(container)
+        if exited is not None:
+            yield exited

@@ -23,7 +23,6 @@ from pathlib import Path
 
 import msgspec
 
-from fairshare.engines.local.calls import OWN_COPIES
 from fairshare.errors import InputError
 from fairshare.live.state_directory import sync_directory
 from fairshare.model.applications import Application
@@ -44,7 +43,8 @@ _log = logging.getLogger("fairshare.server")
 class Payloads:
     """Of one state directory; begins with the applications that were recovered.
 
-    `problem` says why nothing may be written now; empty: it may.
+    `problem` says why nothing may be written now; empty: it may. `forget` deletes further copies of
+    a payload.
     """
 
     def __init__(
@@ -52,9 +52,11 @@ class Payloads:
         state: Path,
         applications: Iterable[Application] = (),
         problem: Callable[[], str] = lambda: "",
+        forget: Callable[[str], None] = lambda digest: None,
     ) -> None:
         self._state = state
         self._problem = problem
+        self._forget = forget
         self._needed: Counter[str] = Counter()  # by applications and by what is on its way
         self._named: dict[ApplicationId, set[str]] = {}
         for application in applications:
@@ -142,11 +144,8 @@ class Payloads:
         if self._needed[digest]:
             return
         del self._needed[digest]
-        folder = self._state / PAYLOADS
-        _delete(folder / digest)
-        with contextlib.suppress(OSError):  # there is none: containers run under our account
-            for user in os.scandir(folder / OWN_COPIES):
-                _delete(Path(user.path, digest))
+        _delete(self._state / PAYLOADS / digest)
+        self._forget(digest)
 
 
 def _commands(application: Application) -> Iterator[Command]:

@@ -7,9 +7,9 @@ the end. Knows neither HTTP nor the command line.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from fairshare.engines.local.directories import ContainerDirectory
+from fairshare.engines.protocol import ContainerFiles
 from fairshare.errors import ConfigurationError, EngineError
 from fairshare.journal.sqlite import SqliteJournal
 from fairshare.live.access.audit import AuditLog
@@ -112,8 +112,7 @@ class LiveServer:
             self._identity = self.directory.change_epoch(self._identity, epoch_ms)
             applications = self._runtime.manager.state.applications.values()
             self.census = Census(applications)
-            self.payloads = Payloads(self.directory.path, applications, lambda: self.disk.problem)
-            self.payloads.clean()
+            self.payloads = self._payloads_of(applications)
             self.service = Service(
                 self._runtime, WallClock(self._runtime.position.now_ms), self.history
             )
@@ -136,6 +135,16 @@ class LiveServer:
             )
             self._connect()
             self._opened = opened.pop_all()
+
+    def _payloads_of(self, applications: Iterable[Application]) -> Payloads:
+        found = Payloads(
+            self.directory.path,
+            applications,
+            lambda: self.disk.problem,
+            self.engine.forget_payload,
+        )
+        found.clean()
+        return found
 
     def _connect(self) -> None:
         """Let the parts tell each other what they have to."""
@@ -206,13 +215,18 @@ class LiveServer:
         launched = self._launched()
         return len({application_of(one) for one in launched}), len(launched)
 
-    def container_directory(self, container: ContainerId) -> ContainerDirectory:
-        """Where the files of a container are, if it has any."""
+    def container_files(self, container: ContainerId) -> ContainerFiles:
+        """The logs and the result of a container, if it has any."""
+        return self.engine.files(*self._names(container))
+
+    def _exit_of(self, container: ContainerId) -> ContainerExited | None:
+        return self.engine.exit_of(container, *self._names(container))
+
+    def _names(self, container: ContainerId) -> tuple[str, str]:
+        """Of its application and of the container itself."""
         epoch_ms = self._identity.epoch_ms
-        return self.engine.files(
-            application_name(epoch_ms, application_of(container)),
-            container_name(epoch_ms, container),
-        )
+        application = application_name(epoch_ms, application_of(container))
+        return application, container_name(epoch_ms, container)
 
     def _environment(self, application: Application, master: bool) -> dict[str, str]:
         """What a container is told of the server; the driver alone gets a token."""
@@ -296,7 +310,7 @@ class LiveServer:
         # between is then in both, and one that is in neither never ran.
         running = self.engine.running()
         await asyncio.sleep(0)
-        self.service.record(unreported_exits(self._launched(), running, self.container_directory))
+        self.service.record(unreported_exits(self._launched(), running, self._exit_of))
         findings = reconcile(self.service.state, self.engine.nodes(), running)
         self.service.record(findings.inputs)
         for container in findings.stops:

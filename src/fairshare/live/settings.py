@@ -16,7 +16,7 @@ from fairshare.config.reservations import with_reservations
 from fairshare.config.scheduler_choice import SchedulerName
 from fairshare.config.shell import FILE as SHELL_FILE
 from fairshare.config.shell import AuthenticationSettings, RetentionSettings
-from fairshare.engines.local.machine import physical_memory_mb
+from fairshare.engines.hardware import physical_memory_mb
 from fairshare.live.kept_configuration import read_kept
 from fairshare.live.state_directory import DEFAULT_STATE_DIRECTORY
 from fairshare.live.users.identity import own_user

@@ -27,7 +27,7 @@ class Terminal(logging.Handler):
 
     def __init__(self, stream: TextIO | None = None, most_lines: int = MOST_LINES) -> None:
         super().__init__()
-        self._stream = stream
+        self._stream = stream or sys.stderr
         self._lines: queue.Queue[str | None] = queue.Queue(most_lines)
         self._missing = 0
         self._closed = False
@@ -57,7 +57,6 @@ class Terminal(logging.Handler):
 
     def _write(self) -> None:
         while (line := self._lines.get()) is not None:
-            stream = self._stream or sys.stderr
             with contextlib.suppress(OSError, ValueError):  # the reader has gone
-                stream.write(line + "\n")
-                stream.flush()
+                self._stream.write(line + "\n")
+                self._stream.flush()

@@ -8,8 +8,6 @@ and believes a name as Hadoop does without Kerberos; the groups it looks up itse
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
-from fairshare.engines.local.accounts import find_account
-from fairshare.engines.local.outcome import StartFailure
 from fairshare.errors import InputError
 from fairshare.live.access.identity import Identity
 from fairshare.live.access.lists import may_change, may_look
@@ -71,10 +69,9 @@ async def check_account(server: LiveServer, user: str) -> None:
     under his own account."""
     if server.settings.run_as != "user":
         return
-    try:
-        await run_in_threadpool(find_account, user)
-    except StartFailure as failure:
-        raise InputError("no-account", failure.diagnostics) from None
+    problem = await run_in_threadpool(server.engine.account_problem, user)
+    if problem:
+        raise InputError("no-account", problem)
 
 
 def check_claimed_groups(request: Request, groups: tuple[str, ...] | None) -> None:

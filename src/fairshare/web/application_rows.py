@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import msgspec
 
-from fairshare.engines.local.outcome import without_output
 from fairshare.live.server import LiveServer
 from fairshare.live.views import kind_of, progress_of
 from fairshare.model.applications import Application
@@ -21,6 +20,7 @@ from fairshare.schedulers.standings import standings
 from fairshare.schedulers.views import Standing
 from fairshare.web.answers import encoded, named
 from fairshare.web.slices import brought_up_to_date, sliced
+from fairshare.wording import without_output
 
 MAX_VECTORS: Final = 10_000
 

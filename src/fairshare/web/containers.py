@@ -14,7 +14,6 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from fairshare.engines.local.log_limit import dropped_range
 from fairshare.errors import InputError
 from fairshare.model.identifiers import ContainerId, application_of
 from fairshare.web.actors import caller_of, check_administrator
@@ -50,11 +49,10 @@ async def read_log(request: Request) -> Response:
     stream = request.path_params["stream"]
     if stream not in ("stdout", "stderr"):
         raise InputError("unknown-log", f"there is no log '{stream}', only stdout and stderr")
-    files = server.container_directory(container)
+    files = server.container_files(container)
     # Asked before the file is read: what is written meanwhile is then not missed. What was decided
     # to be over may still have a moment to live.
-    ended = files.exit.exists() or not files.launch.exists()
-    over = ended and server.service.is_over(container)
+    over = files.ended() and server.service.is_over(container)
     path = files.stdout if stream == "stdout" else files.stderr
     size = await run_in_threadpool(size_of, path)
     ranged = None
@@ -67,7 +65,7 @@ async def read_log(request: Request) -> Response:
     if ranged is not None:
         offset = ranged.first
         limit = min(MAX_PART_BYTES, limit if ranged.limit is None else ranged.limit)
-    gap, end = await run_in_threadpool(dropped_range, path)
+    gap, end = await run_in_threadpool(files.dropped_range, path)
     skipped = end - offset if gap <= offset < end else 0
     if offset < gap:
         limit = min(limit, gap - offset)
@@ -88,7 +86,7 @@ async def read_log(request: Request) -> Response:
 
     def has_lost(place: int) -> bool:
         """Whether bytes from `place` on were dropped since the answer began."""
-        gap, end = dropped_range(path)
+        gap, end = files.dropped_range(path)
         return gap < place + PIECE_BYTES and end > max(start, place)
 
     return file_answer(path, start, count, status, headers, "text/plain", has_lost)
@@ -102,7 +100,7 @@ async def read_result(request: Request) -> Response:
     read_parameters(request)
     container = read_container(request)
     server = server_of(request)
-    path = server.container_directory(container).result
+    path = server.container_files(container).result
     name = request.path_params["container"]
     try:
         os.close(await run_in_threadpool(open_regular, path))

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from fairshare.engines.local.calls import call_of
+from fairshare.engines.local.calls import call_of, forget_copies
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.outcome import StartFailure
 from fairshare.model.work import Command, Payload
@@ -66,3 +66,14 @@ def test_a_call_that_is_gone_or_cut_off_is_told(state):
 
 def test_a_call_in_the_journal_of_an_early_release_is_run(tmp_path):
     assert call_of(tmp_path, Command(callable=b"inline"), None) == b"inline"
+
+
+def test_the_copies_of_all_accounts_go_with_a_payload(state):
+    copies = [state / "payloads" / "users" / user / PAYLOAD.digest for user in ("7", "8")]
+    other = copies[0].with_name("cd34")
+    forget_copies(state / "payloads", PAYLOAD.digest)  # there are none yet
+    for path in (*copies, other):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    forget_copies(state / "payloads", PAYLOAD.digest)
+    assert [path.exists() for path in (*copies, other)] == [False, False, True]

@@ -183,7 +183,7 @@ def test_a_supervisor_imports_little():
     light = ("directories", "execution", "groups", "launch", "log_limit", "memory", "outcome",
              "process_limit", "processes", "supervisor", "zygote")  # fmt: skip
     assert ours == {
-        "fairshare", "fairshare.errors", "fairshare.engines", room,
+        "fairshare", "fairshare.errors", "fairshare.wording", "fairshare.engines", room,
         *(f"{room}.{name}" for name in light),
     }  # fmt: skip
     heavy = {"asyncio", "dataclasses", "hashlib", "inspect", "logging", "msgspec", "shutil",

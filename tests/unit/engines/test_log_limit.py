@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from fairshare.engines.local import log_limit
-from fairshare.engines.local.log_limit import LogLimit, dropped_range
+from fairshare.engines.local.directories import ContainerDirectory
+from fairshare.engines.local.log_limit import LogLimit
 
 MEBIBYTE = 1024 * 1024
 LINE = b"%07d\n"
@@ -27,7 +28,7 @@ def test_a_log_below_its_limit_is_left_alone(log):
     printed(log, 0, 100)
     limit = LogLimit((log,), MEBIBYTE)
     assert limit.look(1.0) == ""
-    assert dropped_range(log) == (0, 0)
+    assert ContainerDirectory(log.parent).dropped_range(log) == (0, 0)
     assert limit.said() == ""
 
 
@@ -36,7 +37,7 @@ def test_the_middle_of_a_long_log_goes_and_what_follows_keeps_its_place(log):
     for part in range(4):
         printed(log, part * 100_000, 100_000)
         assert limit.look(float(part + 1)) == ""
-    first, end = dropped_range(log)
+    first, end = ContainerDirectory(log.parent).dropped_range(log)
     content = log.read_bytes()
     assert len(content) == 4 * 800_000  # as if nothing were gone
     assert first == MEBIBYTE // 4
@@ -53,7 +54,7 @@ def test_of_a_log_however_long_as_much_is_kept_as_the_limit_says(log, lines):
     printed(log, 0, lines)
     limit = LogLimit((log,), MEBIBYTE)
     assert limit.look(1.0) == ""
-    first, end = dropped_range(log)
+    first, end = ContainerDirectory(log.parent).dropped_range(log)
     kept = lines * 8 - (end - first)
     assert MEBIBYTE <= kept <= MEBIBYTE + MEBIBYTE // 32 + 4_096
 

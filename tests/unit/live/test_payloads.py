@@ -55,15 +55,13 @@ async def test_a_file_goes_when_the_last_application_that_needs_it_is_over(serve
     await submit(server, with_call())
     first, _ = await launched(server, engine, 2)
     assert files(server) == {DIGEST}
-    copy = server.directory.path / "payloads" / "users" / "7" / DIGEST
-    copy.parent.mkdir(parents=True)
-    copy.touch()
     engine.end(first)
     await until(server, lambda: server.service.state.applications[1].over)
     assert files(server) == {DIGEST}
     await server.service.ask(KillApplication(2, "ann"))
     await until(server, lambda: server.service.state.applications[2].over)
     assert files(server) == set()
+    assert engine.forgotten == [DIGEST]
 
 
 async def test_what_is_refused_leaves_no_file(server):

@@ -5,7 +5,6 @@ import asyncio
 import msgspec
 import pytest
 
-from fairshare.engines.local.outcome import Outcome
 from fairshare.errors import ConfigurationError, InputError, JournalError
 from fairshare.live.server import LiveServer
 from fairshare.model.events import ApplicationState
@@ -128,16 +127,14 @@ async def test_what_ended_while_nobody_watched_is_settled_as_it_ended(settings, 
     await server.close()
 
 
-async def test_an_exit_that_was_reported_but_never_recorded_is_found_in_its_file(settings, engine):
+async def test_an_exit_that_no_server_recorded_is_asked_of_the_engine(settings, engine):
     settings = msgspec.structs.replace(settings, stop_containers=False)
     server = await restarted(settings, engine)
     await server.service.ask(ONE_TASK)
     (container,) = await launched(server, engine)
-    files = server.container_directory(container)
-    files.path.mkdir(parents=True)
-    files.exit.write_bytes(Outcome(container, 0, "", 5, 6).encode())
     await server.close()
     engine.live.clear()
+    engine.exits[container] = ContainerExited(container, 0, "", 5, 6)
 
     server = await restarted(settings, engine)
     application = server.service.state.applications[1]

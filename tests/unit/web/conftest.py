@@ -7,64 +7,19 @@ from pathlib import Path
 import httpx
 import msgspec
 import pytest
+from tests.manual_engine import ManualEngine
 
-from fairshare.engines.local.directories import ContainerDirectory
-from fairshare.engines.protocol import LaunchOrder, NodeOffer
+from fairshare.engines.protocol import NodeOffer
 from fairshare.live.server import LiveServer
 from fairshare.live.settings import LiveSettings
-from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
 from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
 from fairshare.web.app import build_app
-
-
-class RecordingEngine:
-    """Starts nothing; a test says what becomes of each container."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.orders: dict[int, LaunchOrder] = {}
-        self.stopped: list[int] = []
-        self.report: Callable[[Input], None]
-
-    def nodes(self) -> tuple[NodeOffer, ...]:
-        offer = {"memory-mb": 4096, "vcores": 4}
-        return (NodeOffer("n1", "/r1", offer, {"memory-limit": "watch"}),)
-
-    def trouble(self) -> str:
-        return ""
-
-    def start(self, report: Callable[[Input], None], **_: object) -> None:
-        self.report = report
-
-    def launch(self, order: LaunchOrder) -> None:
-        self.orders[order.container] = order
-        self.report(ContainerStarted(order.container))
-
-    def stop(self, container: int) -> None:
-        self.stopped.append(container)
-
-    def end(self, container: int, exit_code: int = 0, diagnostics: str = "") -> None:
-        self.report(ContainerExited(container, exit_code, diagnostics))
-
-    def running(self) -> frozenset[int]:
-        return frozenset()
-
-    def files(self, application_name: str, container_name: str) -> ContainerDirectory:
-        return ContainerDirectory(self.path / application_name / container_name)
-
-    def prune(self, application_name: str) -> None:
-        raise AssertionError("nothing is old enough")
-
-    def close(self, *, stop_containers: bool) -> None:
-        self.closed = stop_containers
 
 
 class Page:
     """A client of one server, and the server itself for what a test has to wait for."""
 
-    def __init__(
-        self, server: LiveServer, engine: RecordingEngine, http: httpx.AsyncClient
-    ) -> None:
+    def __init__(self, server: LiveServer, engine: ManualEngine, http: httpx.AsyncClient) -> None:
         self.server = server
         self.engine = engine
         self.http = http
@@ -97,8 +52,9 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> RecordingEngine:
-    return RecordingEngine(tmp_path / "containers")
+def engine(tmp_path: Path) -> ManualEngine:
+    offer = NodeOffer("n1", "/r1", {"memory-mb": 4096, "vcores": 4}, {"memory-limit": "watch"})
+    return ManualEngine(tmp_path / "containers", offer, stops=False)
 
 
 @pytest.fixture
@@ -127,7 +83,7 @@ def server_settings(tmp_path: Path) -> LiveSettings:
 
 
 @pytest.fixture
-async def page(server_settings: LiveSettings, engine: RecordingEngine, anyio_backend: str):
+async def page(server_settings: LiveSettings, engine: ManualEngine, anyio_backend: str):
     server = LiveServer(server_settings, lambda settings, path: engine)
     await server.start("http://127.0.0.1:1")
     transport = httpx.ASGITransport(build_app(server), raise_app_exceptions=False)

@@ -13,14 +13,14 @@ async def a_container(page) -> tuple[int, str]:
     """A container that runs: its number and its name."""
     await page.submit(queue="a", tasks=[{"command": "x"}])
     (container,) = await page.launched()
-    files = page.server.container_directory(container)
+    files = page.server.container_files(container)
     files.path.mkdir(parents=True)
     return container, container_name(page.server.service.state.epoch_ms, container)
 
 
 async def test_a_log_is_read_in_parts_and_says_when_it_is_complete(page):
     container, name = await a_container(page)
-    log = page.server.container_directory(container).stdout
+    log = page.server.container_files(container).stdout
     log.write_bytes(b"hello\xff")
     path = f"/containers/{name}/logs/stdout"
     answer = await page.get(path)
@@ -40,7 +40,7 @@ async def test_a_log_is_read_in_parts_and_says_when_it_is_complete(page):
 
 async def test_a_log_is_not_complete_while_a_container_that_was_killed_still_writes(page):
     container, name = await a_container(page)
-    files = page.server.container_directory(container)
+    files = page.server.container_files(container)
     files.launch.write_text("{}")
     await page.post("/applications/1/kill")
     path = f"/containers/{name}/logs/stdout"
@@ -59,7 +59,7 @@ async def test_a_log_that_is_not_there_yet_is_empty(page):
 async def test_a_link_or_a_pipe_in_the_place_of_a_log_is_not_opened(page, tmp_path):
     container, name = await a_container(page)
     (tmp_path / "secret").write_text("mine")
-    files = page.server.container_directory(container)
+    files = page.server.container_files(container)
     files.stdout.symlink_to(tmp_path / "secret")
     os.mkfifo(files.stderr)
     for stream in ("stdout", "stderr"):
@@ -79,7 +79,7 @@ async def test_a_result_is_sent_as_it_is_and_a_missing_one_is_told(page):
     container, name = await a_container(page)
     answer = await page.get(f"/containers/{name}/result")
     assert (answer.status_code, answer.json()["code"]) == (404, "no-result")
-    page.server.container_directory(container).result.write_bytes(b"\x80pickled")
+    page.server.container_files(container).result.write_bytes(b"\x80pickled")
     answer = await page.get(f"/containers/{name}/result")
     assert answer.content == b"\x80pickled"
     assert answer.headers["content-type"] == "application/octet-stream"

@@ -8,13 +8,14 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.browser.cluster import IdleEngine
+from tests.browser.cluster import offers
 from tests.browser.conftest import (
     capacity_configuration,
     fair_configuration,
     pools_configuration,
     write_site,
 )
+from tests.manual_engine import ManualEngine
 
 from fairshare.live.server import LiveServer
 from fairshare.live.settings import Overrides, read_settings
@@ -62,7 +63,7 @@ CONFIGURATIONS: dict[str, Callable[[Path], Path]] = {
 class Story:
     """A server to which anything happens, at instants that the story chooses."""
 
-    def __init__(self, server: LiveServer, engine: IdleEngine, seed: int) -> None:
+    def __init__(self, server: LiveServer, engine: ManualEngine, seed: int) -> None:
         self.server = server
         self.engine = engine
         self.app = build_app(server)
@@ -80,7 +81,7 @@ class Story:
         """Something happens, and all that follows from it."""
         chance = self.random
         self.instant_ms += chance.choice((0, 1, 700, 4_000))
-        alive = sorted(self.engine.alive)
+        alive = sorted(self.engine.live)
         name = chance.choice(self.names or ["application_1_0001"])
         what = chance.randrange(10)
         if what < 4:
@@ -170,7 +171,7 @@ async def test_lists_are_the_same_as_if_they_were_written_anew(
         CONFIGURATIONS[scheduler](tmp_path / "conf"),
         Overrides(port=0, state_directory=tmp_path / "state"),
     )
-    engine = IdleEngine(tmp_path / "c", 4, {"memory-mb": 8_192, "vcores": 8}, 2)
+    engine = ManualEngine(tmp_path / "c", *offers(4, {"memory-mb": 8_192, "vcores": 8}, 2))
     server = LiveServer(settings, lambda _, __: engine)
     await server.start("http://127.0.0.1:1")
     story = Story(server, engine, seed)

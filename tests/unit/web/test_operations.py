@@ -66,7 +66,7 @@ async def test_in_safe_mode_submissions_are_told_to_come_later(page):
 async def test_a_log_is_read_by_ranges_too(page):
     await page.submit(queue="a", tasks=[{"command": "x"}])
     (container,) = await page.launched()
-    files = page.server.container_directory(container)
+    files = page.server.container_files(container)
     files.path.mkdir(parents=True)
     files.stdout.write_bytes(b"0123456789")
     name = container_name(page.server.service.state.epoch_ms, container)

@@ -5,6 +5,7 @@ more name in the folder of each container that runs it. An account of a user has
 as it may change what belongs to it.
 """
 
+import contextlib
 import os
 import shutil
 from pathlib import Path
@@ -14,6 +15,14 @@ from fairshare.model.work import Command
 
 OWN_COPIES = "users"
 """The folder beside the payloads that has a folder for each account."""
+
+
+def forget_copies(payloads: Path, digest: str) -> None:
+    """Delete the copies that accounts have of a payload; what cannot be deleted stays."""
+    with contextlib.suppress(OSError):  # there are none: containers run under our account
+        for user in os.scandir(payloads / OWN_COPIES):
+            with contextlib.suppress(OSError):
+                Path(user.path, digest).unlink()
 
 
 def call_of(state: Path, command: Command, owner: tuple[int, int] | None) -> bytes | Path:

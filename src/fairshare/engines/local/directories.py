@@ -149,6 +149,19 @@ class ContainerDirectory:
                 raise
             self.call.write_bytes(call.read_bytes())
 
+    def ended(self) -> bool:
+        """Whether nothing more will be written to the logs."""
+        return self.exit.exists() or not self.launch.exists()
+
+    def dropped_range(self, log: Path) -> tuple[int, int]:
+        """The bytes of a log that are gone, from the first to before the second; (0, 0): none."""
+        try:
+            value = read_json(log.with_suffix(".dropped")) or {}
+        except (OSError, ValueError):
+            value = {}
+        first, end = value.get("from"), value.get("to")
+        return (first, end) if isinstance(first, int) and isinstance(end, int) else (0, 0)
+
     def tidy(self) -> None:
         """Delete what nobody needs once it has ended.
 

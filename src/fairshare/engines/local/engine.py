@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Literal
 
 from fairshare.engines.local import accounts, machine
-from fairshare.engines.local.adoption import Alive, Never, fate
+from fairshare.engines.local.adoption import Alive, Never, fate, read_outcome
+from fairshare.engines.local.calls import forget_copies
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.disk_usage import UNLIMITED, DiskLimits, DiskUsage, Running
 from fairshare.engines.local.hierarchies import (
@@ -29,6 +30,7 @@ from fairshare.engines.local.hierarchies import (
 )
 from fairshare.engines.local.limits import Limits
 from fairshare.engines.local.nursery import Nursery
+from fairshare.engines.local.outcome import StartFailure
 from fairshare.engines.local.preparation import Preparation
 from fairshare.engines.local.reports import Reports
 from fairshare.engines.local.rooms import Rooms
@@ -37,8 +39,9 @@ from fairshare.engines.local.watcher import Watcher
 from fairshare.engines.protocol import Launched, LaunchOrder, NodeOffer
 from fairshare.errors import EngineError
 from fairshare.model.identifiers import ContainerId, parse_container
-from fairshare.model.inputs import Input
+from fairshare.model.inputs import ContainerExited, Input
 from fairshare.model.resources import MEMORY, VCORES
+from fairshare.model.work import PAYLOADS
 from fairshare.wording import cause
 
 Enforcement = Literal["auto", "cgroup", "watch"]
@@ -299,6 +302,38 @@ class LocalEngine:
     def files(self, application_name: str, container_name: str) -> ContainerDirectory:
         """Where the logs and the result of a container are; raises EngineError for a bad name."""
         return self._directory(application_name, container_name)
+
+    def exit_of(
+        self, container: ContainerId, application_name: str, container_name: str
+    ) -> ContainerExited | None:
+        """How a container that does not run ended, if it left that; raises EngineError."""
+        files = self._directory(application_name, container_name)
+        try:
+            outcome = read_outcome(files)
+        except OSError as error:
+            raise EngineError(f"cannot read {files.exit}: {cause(error)}") from error
+        if outcome is None:
+            return None
+        return ContainerExited(
+            container,
+            outcome.exit_code,
+            outcome.diagnostics,
+            outcome.peak_memory_mb,
+            outcome.cpu_ms,
+        )
+
+    def account_problem(self, user: str) -> str:
+        """Why a user's containers could not run; empty if they can."""
+        if self._as_user:
+            try:
+                accounts.find_account(user)
+            except StartFailure as failure:
+                return failure.diagnostics
+        return ""
+
+    def forget_payload(self, digest: str) -> None:
+        """Delete the copies that accounts have of a payload."""
+        forget_copies(self._state.path / PAYLOADS, digest)
 
     def result_path(self, application_name: str, container_name: str) -> Path:
         """The pickled result of a container that ran a callable, once it has ended with 0."""

@@ -11,7 +11,7 @@ import os
 import stat
 from pathlib import Path
 
-from fairshare.engines.local.directories import read_json, write_atomically
+from fairshare.engines.local.directories import write_atomically
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _KEEP_SIZE = 1
@@ -107,16 +107,6 @@ class LogLimit:
             if stream.dropped_bytes
         ]
         return "; ".join(words)
-
-
-def dropped_range(path: Path) -> tuple[int, int]:
-    """The bytes of a log that are gone, from the first to before the second; (0, 0): none."""
-    try:
-        value = read_json(path.with_suffix(".dropped")) or {}
-    except (OSError, ValueError):
-        value = {}
-    first, end = value.get("from"), value.get("to")
-    return (first, end) if isinstance(first, int) and isinstance(end, int) else (0, 0)
 
 
 def _punch(descriptor: int, offset: int, length: int) -> None:

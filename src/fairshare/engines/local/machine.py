@@ -6,6 +6,7 @@ import pwd
 import resource
 from collections.abc import Mapping
 
+from fairshare.engines.hardware import physical_memory_mb
 from fairshare.engines.protocol import NodeOffer
 from fairshare.errors import EngineError
 from fairshare.model.resources import MEMORY, VCORES
@@ -14,11 +15,6 @@ from fairshare.wording import counted
 _MEBIBYTE = 1024 * 1024
 _MOST_FILES = 65536
 _OFFERED_PART = 0.8  # the rest is for the system, and for the server itself
-
-
-def physical_memory_mb() -> int:
-    """The memory of this machine, in MB."""
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // _MEBIBYTE
 
 
 def default_memory_mb(limit_bytes: int | None) -> int:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fairshare.errors import EngineError
+from fairshare.wording import TAIL_TITLE
 
 ABORTED = -100
 """It was lost, or could not be started for a reason that is not its own."""
@@ -23,7 +24,6 @@ SUPERVISOR_KILLED = 137
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127
 
-_TAIL_TITLE = "last lines of stderr:"
 TAIL_LINES = 20
 TAIL_BYTES = 4096
 
@@ -98,13 +98,4 @@ def tail(path: Path) -> str:
 def with_tail(words: str, stderr: Path) -> str:
     """Words of a failure, and below them the end of what the container wrote to stderr."""
     text = tail(stderr)
-    return f"{words}\n{_TAIL_TITLE}\n{text}" if text else words
-
-
-def without_output(words: str) -> str:
-    """Words of a failure for who may not see what the container wrote.
-
-    >>> without_output("exit code 1\\nlast lines of stderr:\\nmy secret")
-    'exit code 1'
-    """
-    return words.partition(_TAIL_TITLE)[0].rstrip()
+    return f"{words}\n{TAIL_TITLE}\n{text}" if text else words

@@ -8,7 +8,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from fairshare.engines.local.outcome import without_output
 from fairshare.errors import InputError
 from fairshare.live.lines import ApplicationLine
 from fairshare.model.events import ApplicationState
@@ -17,6 +16,7 @@ from fairshare.web.actors import sees_all_of
 from fairshare.web.answers import answer, named
 from fairshare.web.pages.listings import instant_of, listings_of, part_of, sort_of, text_of
 from fairshare.web.requests import read_parameters, server_of
+from fairshare.wording import without_output
 
 GROUPS: Final = ("waiting", "running", "finished", "failed", "killed")
 

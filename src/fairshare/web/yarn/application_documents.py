@@ -4,7 +4,6 @@ from collections.abc import Collection
 
 from msgspec import UNSET, UnsetType
 
-from fairshare.engines.local.outcome import without_output
 from fairshare.live.biographies import Biography
 from fairshare.model.applications import Application
 from fairshare.model.asks import Ask
@@ -20,6 +19,7 @@ from fairshare.web.yarn.resources import entries, resource_info
 from fairshare.web.yarn.states import final_status, finished_ms, public_state
 from fairshare.web.yarn.timeouts import timeouts_of
 from fairshare.web.yarn.usage import usage_percentages
+from fairshare.wording import without_output
 
 OWN_ASK = -1
 """The allocation request id that Hadoop gives to what it asks itself: the master's container."""

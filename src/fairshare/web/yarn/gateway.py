@@ -15,7 +15,7 @@ from fairshare.config.capacity_mutation import Update
 from fairshare.config.capacity_names import PREFIX
 from fairshare.config.problems import Problems
 from fairshare.config.web import WebSettings
-from fairshare.engines.local.directories import ContainerDirectory
+from fairshare.engines.protocol import ContainerFiles
 from fairshare.live import mutation
 from fairshare.live.activities import Activities
 from fairshare.live.biographies import Biographies
@@ -115,7 +115,7 @@ class Gateway(Protocol):
     def unknown_node_address(self, node: str) -> str:
         """The identifier of a node that is not there yet."""
 
-    def files(self, container: ContainerId) -> ContainerDirectory | None:
+    def files(self, container: ContainerId) -> ContainerFiles | None:
         """Where a container's logs are, if there is such a container."""
 
     def signal(self, container: ContainerId, command: str) -> None:
@@ -242,11 +242,11 @@ class LiveGateway:
         """As if it were there."""
         return self.node_address(node)
 
-    def files(self, container: ContainerId) -> ContainerDirectory | None:
+    def files(self, container: ContainerId) -> ContainerFiles | None:
         """Where a container's logs are, if its application is known."""
         if application_of(container) not in self.scheduler.state.applications:
             return None
-        return self._server.container_directory(container)
+        return self._server.container_files(container)
 
     def signal(self, container: ContainerId, command: str) -> None:
         """End a container. The engine can have nothing else told to what runs in it."""

@@ -3,7 +3,7 @@
 import httpx
 import msgspec
 import pytest
-from tests.rest_samples.server import StillEngine
+from tests.manual_engine import ManualEngine
 
 from fairshare.config.shell import AuthenticationSettings
 from fairshare.live.access.tokens import UserTokens
@@ -93,7 +93,8 @@ async def cluster(tmp_path, anyio_backend):
     settings = msgspec.structs.replace(
         read_settings(conf, overrides), authentication=AuthenticationSettings(tokens=True)
     )
-    live = LiveServer(settings, lambda settings, path: StillEngine(tmp_path / "containers"))
+    engine = ManualEngine(tmp_path / "containers", starts=False, stops=False)
+    live = LiveServer(settings, lambda settings, path: engine)
     await live.start("http://localhost:8088")
     await live.service.ask(NodeJoined("n1", (8192, 8)))
     yield Cluster(live)
@@ -239,9 +240,9 @@ async def test_the_lists_of_an_application_open_it_in_the_other_interface_too(cl
 
 async def test_logs_are_shown_to_who_may_look_into_the_application(cluster):
     name = await cluster.submitted("ann")
-    files = cluster.live.container_directory(1 << 40 | 1 << 24 | 1)
+    files = cluster.live.container_files(1 << 40 | 1 << 24 | 1)
     container = next(iter(cluster.live.service.state.applications[1].containers))
-    files = cluster.live.container_directory(container)
+    files = cluster.live.container_files(container)
     files.path.mkdir(parents=True)
     files.stdout.write_text("what ann computed")
     logs = f"/node/containerlogs/{cluster.container}/ann"

@@ -1,0 +1,90 @@
+"""The engine of tests with a server: it starts nothing, and a test ends each container itself."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from fairshare.engines.local.directories import ContainerDirectory
+from fairshare.engines.protocol import LaunchOrder, NodeOffer
+from fairshare.model.identifiers import ContainerId
+from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
+
+
+class ManualEngine:
+    """Offers nodes and records what it is asked.
+
+    `orders` are all launches, `live` the containers that have not ended. Without `starts` no start
+    is reported, and without `stops` a stop ends nothing; with it the exit code is 143. `at_start`
+    is reported when the server starts. The files of containers are below `path`; only a test writes
+    any. `exits` are those that an earlier server did not record.
+    """
+
+    def __init__(
+        self, path: Path, *offers: NodeOffer, starts: bool = True, stops: bool = True
+    ) -> None:
+        self.path = path
+        self.offers = offers
+        self.starts = starts
+        self.stops = stops
+        self.orders: dict[ContainerId, LaunchOrder] = {}
+        self.live: set[ContainerId] = set()
+        self.stopped: list[ContainerId] = []
+        self.pruned: list[str] = []
+        self.forgotten: list[str] = []
+        self.closed: bool | None = None
+        self.at_start: list[Input] = []
+        self.exits: dict[ContainerId, ContainerExited] = {}
+        self.report: Callable[[Input], None] = self.at_start.append
+
+    def nodes(self) -> tuple[NodeOffer, ...]:
+        return self.offers
+
+    def trouble(self) -> str:
+        return ""
+
+    def start(self, report: Callable[[Input], None], **_: object) -> None:
+        self.report = report
+        for given in self.at_start:
+            report(given)
+
+    def launch(self, order: LaunchOrder) -> None:
+        if order.container not in self.orders:
+            self.orders[order.container] = order
+            self.live.add(order.container)
+            if self.starts:
+                self.report(ContainerStarted(order.container))
+
+    def stop(self, container: ContainerId) -> None:
+        self.stopped.append(container)
+        if self.stops:
+            self.end(container, 143, "stopped")
+
+    def end(
+        self, container: ContainerId, exit_code: int = 0, diagnostics: str = "", *used: int
+    ) -> None:
+        """Let a container end, as if by itself; `used` are its peak memory and processor time."""
+        if container in self.live:
+            self.live.remove(container)
+            self.report(ContainerExited(container, exit_code, diagnostics, *(used or (7, 42))))
+
+    def running(self) -> frozenset[ContainerId]:
+        return frozenset(self.live)
+
+    def files(self, application_name: str, container_name: str) -> ContainerDirectory:
+        return ContainerDirectory(self.path / application_name / container_name)
+
+    def exit_of(
+        self, container: ContainerId, application_name: str, container_name: str
+    ) -> ContainerExited | None:
+        return self.exits.get(container)
+
+    def account_problem(self, user: str) -> str:
+        return ""
+
+    def prune(self, application_name: str) -> None:
+        self.pruned.append(application_name)
+
+    def forget_payload(self, digest: str) -> None:
+        self.forgotten.append(digest)
+
+    def close(self, *, stop_containers: bool) -> None:
+        self.closed = stop_containers
