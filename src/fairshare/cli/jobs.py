@@ -25,9 +25,10 @@ from fairshare.cli.documents import (
     variables,
     whole,
 )
-from fairshare.cli.units import parse_duration_ms, parse_lifetime_s, parse_memory_mb
+from fairshare.cli.units import parse_duration_ms, parse_lifetime_s
 from fairshare.client import DriverCommand, Master, Submission, TaskGroup
 from fairshare.client.submissions import DEFAULT_RESOURCES
+from fairshare.documents.sizes import parse_memory_mb
 
 MOST_TASKS = 1_000_000
 MOST_ATTEMPTS = 1_000

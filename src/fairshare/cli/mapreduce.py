@@ -23,9 +23,9 @@ from fairshare.cli.options import (
 )
 from fairshare.cli.progress import Waiting
 from fairshare.cli.tables import open_console, print_json
-from fairshare.cli.units import parse_memory_mb
 from fairshare.cli.verbs import INTERRUPTED
 from fairshare.client import ApplicationFailed, Client
+from fairshare.documents.sizes import parse_memory_mb
 from fairshare.mapreduce.counters import Counters
 from fairshare.mapreduce.jobs import IDENTITY, MEBIBYTE, MapReduce, Result
 from fairshare.wording import counted

@@ -11,16 +11,15 @@ from typing import Any, TypeVar
 import click
 
 from fairshare.cli.units import (
-    MOST,
     parse_amount,
     parse_duration_ms,
     parse_lifetime_s,
-    parse_memory_mb,
     parse_name,
     parse_tag,
     parse_variable,
 )
 from fairshare.client import Client
+from fairshare.documents.sizes import MOST, parse_memory_mb
 
 MAPREDUCE, POOLS = "mapreduce", "pools"
 

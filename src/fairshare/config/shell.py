@@ -6,6 +6,7 @@ Knows nothing of what a server or an engine does with the values.
 import ipaddress
 import re
 import tomllib
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
 
 import msgspec
@@ -16,6 +17,8 @@ from fairshare.config.limits import RANGES, LimitSettings
 from fairshare.config.pools_switches import PoolSwitches
 from fairshare.config.problems import Place, Problems
 from fairshare.config.toml_places import place_of
+from fairshare.documents.durations import parse_duration
+from fairshare.documents.sizes import parse_size
 from fairshare.model.resources import MEMORY, VCORES, ResourceTypes
 
 FILE: Final = "fairshare.toml"
@@ -186,6 +189,14 @@ _KEYS: Final[dict[str, dict[str, _Key]]] = {
     "limits": {name: _Key(int, least, most) for name, (least, most) in RANGES.items()},
     "authentication": {"tokens": _Key(bool), "proxies": _Key(list), "proxy_header": _TEXT},
 }
+_UNITS: Final[dict[str, Callable[[str], int]]] = {
+    "_ms": lambda text: parse_duration(text, "ms"),
+    "_s": lambda text: parse_duration(text, "s"),
+    "_hours": lambda text: parse_duration(text, "h"),
+    "_kb": lambda text: parse_size(text, "KB"),
+    "_mb": parse_size,
+}
+"""How a text is read as a number, by the unit with which the name of its key ends."""
 _KINDS: Final = ("local",)
 _ACCOUNTS: Final = ("server", "user")
 _LOG_FORMATS: Final = ("text", "json")
@@ -230,7 +241,11 @@ def read_shell(
             problems.error(place, "toml-key", f"{section!r} is unknown: there are {known}")
             continue
         for key, value in table.items():
-            message = _wrong(section, key, value)
+            try:
+                value = _with_unit(keys, key, value)
+                message = _wrong(section, key, value)
+            except ValueError as error:
+                message = f"{key}: {error}"
             if message:
                 problems.error(place_of(text, file, section, key), "toml-key", message)
             elif isinstance(value, dict):
@@ -315,6 +330,14 @@ def _amounts(
         else:
             amounts[name] = value
     return amounts
+
+
+def _with_unit(keys: Mapping[str, _Key], key: str, value: Any) -> Any:
+    """A value, of which a text with a unit is a number: `settle_ms = "5s"` is 5000."""
+    if not isinstance(value, str) or key not in keys or keys[key].kind is not int:
+        return value
+    parse = _UNITS.get("_" + key.rpartition("_")[2])
+    return value if parse is None else parse(value)
 
 
 def _wrong(section: str, key: str, value: object) -> str:

@@ -5,29 +5,14 @@ names every mistake of a file.
 """
 
 import difflib
-import re
 from collections.abc import Collection
 from typing import Final
 
 from fairshare.config.problems import Place, Problems
+from fairshare.documents.durations import parse_duration_ms
 from fairshare.scenarios.tree import Node
 
 RULE: Final = "scenario"
-
-_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*(ms|s|m|h|)", re.ASCII)
-_MILLISECONDS: Final = {"ms": 1, "s": 1000, "": 1000, "m": 60_000, "h": 3_600_000}
-
-
-def duration_ms(text: str) -> int:
-    """`5s`, `10ms`, `2m`, `1.5h` in milliseconds; a bare number is seconds. Raises ValueError.
-
-    >>> duration_ms("1.5m"), duration_ms("250ms"), duration_ms("3")
-    (90000, 250, 3000)
-    """
-    match = _DURATION.fullmatch(text.strip())
-    if match is None:
-        raise ValueError(f"{text!r} is not a time such as 500ms, 5s, 2m or 1h")
-    return round(float(match[1]) * _MILLISECONDS[match[2]])
 
 
 class Values:
@@ -68,9 +53,9 @@ class Values:
         return value
 
     def duration_of(self, node: Node, what: str) -> int:
-        """A time such as `5s`, in milliseconds."""
+        """A duration such as `5s`, in milliseconds; a bare number is of seconds."""
         try:
-            return duration_ms(self.text_of(node, what))
+            return parse_duration_ms(self.text_of(node, what), bare_unit="s")
         except ValueError as error:
             self.wrong(node.place, f"{what}: {error}")
             return 0

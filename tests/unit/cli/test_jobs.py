@@ -153,7 +153,7 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_their_lines(problems_of):
         "6: task group 1: unknown key 'comand'; did you mean command?",
         "8: group a: give one of `command` (a line for the shell) and `arguments` (a list)",
         "8: group a: there is another group of this name",
-        "9: task group 2: memory: '1x' is no amount of memory: write 512m, 1g or a number of MB",
+        "9: task group 2: memory: '1x' is not a size: write 512m, 1g or a number of MB",
         "10: task group 2: time-limit: '60' has no unit: write 60s or 60m",
         "13: task group 2: environment: a mapping is needed here, such as `NAME: value`",
         "14: group b: relax: false says `only there`, but no hosts or racks",

@@ -39,6 +39,28 @@ def test_all_keys_are_read() -> None:
     )
 
 
+def test_numbers_of_a_unit_may_be_written_with_another_one() -> None:
+    settings, problems = read(
+        """
+        [engine]
+        memory_mb = "8g"
+        [configuration]
+        settle_ms = "1m 30s"
+        [limits]
+        header_kb = "1MB"
+        header_s = "1m"
+        [retention]
+        finished_hours = "7d"
+        journal_mb = "1.5g"
+        """
+    )
+    assert problems == []
+    assert settings.engine.memory_mb == 8192
+    assert settings.configuration.settle_ms == 90_000
+    assert (settings.limits.header_kb, settings.limits.header_s) == (1024, 60)
+    assert (settings.retention.finished_hours, settings.retention.journal_mb) == (168, 1536)
+
+
 def test_the_given_port_counts_only_if_the_file_names_none() -> None:
     assert read("[server]\nhost = 'h'", 9000)[0].server.port == 9000
     assert read("[server]\nport = 1", 9000)[0].server.port == 1
@@ -59,6 +81,12 @@ def test_the_given_port_counts_only_if_the_file_names_none() -> None:
         ("[server]\nport = 70000", 2, "port must be 0 to 65535"),
         ("[server]\nhost = ' '", 2, "host must not be empty"),
         ("[engine] # here\n\"kind\" = 'ray'", 2, "there is no engine 'ray': there is local"),
+        ("[retention]\nfinished_hours = '90m'", 2, "'90m' is not a whole number of hours"),
+        ("[retention]\nfinished_hours = '0s'", 2, "finished_hours must be 1 to 1000000, not 0"),
+        ("[configuration]\nsettle_ms = 'soon'", 2, "settle_ms: 'soon' is not a duration: write"),
+        ("[configuration]\nsettle_ms = '2d'", 2, "settle_ms must be 0 to 86400000, not 172800000"),
+        ("[engine]\nmemory_mb = 'lots'", 2, "memory_mb: 'lots' is not a size: write 512m, 1g"),
+        ("[engine]\nmemory_ms = '8g'", 2, "'memory_ms' is unknown in [engine]"),
         ("server.port = 'x'", 1, "port must be a whole number"),
         ("server = {port = 'x'}", 1, "port must be a whole number"),
         ("[engine]\nport = 1\n[server]\n\nport = 'x'", 5, "port must be a whole number"),

@@ -169,12 +169,12 @@ applications:
         "w.yaml:3: error: a node has no field colour (it has name, count, resources, rack)"
         " [workload]",
         "w.yaml:3: error: there are two nodes n [workload]",
-        "w.yaml:5: error: at: 30 has no unit: write 30s, or ms, m, h, d [workload]",
+        "w.yaml:5: error: at: '30' has no unit: write 30s or 30m [workload]",
         "w.yaml:5: error: two groups of tasks have the same name [workload]",
         "w.yaml:6: error: user: 7 is not a text (write it in quotes if it looks like one)"
         " [workload]",
         "w.yaml:8: error: duration has 2 values for 3 tasks [workload]",
-        "w.yaml:9: error: duration: 'soon' is not a duration: write 30s, 250ms, 1h30m or 2d"
+        "w.yaml:9: error: duration: 'soon' is not a duration: write 500ms, 30s, 10m, 1h30m or 2d"
         " [workload]",
         "w.yaml:9: error: max_attempts: 0 must be at least 1 and at most 9007199254740992"
         " [workload]",

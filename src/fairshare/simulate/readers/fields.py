@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from fairshare.config.problems import Place, Problems
+from fairshare.documents.durations import NO_DURATION, parse_duration_ms
 from fairshare.model.resources import Resource, ResourceTypes
-from fairshare.simulate.durations import parse_duration_ms
 from fairshare.simulate.readers.documents import Located
 
 Value = TypeVar("Value")
@@ -149,10 +149,8 @@ def _boolean(value: Any) -> bool:
 
 
 def _duration_ms(value: Any) -> int:
-    if isinstance(value, int | float) and not isinstance(value, bool) and value:
-        raise ValueError(f"{value} has no unit: write {value}s, or ms, m, h, d")
-    if not isinstance(value, str) and value != 0:
-        raise ValueError(f"{_shown(value)} is not a duration: write 30s, 250ms, 1h30m or 2d")
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError(f"{_shown(value)} {NO_DURATION}")
     return parse_duration_ms(str(value))
 
 

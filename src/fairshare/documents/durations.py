@@ -1,0 +1,99 @@
+"""Owns how durations are written: in scenarios, jobs, workloads, fairshare.toml and options alike.
+
+    duration = "0" | span {span}          1h30m   1h 30m   1.5h   .5h   250ms
+    span     = number unit                blanks may stand around both
+    unit     = ms | s | m | h | d         in upper or lower case
+
+Where a bare number had a unit before there was one grammar it keeps it, and the caller names that
+unit. Knows no file and no option. Every error is a ValueError whose sentence says what to write.
+"""
+
+import re
+from fractions import Fraction
+from typing import Final, Literal
+
+Unit = Literal["ms", "s", "m", "h", "d"]
+
+MOST_MS: Final = 2**53
+"""About 285,000 years: what JSON carries exactly."""
+MOST_CHARACTERS: Final = 100
+HOW_TO_WRITE: Final = "write 500ms, 30s, 10m, 1h30m or 2d"
+NO_DURATION: Final = f"is not a duration: {HOW_TO_WRITE}"
+"""What a message says of a value that is none, behind the value."""
+
+_UNITS_MS: Final[dict[str, int]] = {
+    "ms": 1,
+    "s": 1_000,
+    "m": 60_000,
+    "h": 3_600_000,
+    "d": 86_400_000,
+}
+_NAMES: Final[dict[Unit, str]] = {
+    "ms": "milliseconds",
+    "s": "seconds",
+    "m": "minutes",
+    "h": "hours",
+    "d": "days",
+}
+_NUMBER: Final = r"[0-9]+(?:\.[0-9]+)?|\.[0-9]+"
+_BARE: Final = re.compile(_NUMBER)
+_SPAN: Final = re.compile(rf"({_NUMBER})\s*(ms|s|m|h|d)\s*", re.ASCII | re.IGNORECASE)
+_DURATION: Final = re.compile(f"(?:{_SPAN.pattern})+", re.ASCII | re.IGNORECASE)
+
+
+def parse_duration_ms(text: str, *, bare_unit: Unit | None = None, least_ms: int = 0) -> int:
+    """A duration in milliseconds, parts of one rounded; raises ValueError.
+
+    `bare_unit` is the unit of a number that has none; without it only 0 needs no unit.
+
+    >>> parse_duration_ms("1h30m"), parse_duration_ms("1.5 s"), parse_duration_ms("0")
+    (5400000, 1500, 0)
+    >>> parse_duration_ms("3", bare_unit="s")
+    3000
+    """
+    exact_ms = _exact_ms(text, bare_unit)
+    if exact_ms < least_ms:
+        what = "no time at all" if least_ms == 1 else "too short"
+        raise ValueError(f"{text!r} is {what}: write at least {least_ms}ms")
+    if exact_ms > MOST_MS:
+        raise ValueError(f"{text!r} is longer than can be counted: write a shorter time")
+    return round(exact_ms)
+
+
+def parse_duration(text: str, unit: Unit) -> int:
+    """A duration as a whole number of a unit, which a bare number has too; raises ValueError.
+
+    >>> parse_duration("90m", "s"), parse_duration("7d", "h"), parse_duration("168", "h")
+    (5400, 168, 168)
+    """
+    exact_ms = _exact_ms(text, unit)
+    if exact_ms > MOST_MS:
+        raise ValueError(f"{text!r} is longer than can be counted: write a shorter time")
+    amount = Fraction(exact_ms, _UNITS_MS[unit])
+    if amount.denominator != 1:
+        raise ValueError(
+            f"{text!r} is not a whole number of {_NAMES[unit]}: write {max(1, round(amount))}{unit}"
+        )
+    return int(amount)
+
+
+def _exact_ms(text: str, bare_unit: Unit | None) -> int | Fraction:
+    if len(text) > MOST_CHARACTERS:
+        raise ValueError(
+            f"a duration has at most {MOST_CHARACTERS} characters, and this one has {len(text)}:"
+            f" {HOW_TO_WRITE}"
+        )
+    trimmed = text.strip()
+    if _BARE.fullmatch(trimmed):
+        number = _number(trimmed)
+        if bare_unit is None and number:
+            raise ValueError(f"{text!r} has no unit: write {trimmed}s or {trimmed}m")
+        return number * _UNITS_MS[bare_unit or "ms"]
+    if not _DURATION.fullmatch(trimmed):
+        raise ValueError(f"{text!r} {NO_DURATION}")
+    return sum(_number(number) * _UNITS_MS[unit.lower()] for number, unit in _SPAN.findall(trimmed))
+
+
+def _number(text: str) -> int | Fraction:
+    # Workloads have many thousands of durations, most of whole numbers: they are read faster.
+    return int(text) if text.isdigit() else Fraction(text)

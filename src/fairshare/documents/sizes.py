@@ -1,0 +1,61 @@
+"""Owns how sizes of memory are written: in scenarios, jobs, workloads, fairshare.toml and options.
+
+    size = number [unit]                  512m   512 MB   512MiB   1.5g   2t   2048
+    unit = k | m | g | t  [[i]b]          in upper or lower case, binary: 1g is 1024 MB
+
+A bare number is of MB, or of what the caller says. Knows no file and no option. Every error is a
+ValueError whose sentence says what to write.
+"""
+
+import re
+from fractions import Fraction
+from typing import Final, Literal
+
+Unit = Literal["KB", "MB"]
+
+MOST: Final = 2**63 - 1
+"""Of anything that is counted: amounts are kept in 64 bits."""
+MOST_CHARACTERS: Final = 100
+
+_SIZE: Final = re.compile(
+    r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*(?:([kmgt])(?:i?b)?)?", re.ASCII | re.IGNORECASE
+)
+_UNITS_KB: Final = {"k": 1, "m": 1024, "g": 1024**2, "t": 1024**3}
+
+
+def parse_size(text: str, unit: Unit = "MB") -> int:
+    """A size as a whole number of a unit, which a bare number has too; raises ValueError.
+
+    >>> parse_size("1.5g"), parse_size("2048"), parse_size("1m", "KB")
+    (1536, 2048, 1024)
+    """
+    letter = unit[0].lower()
+    if len(text) > MOST_CHARACTERS:
+        raise ValueError(
+            f"a size has at most {MOST_CHARACTERS} characters, and this one has {len(text)}:"
+            f" write 512m, 1g or a number of {unit}"
+        )
+    match = _SIZE.fullmatch(text.strip())
+    if not match:
+        raise ValueError(f"{text!r} is not a size: write 512m, 1g or a number of {unit}")
+    kilobytes = Fraction(match[1]) * _UNITS_KB[(match[2] or letter).lower()]
+    amount = kilobytes / _UNITS_KB[letter]
+    if amount.denominator != 1:
+        raise ValueError(
+            f"{text!r} is not a whole number of {unit}: write it in {unit}, such as 512{letter}"
+        )
+    if amount > MOST:
+        raise ValueError(f"{text!r} is more than can be counted: no machine has that")
+    return int(amount)
+
+
+def parse_memory_mb(text: str) -> int:
+    """The memory of a container or a node: a whole number of MB, at least 1; raises ValueError.
+
+    >>> parse_memory_mb("512m"), parse_memory_mb("1.5g"), parse_memory_mb("2048")
+    (512, 1536, 2048)
+    """
+    memory_mb = parse_size(text)
+    if memory_mb == 0:
+        raise ValueError(f"{text!r} is no memory at all: a container needs at least 1m")
+    return memory_mb
