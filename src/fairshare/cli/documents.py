@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 import yaml
 
+from fairshare.documents.booleans import parse_boolean
 from fairshare.errors import ConfigurationError
 
 Value = TypeVar("Value")
@@ -146,15 +147,6 @@ def variables(node: yaml.Node, document: Document, where: str) -> dict[str, str]
     return found
 
 
-def truth(node: yaml.Node, document: Document, where: str) -> bool | None:
-    """`true` or `false`."""
-    word = str(node.value).lower() if isinstance(node, yaml.ScalarNode) else ""
-    if word not in ("true", "false"):
-        document.report(node, f"{where}: write true or false")
-        return None
-    return word == "true"
-
-
 def whole(least: int, most: int = 2**31 - 1) -> Reader:
     """Reads a whole number within bounds."""
 
@@ -191,6 +183,10 @@ def parsed(parse: Callable[[str], Value]) -> Reader:
             return None
 
     return read
+
+
+truth = parsed(parse_boolean)
+"""Reads a truth value: `true` or `false`."""
 
 
 def sequence(node: yaml.Node, document: Document, where: str) -> list[yaml.Node]:

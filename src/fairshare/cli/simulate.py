@@ -85,8 +85,8 @@ _REJECTED_SHOWN = 5
 )
 @click.option(
     "--memory-per-processor-mb",
-    type=Whole(1),
-    default=1024,
+    type=MEMORY_OPTION,
+    default="1024",
     show_default=True,
     help="Where a trace does not say how much memory a job needs.",
 )

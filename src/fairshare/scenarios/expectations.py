@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from fairshare.config.problems import Problems
+from fairshare.model.resources import MEMORY
 from fairshare.scenarios.fields import Fields, unknown_word
 from fairshare.scenarios.steps import Check
 from fairshare.scenarios.tree import Node
@@ -115,8 +116,21 @@ def _checks(
             fields.wrong(node.keys[key], unknown_word("check", key, keys, what))
         else:
             (_check_why if key == "why" else _check_form)(value, f"{what}.{key}", fields)
-            checks.append(Check((*path, key), value.plain, node.keys[key].line))
+            expected = _expected(value, f"{what}.{key}", fields)
+            checks.append(Check((*path, key), expected, node.keys[key].line))
     return checks
+
+
+def _expected(node: Node, what: str, fields: Fields) -> Any:
+    """The plain value, in which memory that is written with a unit is a number of MB."""
+    if node.entries is None:
+        return node.plain
+    return {
+        name: fields.memory_of(value, f"{what}.{name}")
+        if name == MEMORY and isinstance(value.scalar, str)
+        else _expected(value, f"{what}.{name}", fields)
+        for name, value in node.entries.items()
+    }
 
 
 def _check_form(node: Node, what: str, fields: Fields) -> None:

@@ -9,7 +9,10 @@ from collections.abc import Collection
 from typing import Final
 
 from fairshare.config.problems import Place, Problems
+from fairshare.documents.booleans import parse_boolean
 from fairshare.documents.durations import parse_duration_ms
+from fairshare.documents.sizes import parse_size
+from fairshare.model.resources import MEMORY
 from fairshare.scenarios.tree import Node
 
 RULE: Final = "scenario"
@@ -61,13 +64,35 @@ class Values:
             return 0
 
     def amounts_of(self, node: Node, what: str) -> dict[str, int]:
-        """Whole numbers by the name of a resource type."""
+        """Whole numbers by the name of a resource type; memory may have a unit."""
         if node.entries is None:
             self.wrong(node.place, f"{what} must be {{memory-mb: …, vcores: …}}, found {node.kind}")
             return {}
         return {
-            name: self.whole_of(value, f"{what}.{name}") for name, value in node.entries.items()
+            name: (self.memory_of if name == MEMORY else self.whole_of)(value, f"{what}.{name}")
+            for name, value in node.entries.items()
         }
+
+    def memory_of(self, node: Node, what: str) -> int:
+        """Memory such as `8g`, in MB, as a bare number is."""
+        if not isinstance(node.scalar, str):
+            return self.whole_of(node, what)
+        try:
+            return parse_size(node.scalar)
+        except ValueError as error:
+            self.wrong(node.place, f"{what}: {error}")
+            return 0
+
+    def boolean_of(self, node: Node, what: str) -> bool | None:
+        """A truth value; None for what is none, which is reported."""
+        if node.items is not None or node.entries is not None:
+            self.wrong(node.place, f"{what} must be true or false, found {node.kind}")
+            return None
+        try:
+            return parse_boolean(node.text)
+        except ValueError as error:
+            self.wrong(node.place, f"{what}: {error}")
+            return None
 
 
 class Fields(Values):
@@ -138,15 +163,10 @@ class Fields(Values):
         return 0 if node is None else self.whole_of(node, self._path(key), minimum)
 
     def boolean(self, key: str, default: bool) -> bool:
-        """`true` or `false`."""
+        """A truth value: `true` or `false`."""
         node = self.get(key)
-        if node is None:
-            return default
-        if not isinstance(node.scalar, bool):
-            what = self._path(key)
-            self.wrong(node.place, f"{what} must be true or false, found {node.kind}")
-            return default
-        return node.scalar
+        value = None if node is None else self.boolean_of(node, self._path(key))
+        return default if value is None else value
 
     def optional_duration(self, key: str) -> int | None:
         """A time in milliseconds, or None without one."""

@@ -187,9 +187,8 @@ def _set_priority(node: Node, line: int, problems: Problems) -> Step:
 
 
 def _set_fifo(node: Node, line: int, problems: Problems) -> Step:
-    if not isinstance(node.scalar, bool):
-        problems.error(node.place, "scenario", f"set_fifo must be true or false, not {node.kind}")
-    return SetFifo(line=line, kind="set_fifo", on=node.scalar is True)
+    on = Values(problems).boolean_of(node, "set_fifo")
+    return SetFifo(line=line, kind="set_fifo", on=on is True)
 
 
 def _preempt(node: Node, line: int, problems: Problems) -> Step:

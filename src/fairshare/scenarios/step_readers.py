@@ -10,7 +10,7 @@ from typing import Final
 from fairshare.config.problems import Problems
 from fairshare.scenarios import steps
 from fairshare.scenarios.expectations import read_checks
-from fairshare.scenarios.fields import RULE, Fields, Values
+from fairshare.scenarios.fields import Fields, Values
 from fairshare.scenarios.tree import Node
 
 RELOADED_FILES: Final = ("fair-scheduler.xml", "capacity-scheduler.xml", "yarn-site.xml")
@@ -210,9 +210,7 @@ def _node(node: Node, line: int, problems: Problems) -> steps.Step:
 
 
 def _safe_mode(node: Node, line: int, problems: Problems) -> steps.Step:
-    on = node.scalar
-    if not isinstance(on, bool):
-        problems.error(node.place, RULE, f"safe_mode is true or false, found {node.kind}")
+    on = Values(problems).boolean_of(node, "safe_mode")
     return steps.SafeMode(line=line, kind="safe_mode", on=on is True)
 
 

@@ -160,7 +160,7 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_their_lines(problems_of):
         "17: task group 3: unknown key 'max_attempts'; did you mean max-attempts?",
         "19: group c/d: a name has no slash; tasks are called NAME/0",
         "20: task group 4: command: one value is needed, not several",
-        "21: task group 4: relax: write true or false",
+        "21: task group 4: relax: 'maybe' is neither true nor false: write true or false",
         "22: task group 4: slow-start: a number from 0 to 1 is needed, such as 0.05",
         "23: task group 4: resources: memory-mb has a key of its own: memory, or vcores",
         "23: task group 4: resources: yarn.io/gpu: a whole number from 1 to 9223372036854775807"

@@ -133,6 +133,18 @@ def test_durations_have_units_and_a_bare_number_is_of_seconds(text, milliseconds
     assert one_step(f"advance: {text}").duration_ms == milliseconds
 
 
+@pytest.mark.parametrize("text", ["true", "TRUE", "yes", "on", "'true'"])
+def test_truth_values_may_be_words_of_yaml_1_1(text):
+    assert one_step(f"safe_mode: {text}").on is True
+
+
+def test_memory_may_have_a_unit_in_what_happens_and_in_what_is_expected():
+    submit = one_step("submit: {app: a, am: {memory-mb: 1.5g, vcores: 1}}")
+    assert submit.master == {"memory-mb": 1536, "vcores": 1}
+    (check,) = one_step("expect: {queues: {root.q: {used: {memory-mb: 8 GB, vcores: 2}}}}").checks
+    assert check.expected == {"memory-mb": 8192, "vcores": 2}
+
+
 @pytest.mark.parametrize(
     ("text", "place", "words"),
     [
@@ -165,7 +177,10 @@ def test_durations_have_units_and_a_bare_number_is_of_seconds(text, milliseconds
         ),
         ("- expect: {apps: {a: {why: {cause: no-rom}}}}", "4:38", "did you mean 'no-room'?"),
         ("- expect: {apps: {a: {why: {que: a}}}}", "4:31", "unknown key 'que' in apps.a.why"),
-        ("- safe_mode: 1", "4:16", "safe_mode is true or false, found"),
+        ("- safe_mode: 1", "4:16", "safe_mode: '1' is neither true nor false: write true"),
+        ("- safe_mode: [on]", "4:16", "safe_mode must be true or false, found a list"),
+        ("- submit: {app: a, am: {memory-mb: lots}}", "4:38", "am.memory-mb: 'lots' is not a size"),
+        ("- expect: {cluster: {used: {memory-mb: 1kg}}}", "4:42", "used.memory-mb: '1kg' is not a"),
         ("- expect: {nodes: 3}", "4:21", "expect.nodes must be a mapping"),
     ],
 )

@@ -147,6 +147,27 @@ def test_packed_files_are_unpacked(tmp_path):
     assert problems(tmp_path, LINES, "w.jsonl.gz")[0].startswith("w.jsonl.gz: error: is not what")
 
 
+@pytest.mark.parametrize("no", ["false", "no", "off", "No", "'false'"])
+def test_truth_values_may_be_words_of_yaml_1_1_and_texts_may_look_like_them(tmp_path, no):
+    workload = read(
+        tmp_path,
+        f"""
+        nodes: [{{name: on, resources: {{memory-mb: 1.5g}}}}]
+        applications:
+          - at: 1h 30m
+            user: yes
+            name: 2026-11-22
+            groups: [{{resources: {{memory-mb: 512m}}, duration: .5s, relax: {no}}}]
+        """,
+    )
+    assert workload.nodes == (NodeJoined("on", (1536, 0)),)
+    (arrival,) = workload.arrivals
+    assert arrival.at_ms == 5_400_000
+    assert (arrival.submission.user, arrival.submission.name) == ("yes", "2026-11-22")
+    (group,) = arrival.submission.tasks
+    assert (group.resource, group.relax) == ((512, 0), False)
+
+
 def test_every_problem_is_told_with_its_line(tmp_path):
     text = """\
 nodes:

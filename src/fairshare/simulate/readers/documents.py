@@ -1,7 +1,7 @@
 """Owns YAML and JSON as trees in which every value knows its line. Knows nothing of workloads."""
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import yaml
@@ -10,6 +10,11 @@ from fairshare.config.problems import Place, Problems
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C one is ten times as fast
 
+
+_BOOLEAN: Final = "tag:yaml.org,2002:bool"
+_AS_WRITTEN: Final = frozenset({_BOOLEAN, "tag:yaml.org,2002:timestamp"})
+_BOOLEANS: Final = frozenset({"true", "True", "TRUE", "false", "False", "FALSE"})
+"""`on`, `yes` and dates are texts in YAML 1.2 and for our other readers, but not for PyYAML."""
 
 MAX_DEPTH = 100
 """No file of ours has values that deep in each other."""
@@ -93,6 +98,8 @@ class _Tree:
             return self._mapping(node)
         if isinstance(node, yaml.SequenceNode):
             return [self.locate(item) for item in node.value]
+        if node.tag in _AS_WRITTEN and not (node.tag == _BOOLEAN and node.value in _BOOLEANS):
+            return node.value
         return self._loader.construct_object(node)
 
     def _mapping(self, node: Any) -> dict[str, Located]:

@@ -8,8 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from fairshare.config.problems import Place, Problems
+from fairshare.documents.booleans import parse_boolean
 from fairshare.documents.durations import NO_DURATION, parse_duration_ms
-from fairshare.model.resources import Resource, ResourceTypes
+from fairshare.documents.sizes import parse_size
+from fairshare.model.resources import MEMORY, Resource, ResourceTypes
 from fairshare.simulate.readers.documents import Located
 
 Value = TypeVar("Value")
@@ -86,7 +88,7 @@ class Fields:
         return self._typed(name, default, _fraction)
 
     def boolean(self, name: str, default: bool) -> bool:
-        """`true` or `false`."""
+        """A truth value: `true` or `false`."""
         return self._typed(name, default, _boolean)
 
     def duration_ms(self, name: str, default: int, *, required: bool = False) -> int:
@@ -114,7 +116,7 @@ class Fields:
         return self._typed(name, alike, lambda v: _one_or_several(v, lambda w: _integer(w, 0)))
 
     def resource(self, name: str, types: ResourceTypes) -> Resource:
-        """A mapping of resource types to whole numbers; types that are not named are 0."""
+        """Whole numbers by resource type, memory also with a unit; types not named are 0."""
         return self._typed(name, types.none, lambda v: _resource(v, types), required=True)
 
     def items(self, name: str, *, required: bool = False) -> Sequence[Located]:
@@ -143,9 +145,11 @@ def _fraction(value: Any) -> float:
 
 
 def _boolean(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError(f"{_shown(value)} is neither true nor false")
-    return value
+    if isinstance(value, bool):
+        return value
+    if not isinstance(value, str):
+        raise ValueError(f"{_shown(value)} is neither true nor false: write true or false")
+    return parse_boolean(value)
 
 
 def _duration_ms(value: Any) -> int:
@@ -167,12 +171,23 @@ def _one_or_several(value: Any, convert: Callable[[Any], int]) -> int | tuple[in
 def _resource(value: Any, types: ResourceTypes) -> Resource:
     if not isinstance(value, dict):
         raise ValueError(f"must name amounts, such as {{{types.names[0]}: 1024}}")
-    amounts = {name: _integer(located.value, 0) for name, located in value.items()}
+    amounts = {
+        name: (_memory_mb if name == MEMORY else _amount)(located.value)
+        for name, located in value.items()
+    }
     try:
         return types.vector(amounts)
     except KeyError as error:
         known = ", ".join(types.names)
         raise ValueError(f"there is no resource type {error.args[0]} (there are {known})") from None
+
+
+def _amount(value: Any) -> int:
+    return _integer(value, 0)
+
+
+def _memory_mb(value: Any) -> int:
+    return _amount(parse_size(value) if isinstance(value, str) else value)
 
 
 def _items(value: Any) -> Sequence[Located]:
