@@ -96,3 +96,21 @@ def test_an_order_that_numbers_decide_is_compared(
 
 def test_the_same_order_is_compared_in_spite_of_a_share_that_is_not_a_number() -> None:
     assert known(served("a"), served("a")) == (2, [])
+
+
+@pytest.mark.parametrize("ours", [{}, {"error": "root.a.capacity is no number"}])
+def test_a_run_ends_where_hadoop_compares_parts_of_different_queues(ours: dict[str, str]) -> None:
+    message = (
+        "Total of Auto Created leaf queues guaranteed capacity : 0.6 exceeds Parent queue's root.a"
+        " guaranteed capacity 0.45.Cannot enforce policy to auto create queues beyond parent"
+        " queue's capacity"
+    )
+    theirs, own = record(1, 1), record(1, 1)
+    for side in (theirs, own):
+        side["steps"][1]["kind"] = "reload"
+    own["steps"][1].update(ours)
+    assert known(theirs, own) == (2, [])
+    theirs["steps"][1]["error"] = message
+    steps, found = known(theirs, own)
+    assert steps == 1
+    assert "left half-way" in found[0]

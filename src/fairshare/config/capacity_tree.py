@@ -77,7 +77,8 @@ def _made_on_demand(path: str, queues: dict[str, QueueSettings]) -> bool:
         if above in queues and queues[above].dynamic_children:
             return True
         above = parent_name(above)
-    return False
+    owner = queues.get(parent_name(path))
+    return owner is not None and bool(owner.legacy_dynamic_leaves)
 
 
 def _report_unlisted(scope: Scope, meant: Collection[str], site: Site, problems: Problems) -> None:

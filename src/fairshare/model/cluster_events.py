@@ -111,10 +111,15 @@ class QueueCreated(RecordedEvent, frozen=True):
 
 
 class QueueEntitled(RecordedEvent, frozen=True):
-    """A queue that was made on demand has its template's capacity on these partitions alone."""
+    """A queue that was made on demand has its template's capacity on these partitions alone.
+
+    `in_round`: given or taken by a round of the policy. As in Hadoop nothing else is computed then:
+    what follows from it waits until the cluster or the settings change.
+    """
 
     queue: str
     labels: tuple[str, ...]
+    in_round: bool = False
 
 
 class QueueRemoved(RecordedEvent, frozen=True):

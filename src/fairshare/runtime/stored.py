@@ -135,7 +135,17 @@ add(
 add("capacity-stage", Stage)
 add("capacity-dominant-calculator", DominantCalculator)
 add("capacity-memory-calculator", MemoryCalculator, "_rest")
-add("capacity-queue", CapacityQueue, changes=Changes(added={"divides_amounts": False}))
+add(
+    "capacity-queue",
+    CapacityQueue,
+    changes=Changes(
+        added={
+            "divides_amounts": False,
+            "funded": lambda one: one.entitled,
+            "given": CapacityQueue.given_now,
+        }
+    ),
+)
 add("capacity-share", Share)
 add("capacity-scheduler", CapacityScheduler, "_state")
 add("capacity-amount", capacity_settings.Amount)

@@ -30,7 +30,13 @@ from fairshare.model.operations import Handlers
 from fairshare.model.queues import ROOT, parent_name
 from fairshare.model.resources import Resource, ResourceTypes, add, smallest
 from fairshare.model.state import ClusterState
-from fairshare.schedulers.capacity import capacities, configuration, orders, partitions
+from fairshare.schedulers.capacity import (
+    capacities,
+    configuration,
+    management,
+    orders,
+    partitions,
+)
 from fairshare.schedulers.capacity.applications import CapacityApplication
 from fairshare.schedulers.capacity.calculators import ResourceCalculator, calculator
 from fairshare.schedulers.capacity.containers import FIRST_PORT
@@ -213,7 +219,7 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
 
     def _queues_configured(self, now_ms: int, event: QueuesConfigured) -> None:
         for queue in capacities.below(self.root):
-            queue.entitled = frozenset()  # of leaves made in the older way; given anew at once
+            management.forget(self, queue)
             configuration.configure(self, queue)
             if queue.leaf:
                 orders.sort_applications(queue)
@@ -224,8 +230,11 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         """Children in the order of the file, then those that it does not name.
 
         As in Hadoop a reload puts them into the order of a hash map instead, which decides between
-        children that have used the same part of their capacities.
+        children that have used the same part of their capacities. Leaves made in the older way
+        keep the order in which they were made: their parent does not read its children anew.
         """
+        if queue.ranked and management.makes_leaves(queue):
+            return
         if queue.ranked:
             size = table_size(len(queue.children), concurrent=False)
             names = in_hash_order(queue.children, text_code, size)
@@ -297,7 +306,13 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
 
     def _queue_entitled(self, now_ms: int, event: QueueEntitled) -> None:
         queue = self.queues[event.queue]
+        before = queue.entitled
         queue.entitled = frozenset(event.labels)
+        management.count(self, queue, before)
+        if event.in_round:
+            management.merge(self, queue, before)
+            return
+        queue.funded |= queue.entitled
         configuration.take_capacities(self, queue)
         if queue.parent is not None:
             self._recompute(self.made_below(queue.parent))

@@ -86,9 +86,21 @@ def settings_of(
     for template in templates_for(settings, owner):
         result = overlay(result, template.common)
         result = overlay(result, template.leaf if leaf else template.parent)
-    if leaf and older and owner in settings.templates:
-        result = overlay(result, settings.templates[owner].legacy_leaf)
+    if leaf and older:
+        return _of_older_leaf(overlay(result, own), settings.templates.get(owner, Template()))
     return overlay(result, own)
+
+
+def _of_older_leaf(own: QueueSettings, template: Template) -> QueueSettings:
+    """As in Hadoop the older template counts before what the file says of the leaf itself, which
+    has no say in its capacities at all."""
+    over = template.legacy_leaf
+    return msgspec.structs.replace(
+        overlay(own, over),
+        capacity=over.capacity,
+        maximum_capacity=over.maximum_capacity,
+        label_capacities=over.label_capacities,
+    )
 
 
 def configure(state: "CapacityCluster", queue: CapacityQueue, *, first: bool = False) -> None:
@@ -263,7 +275,7 @@ def take_capacities(state: "CapacityCluster", queue: CapacityQueue) -> None:
             share.master_share = part.maximum_master_share
         if not queue.has_part(label):
             capacity = maximum = Percentage(0.0)
-        elif management.is_made(queue) and label not in queue.entitled:
+        elif management.is_made(queue) and not management.has_capacity(state, queue, label):
             capacity = Percentage(0.0)
         elif queue.name == ROOT:
             capacity, maximum = Percentage(100.0), Percentage(100.0)

@@ -4,15 +4,18 @@ its parent's template, or none, by Hadoop's GuaranteedOrZeroCapacityOverTimePoli
 A new leaf has it if the parent has so much left. Then a round every 1.5 s takes it from leaves
 without applications, and gives it to those whose applications have waited longest; where leaves
 must not exceed their parent, there are no rounds. A reload gives everything anew. Decides by
-`step.emit` alone.
+`step.emit` alone; what such an event changes stands here too.
 """
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from fairshare.model.events import QueueEntitled
+from fairshare.model.resources import Resource
+from fairshare.schedulers.capacity import orders
 from fairshare.schedulers.capacity.applications import Stage
-from fairshare.schedulers.capacity.queues import CapacityQueue
+from fairshare.schedulers.capacity.calculators import smaller, truncate
+from fairshare.schedulers.capacity.queues import ABSOLUTE, CapacityQueue
 from fairshare.schedulers.capacity.settings import (
     LabelCapacity,
     Percentage,
@@ -43,6 +46,18 @@ def is_made(queue: CapacityQueue) -> bool:
     return queue.dynamic and makes_leaves(queue.parent)
 
 
+def has_capacity(state: "CapacityCluster", leaf: CapacityQueue, label: str) -> bool:
+    """Whether a leaf's template counts on a partition when everything is computed anew.
+
+    As in Hadoop amounts are in force after a reload for every leaf. A round that takes them from
+    one takes them for good: to be given its part again does not bring them back.
+    """
+    amounts = absolute_amounts(leaf.settings, label) is not None
+    if amounts and state.settings.legacy_queue_mode:
+        return label in leaf.funded
+    return label in leaf.entitled
+
+
 def _template(state: "CapacityCluster", parent: CapacityQueue) -> QueueSettings:
     return state.settings.templates.get(parent.name, Template()).legacy_leaf
 
@@ -54,32 +69,108 @@ def _labels(state: "CapacityCluster", parent: CapacityQueue) -> list[str]:
 
 def part(state: "CapacityCluster", parent: CapacityQueue, label: str) -> float:
     """The template's part of a whole partition: 10 % below a parent of 50 % are 0.05."""
-    template = _template(state, parent)
-    capacity = template.capacity
-    if label:
-        capacity = template.label_capacities.get(label, LabelCapacity()).capacity
     above = parent.shares[label]
-    match capacity:
-        case Percentage(percent):
-            fraction = single(percent / 100)
-        case Vector() as vector if vector.absolute is not None and above.configured_minimum:
-            if not any(state.total):
-                return 0.0
-            fraction = state.calculator.divide(
-                state.total, vector.absolute, above.configured_minimum
-            )
-        case _:
-            return 0.0
-    return single(fraction * above.absolute_capacity)
+    return single(_fraction(state, parent, label) * above.absolute_capacity)
 
 
-def _left(state: "CapacityCluster", parent: CapacityQueue, label: str) -> float:
-    """What a parent has not given to its leaves yet, as a part of the partition."""
-    given = 0.0
-    for leaf in parent.children.values():
+def _capacity(own: QueueSettings, label: str) -> LabelCapacity:
+    """A template's capacity and maximum on a partition."""
+    if label:
+        return own.label_capacities.get(label, LabelCapacity())
+    return LabelCapacity(own.capacity, own.maximum_capacity)
+
+
+def absolute_amounts(own: QueueSettings, label: str) -> Resource | None:
+    """A template's amounts on a partition, if it has some."""
+    capacity = _capacity(own, label).capacity
+    return capacity.absolute if isinstance(capacity, Vector) else None
+
+
+def _fraction(state: "CapacityCluster", parent: CapacityQueue, label: str) -> float:
+    """The template's part of its parent."""
+    template = _template(state, parent)
+    capacity = _capacity(template, label).capacity
+    if isinstance(capacity, Percentage):
+        return single(capacity.percent / 100)
+    amounts, above = absolute_amounts(template, label), parent.shares[label].configured_minimum
+    if amounts is None or above is None or not any(state.total):
+        return 0.0
+    return state.calculator.divide(state.total, amounts, above)
+
+
+def _maximum(state: "CapacityCluster", parent: CapacityQueue, label: str) -> float:
+    """The template's maximum as a part of its parent's; as in Hadoop it is nothing where amounts
+    have a parent without a maximum."""
+    maximum = _capacity(_template(state, parent), label).maximum_capacity
+    if isinstance(maximum, Percentage) and maximum.percent != -1:
+        return single(maximum.percent / 100)
+    if parent.mode != ABSOLUTE:
+        return 1.0
+    above = parent.shares[label].configured_maximum
+    if above is None or not any(state.total):
+        return 0.0
+    own = maximum.absolute if isinstance(maximum, Vector) else None
+    if own is None or not any(own):
+        return 1.0
+    c = state.calculator
+    return c.divide(state.total, smaller(c, state.total, own, above), above)
+
+
+# What events change.
+
+
+def forget(state: "CapacityCluster", queue: CapacityQueue) -> None:
+    """A reload: leaves have lost their parts, to be given anew, and their amounts hold again."""
+    queue.entitled = frozenset()
+    queue.funded = frozenset(state.labels)
+    queue.given = {}
+
+
+def count(state: "CapacityCluster", leaf: CapacityQueue, before: frozenset[str]) -> None:
+    """A leaf has been given its part, or lost it, on some partitions: its parent counts that."""
+    parent = leaf.parent
+    if parent is None:
+        return
+    for label in leaf.entitled ^ before:
+        each = part(state, parent, label)
+        change = each if label in leaf.entitled else -each
+        parent.given[label] = single(parent.given.get(label, 0.0) + change)
+
+
+def merge(state: "CapacityCluster", leaf: CapacityQueue, before: frozenset[str]) -> None:
+    """A round has changed a leaf's capacities: as in Hadoop they alone, and of a leaf that has lost
+    its part the maximum as well, until everything is computed anew."""
+    parent = leaf.parent
+    if parent is None:
+        return
+    for label in leaf.entitled ^ before:
+        share, above, whole = leaf.shares[label], parent.shares[label], state.total_of(label)
+        share.maximum_capacity = _maximum(state, parent, label)
+        amounts = None
         if label in leaf.entitled:
-            given = single(given + part(state, parent, label))
-    return parent.shares[label].absolute_capacity - given
+            share.capacity = _fraction(state, parent, label)
+            share.absolute_capacity = part(state, parent, label)
+            share.absolute_maximum = single(share.maximum_capacity * above.absolute_maximum)
+            if share.absolute_capacity > 0:
+                amounts = absolute_amounts(leaf.settings, label)
+        else:
+            share.capacity = share.absolute_capacity = share.absolute_maximum = 0.0
+            share.configured_minimum = leaf.share.configured_minimum = None
+            leaf.funded -= {label, ""}
+        share.effective_minimum = amounts or truncate(whole, share.absolute_capacity)
+        share.effective_maximum = truncate(whole, share.absolute_maximum)
+        orders.refresh_use(leaf, label, state.calculator, whole, state.settings.minimum_allocation)
+    leaf.reconsider()
+    for label in leaf.entitled ^ before:
+        orders.place_child(leaf, label)
+
+
+def _left(parent: CapacityQueue, label: str) -> float:
+    """What a parent has not given to its leaves yet, as a part of the partition.
+
+    As in Hadoop each gift counts as what it was worth when it was given.
+    """
+    return single(parent.shares[label].absolute_capacity - parent.given.get(label, 0.0))
 
 
 def begin(state: "CapacityCluster", step: "Step", leaf: CapacityQueue) -> None:
@@ -89,14 +180,16 @@ def begin(state: "CapacityCluster", step: "Step", leaf: CapacityQueue) -> None:
     labels = tuple(
         label
         for label in _labels(state, parent)
-        if _left(state, parent, label) + EPSILON >= part(state, parent, label)
+        if single(_left(parent, label) + EPSILON) >= part(state, parent, label)
     )
     if labels:
         step.emit(QueueEntitled(leaf.name, labels))
 
 
 def check_room(state: "CapacityCluster", parent: CapacityQueue, name: str) -> None:
-    """Raise Refusal if another leaf would exceed the parent's capacity, where that is forbidden."""
+    """Raise Refusal if another leaf would exceed the parent's capacity, where that is forbidden, or
+    if its amounts exceed their maximum."""
+    _check_amounts(state, parent, name)
     if not parent.settings.legacy_fail_on_exceeding or not parent.children:
         return  # as in Hadoop the template's part is not known before the first leaf
     given = 0.0
@@ -110,10 +203,28 @@ def check_room(state: "CapacityCluster", parent: CapacityQueue, name: str) -> No
         )
 
 
+def _check_amounts(state: "CapacityCluster", parent: CapacityQueue, name: str) -> None:
+    """The maximum of amounts is the template's own, else the parent's, if that has one."""
+    template, c = _template(state, parent), state.calculator
+    for label in _labels(state, parent):
+        amounts = absolute_amounts(template, label)
+        maximum = _capacity(template, label).maximum_capacity
+        most = maximum.absolute if isinstance(maximum, Vector) else None
+        if most is None or not any(most):
+            most = parent.shares[label].configured_maximum
+        if amounts and most and c.compare(state.total, amounts, most) > 0:
+            raise Refusal(
+                "template-exceeds-maximum",
+                f"Cannot auto create leaf queue {name}: the leaf-queue-template of {parent.name}"
+                f" has a capacity of {state.types.mapping(amounts)}, which is more than its"
+                f" maximum, {state.types.mapping(most)}",
+            )
+
+
 def run(state: "CapacityCluster", step: "Step") -> None:
     """One round over all parents that make leaves in the older way."""
     for leaf, labels in tuple(changes(state)):
-        step.emit(QueueEntitled(leaf.name, labels))
+        step.emit(QueueEntitled(leaf.name, labels, in_round=True))
 
 
 def run_after_reload(state: "CapacityCluster", step: "Step") -> None:
@@ -133,6 +244,8 @@ def changes(state: "CapacityCluster", *, reloaded: bool = False) -> Iterator[Ent
             continue
         if parent.settings.legacy_fail_on_exceeding and not reloaded:
             continue
+        if reloaded and parent.mode == ABSOLUTE:
+            continue  # as in Hadoop its amounts are not a part of the cluster yet
         after = {leaf.name: set(leaf.entitled) for leaf in parent.children.values()}
         for label in _labels(state, parent):
             _balance(state, parent, label, after)
@@ -146,11 +259,12 @@ def _balance(
     state: "CapacityCluster", parent: CapacityQueue, label: str, after: dict[str, set[str]]
 ) -> None:
     each = part(state, parent, label)
-    available = _left(state, parent, label) + EPSILON
+    available = _left(parent, label)
     for leaf in parent.children.values():
         if label in leaf.entitled and not (leaf.active or leaf.waiting or leaf.held):
             after[leaf.name].discard(label)
-            available += each
+            available = single(available + each)
+    available = single(available + EPSILON)
     if available < each or each <= 0:
         return
     waiting = sorted(
@@ -159,7 +273,7 @@ def _balance(
         for application in leaf.applications.values()
         if application.stage in (Stage.WAITING, Stage.ACTIVE)
     )
-    most = min(int(available / each), len(waiting))
+    most = min(int(single(available / each)), len(waiting))
     chosen: dict[str, None] = {}
     for _, _, name in waiting:
         if len(chosen) >= most:

@@ -135,6 +135,8 @@ class CapacityQueue(Queue[CapacityApplication]):
         "entitled",
         "expiring_ms",
         "fresh",
+        "funded",
+        "given",
         "held",
         "idle_since_ms",
         "intra_preemptable",
@@ -204,6 +206,8 @@ class CapacityQueue(Queue[CapacityApplication]):
         self.dynamic_eligible = False
         self.divides_amounts = False  # whether all its children have absolute capacities
         self.entitled: frozenset[str] = frozenset()  # of leaves made in the older way (27.4)
+        self.funded: frozenset[str] = frozenset()  # of those with amounts: where they are in force
+        self.given: dict[str, float] = {}  # of their parents: what the leaves were given, in all
         # Computed.
         self.maximum_applications = 0
         self.maximum_per_user = 0
@@ -225,6 +229,14 @@ class CapacityQueue(Queue[CapacityApplication]):
         self.active: dict[int, CapacityApplication] = {}
         self.waiting: list[Entry] = []
         self.held: dict[int, CapacityApplication] = {}
+
+    def given_now(self) -> dict[str, float]:
+        """What `given` of a release that did not keep it comes to: what the leaves have now."""
+        found: dict[str, float] = {}
+        for leaf in self.children.values():
+            for label in leaf.entitled:
+                found[label] = found.get(label, 0.0) + leaf.shares[label].absolute_capacity
+        return found
 
     @property
     def share(self) -> Share:

@@ -136,6 +136,74 @@ def test_a_reload_gives_capacity_to_those_with_applications_alone():
     assert leaves(game, "ann", "bob", "eve") == [0, 5120, 5120]
 
 
+def test_older_leaves_keep_their_order_at_a_reload():
+    """A hash map would have ann before bob; their parent does not read its children anew."""
+    game = older(by("bob", asks(1)), by("ann", asks(1)), {"reload": {"properties": {}}})
+    ranked = game.state.queues["root.made"].ranked
+    assert [leaf.short_name for leaf in ranked] == ["bob", "ann"]
+
+
+def test_a_round_takes_the_maximum_along_until_everything_is_computed_anew():
+    """As in Hadoop a round sets the capacities alone: of a leaf that has lost its part the maximum
+    is 0, and its applications are as many as before. A node that comes puts that right."""
+    game = older(by("ann", asks(1)), {"kill": "ann"}, {"preempt": 1})
+    ann = game.seen["queues"]["root.made.ann"]
+    assert (ann["effective_max"]["memory-mb"], ann["max_apps"]) == (0, 2500)
+    game.do({"node": {"add": node("n2", 20_480)}})
+    ann = game.seen["queues"]["root.made.ann"]
+    assert (ann["effective_max"]["memory-mb"], ann["max_apps"]) == (32_768, 0)
+
+
+AMOUNTS = {
+    "root.made.capacity": "[memory=10240,vcores=50]",
+    "root.default.capacity": "[memory=10240,vcores=50]",
+    "root.made.leaf-queue-template.capacity": "[memory=4096,vcores=4]",
+    "root.made.leaf-queue-template.maximum-capacity": None,
+}
+"""Each leaf has 4096 MB, so that there is room for two."""
+
+
+def test_a_leaf_whose_amounts_exceed_the_maximum_of_its_parent_is_not_made():
+    most = {"root.made.maximum-capacity": "[memory=10240,vcores=50]"}
+    large = {"root.made.leaf-queue-template.capacity": "[memory=12288,vcores=4]"}
+    game = older(**{**AMOUNTS, **most, **large})
+    assert "which is more than its maximum" in (game.refusal(by("ann", asks(1))) or "")
+    assert "root.made.ann" not in game.seen["queues"]
+
+
+def test_a_reload_gives_amounts_to_all_older_leaves():
+    """eve found nothing left. As in Hadoop a reload gives amounts to all: 3 * 4096 are scaled down
+    to the 10240 of the parent."""
+    game = older(by("ann", asks(1)), by("bob", asks(1)), by("eve", asks(1)), **AMOUNTS)
+    assert leaves(game, "ann", "bob", "eve") == [4096, 4096, 0]
+    game.do({"kill": "ann"}, {"reload": {"properties": {}}})
+    assert leaves(game, "ann", "bob", "eve") == [3413, 3413, 3413]
+
+
+def test_amounts_that_a_round_has_taken_do_not_come_back_when_all_is_computed_anew():
+    """bob is done, and has his part again in a later round; as in Hadoop not for long."""
+    again = submit("again", "default", asks(1), user="ann")
+    game = older(by("ann"), {"kill": "ann"}, {"preempt": 1}, again, **AMOUNTS)
+    assert leaves(game, "ann") == [0]
+    game.do({"preempt": 1})
+    assert leaves(game, "ann") == [4096]
+    game.do({"node": {"add": node("n2", 1024)}})
+    assert leaves(game, "ann") == [0]
+
+
+def test_what_the_file_says_of_an_older_leaf_counts_after_the_template():
+    """Its own weights of users hold, its capacity does not, nor what the template says as well."""
+    own = {
+        "root.made.ann.capacity": "101",
+        "root.made.ann.user-limit-factor": "2",
+        "root.made.ann.maximum-am-resource-percent": "0.25",
+    }
+    game = older(by("ann", asks(1)), **own)
+    ann = game.seen["queues"]["root.made.ann"]
+    assert leaves(game, "ann") == [5120]
+    assert (ann["user_limit_factor"], ann["am_limit"]["memory-mb"]) == (3.0, 4096)
+
+
 def test_there_are_no_rounds_where_leaves_must_not_exceed_their_parent():
     name = "root.made.auto-create-child-queue.fail-on-exceeding-parent-capacity"
     game = older(by("ann", asks(1)), {"kill": "ann"}, {"preempt": 1}, **{name: "true"})
