@@ -15,12 +15,13 @@ from fairshare.demonstration.director import Director
 from fairshare.demonstration.errors import DemonstrationFailed
 from fairshare.demonstration.folder import NOTHING_LEFT, temporary_folder
 from fairshare.demonstration.interruption import ended_by_signals
+from fairshare.demonstration.invocation import PROGRAM
 from fairshare.demonstration.plan import WHOLE, Pace, Plan
 from fairshare.demonstration.preparation import Prepared, prepare
 from fairshare.demonstration.presentation import presentation_on
 from fairshare.demonstration.results import Outcome, outcome_of
 from fairshare.demonstration.server import Server, configuration_directory, confined
-from fairshare.demonstration.summary import PROGRAM, summary
+from fairshare.demonstration.summary import summary
 from fairshare.demonstration.teams import SETTINGS, arrivals
 from fairshare.errors import FairshareError
 from fairshare.wording import failed_call

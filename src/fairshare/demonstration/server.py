@@ -12,12 +12,12 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import fairshare
 from fairshare.client.client import Client
 from fairshare.client.errors import Refused, ServerUnreachable
 from fairshare.client.waiting import SERVICE_UNAVAILABLE
 from fairshare.demonstration import processes
 from fairshare.demonstration.errors import DemonstrationFailed
+from fairshare.demonstration.invocation import EXAMPLES
 from fairshare.demonstration.teams import SETTINGS
 from fairshare.errors import FairshareError
 
@@ -38,15 +38,13 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 
 def configuration_directory(scheduler: str = "fair") -> Path:
-    """The example that is demonstrated; raises DemonstrationFailed where it is not."""
-    name = SETTINGS[scheduler].configuration
-    directory = Path(fairshare.__file__).resolve().parents[2] / "examples" / name
+    """The example that is demonstrated; raises DemonstrationFailed if it is missing."""
+    directory = EXAMPLES / SETTINGS[scheduler].configuration
     if not (directory / "fairshare.toml").is_file():
         raise DemonstrationFailed(
-            f"the demonstration needs its configuration {directory}, which is only in a checkout of"
-            " the project: run `make demo` there"
+            f"the demonstration's configuration {directory} is missing: install fairshare again"
         )
-    return directory
+    return directory.resolve()
 
 
 class Server:

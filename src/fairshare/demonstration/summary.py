@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fairshare.demonstration.archive import Run, date_text
+from fairshare.demonstration.invocation import PROGRAM, demonstration_of, example
 from fairshare.demonstration.measurement import Figures, QueryFigures
 from fairshare.demonstration.picture import STYLES
 from fairshare.demonstration.plan import Plan
@@ -27,13 +28,12 @@ NAMES = {
     FIFO: "FIFO (first come, first served)",
 }
 OTHER = {FAIR: FIFO, CAPACITY: FIFO, FIFO: FAIR}
-PROGRAM = ".venv/bin/fairshare"
 CLUSTER_COMMANDS = (
     f"{PROGRAM} submit --queue research --memory 256m -- echo hello",
     f"{PROGRAM} top",
 )
-COMMANDS = {FAIR: "make demo", FIFO: "make demo SCHEDULER=fifo"}
-WEIGHTED = "make demo SCHEDULER=capacity"
+COMMANDS = {FAIR: demonstration_of(), FIFO: demonstration_of("fifo")}
+WEIGHTED = demonstration_of("capacity")
 
 
 def summary(
@@ -200,7 +200,7 @@ def _next_text(figures: Figures, other: Run | None) -> Text:
         *((("Two users with weights in one queue:", (WEIGHTED,)),) * (not figures.users)),
         (
             "This cluster for yourself, and how to use it from another terminal:",
-            (f"{PROGRAM} serve --conf examples/{configuration}", *CLUSTER_COMMANDS),
+            (f"{PROGRAM} serve --conf {example(configuration)}", *CLUSTER_COMMANDS),
         ),
         ("A configuration tried on a workload, in no time:", (f"{PROGRAM} simulate --help",)),
     )

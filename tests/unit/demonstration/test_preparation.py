@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-import fairshare
 from fairshare.demonstration import corpus, machine, preparation
+from fairshare.demonstration import server as server_module
 from fairshare.demonstration.errors import DemonstrationFailed
 from fairshare.demonstration.plan import QUICK, Plan, Rates
 from fairshare.demonstration.server import Server, configuration_directory, confined
@@ -95,11 +95,11 @@ def test_processors_are_given_back() -> None:
     assert os.sched_getaffinity(0) == before
 
 
-def test_without_a_checkout_it_says_what_is_missing(
+def test_an_installation_without_the_examples_says_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fairshare, "__file__", str(tmp_path / "a" / "b" / "__init__.py"))
-    with pytest.raises(DemonstrationFailed, match="only in a checkout"):
+    monkeypatch.setattr(server_module, "EXAMPLES", tmp_path)
+    with pytest.raises(DemonstrationFailed, match="three-teams is missing"):
         configuration_directory()
 
 

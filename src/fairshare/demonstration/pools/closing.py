@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from fairshare.demonstration.invocation import PROGRAM, demonstration_of, example
 from fairshare.demonstration.picture import STYLES
 from fairshare.demonstration.pools.figures import Figures, PoolFigures
 from fairshare.demonstration.pools.plan import Plan
-from fairshare.demonstration.summary import PROGRAM, check_text, head, new_table, seconds, wrapped
+from fairshare.demonstration.summary import check_text, head, new_table, seconds, wrapped
 from fairshare.demonstration.teams import ADHOC, PRODUCTION, SLOTS, TEAMS
 from fairshare.demonstration.verification import Check
 
@@ -124,12 +125,12 @@ def _killed(number: int) -> str:
 
 def _next() -> Text:
     advice = (
-        ("These pools for yourself:", (f"{PROGRAM} serve --conf examples/{SLOTS.configuration}",)),
+        ("These pools for yourself:", (f"{PROGRAM} serve --conf {example(SLOTS.configuration)}",)),
         (
             "and from another terminal, a job, and who has which slots:",
             (TEXT_OF_ONES_OWN, f"{PROGRAM} queues"),
         ),
-        ("The same idea in YARN, with memory instead of slots:", ("make demo",)),
+        ("The same idea in YARN, with memory instead of slots:", (demonstration_of(),)),
     )
     text = Text()
     for words, commands in advice:

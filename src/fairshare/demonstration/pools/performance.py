@@ -15,6 +15,7 @@ from fairshare.demonstration.corpus import Document
 from fairshare.demonstration.errors import DemonstrationFailed
 from fairshare.demonstration.folder import NOTHING_LEFT, temporary_folder
 from fairshare.demonstration.interruption import ended_by_signals
+from fairshare.demonstration.invocation import PROGRAM
 from fairshare.demonstration.pools.closing import closing
 from fairshare.demonstration.pools.course import SCHEDULER, Course
 from fairshare.demonstration.pools.figures import JobSpan, job_span
@@ -31,7 +32,6 @@ from fairshare.demonstration.pools.results import Outcome, outcome_of
 from fairshare.demonstration.pools.texts import Text
 from fairshare.demonstration.presentation import presentation_on
 from fairshare.demonstration.server import Server, configuration_directory, confined
-from fairshare.demonstration.summary import PROGRAM
 from fairshare.demonstration.teams import ADHOC, PRODUCTION, RESEARCH
 from fairshare.errors import FairshareError
 from fairshare.mapreduce import MapReduce
