@@ -47,6 +47,15 @@ INVALID_NAME = "Illegal node name"
 oracle's stays, with an application that waits for ever."""
 
 
+NO_QUEUE_LEFT = "Application killed on recovery as it was submitted to queue"
+"""Hadoop kills an application that comes back into a queue that is no leaf by then; here what runs
+keeps its queue, and so a scenario's application that was never there is refused."""
+
+WRONG_CALCULATOR = "looks at memory alone, but there are further resource types"
+"""Hadoop takes over a file with which it would not start again, since it asks for the calculator at
+the start alone; ours refuses it. What comes after that step is not compared."""
+
+
 def without_known(
     document: Document, oracle: Mapping[str, Any], ours: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], Mapping[str, Any], list[str]]:
@@ -59,6 +68,10 @@ def without_known(
             name = document["steps"][step["step"]]["submit"]["app"]
             hanging.add(name)
             known.append(f"step {step['step']}: {name} names a queue that cannot be")
+    for step, own in zip(oracle.get("steps", ()), ours.get("steps", ()), strict=False):
+        for name in _killed_on_recovery(step, own):
+            hanging.add(name)
+            known.append(f"step {step['step']}: {name} comes back into a queue that is no leaf")
     if not hanging or "steps" not in ours:
         return oracle, ours, known
     steps = document["steps"][: len(ours["steps"])]
@@ -82,6 +95,7 @@ def _up_to_failure(
             _unordered(before, theirs, own)
             or _failure(theirs)
             or _made_for_nobody(theirs, own)
+            or _wrong_calculator(theirs, own)
             or _impossible(theirs, own)
         )
         if failure is None and number:
@@ -92,6 +106,19 @@ def _up_to_failure(
             kept = [{**one, "steps": one["steps"][:number]} for one in (oracle, ours)]
             return kept[0], kept[1]
     return oracle, ours
+
+
+def _killed_on_recovery(theirs: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
+    """Which applications Hadoop kills in a step since their queue is no leaf, if ours refuses."""
+    if theirs["kind"] != "submit" or not own.get("error"):
+        return []
+    apps = (theirs.get("state") or {}).get("apps") or {}
+    return [
+        event["app"]
+        for event in theirs.get("events") or ()
+        if event.get("state") == "KILLED"
+        and NO_QUEUE_LEFT in apps.get(event["app"], {}).get("diagnostics", "")
+    ]
 
 
 def _failure(step: Mapping[str, Any]) -> str | None:
@@ -148,6 +175,12 @@ def _made_for_nobody(oracle: Mapping[str, Any], ours: Mapping[str, Any]) -> str 
     return (
         f"a leaf for somebody who is not mapped to it: {', '.join(sorted(made))}" if made else None
     )
+
+
+def _wrong_calculator(oracle: Mapping[str, Any], ours: Mapping[str, Any]) -> str | None:
+    if oracle.get("error") or WRONG_CALCULATOR not in (ours.get("error") or ""):
+        return None
+    return "a file with which Hadoop would not start again is refused at a reload"
 
 
 def _queues(step: Mapping[str, Any]) -> set[str]:

@@ -114,3 +114,37 @@ def test_a_run_ends_where_hadoop_compares_parts_of_different_queues(ours: dict[s
     steps, found = known(theirs, own)
     assert steps == 1
     assert "left half-way" in found[0]
+
+
+def comes_back(state: str, *, error: str | None = None) -> dict[str, Any]:
+    """A step in which `x` comes back into a queue that is gone, and one that follows."""
+    told = "Application killed on recovery as it was submitted to queue b which no longer exists"
+    apps = {"x": {"state": state, "diagnostics": told if state == "KILLED" else ""}}
+    events = [{"event": "app", "app": "x", "state": state}]
+    first = {"step": 0, "kind": "submit", "events": events, "state": {"apps": apps}}
+    if error is not None:
+        first["error"] = error
+    return {"steps": [first, {"step": 1, "kind": "heartbeat", "state": {"apps": apps}}]}
+
+
+def test_who_comes_back_into_a_queue_that_is_gone_is_left_out_where_hadoop_kills_it() -> None:
+    document = {"steps": [{"submit": {"app": "x", "recovering": True}}, {"heartbeat": "all"}]}
+    refused = comes_back("REJECTED", error="unknown queue: b")
+    left, right, found = without_known(document, comes_back("KILLED"), refused)
+    assert [dict(step) for step in left["steps"]] == [dict(step) for step in right["steps"]]
+    assert found == ["step 0: x comes back into a queue that is no leaf"]
+    assert without_known(document, comes_back("PENDING"), refused)[2] == []
+    assert without_known(document, comes_back("KILLED"), comes_back("PENDING"))[2] == []
+
+
+def test_a_run_ends_where_a_file_is_refused_with_which_hadoop_would_not_start_again() -> None:
+    ours = record(1, 1)
+    ours["steps"][1]["error"] = (
+        "RM uses DefaultResourceCalculator, which looks at memory alone, but there are further"
+        " resource types: gpu"
+    )
+    steps, found = known(record(1, 1), ours)
+    assert (steps, len(found)) == (1, 1)
+    both = record(1, 1)
+    both["steps"][1]["error"] = "RM uses DefaultResourceCalculator"
+    assert known(both, ours) == (2, [])

@@ -30,8 +30,8 @@ def _may(queue: CapacityQueue, user: str, groups: Sequence[str], *, submit: bool
 
 
 def sorted_rules(queue: CapacityQueue) -> list[PriorityRule]:
-    """The rules of a leaf's priority list, the lowest maximum first."""
-    return sorted(queue.priority_rules, key=lambda rule: rule.maximum_priority)
+    """The rules of a leaf's priority list, the highest maximum first, as in Hadoop."""
+    return sorted(queue.priority_rules, key=lambda rule: rule.maximum_priority, reverse=True)
 
 
 def may_use_priority(
@@ -47,7 +47,7 @@ def may_use_priority(
 
 
 def default_priority(queue: CapacityQueue, user: str, groups: Sequence[str]) -> int | None:
-    """The default that the rules give to a user: that of the rule with the highest maximum."""
+    """The default that the rules give to a user: that of the rule with the lowest maximum."""
     found: int | None = None
     for rule in sorted_rules(queue):
         if allows(rule.acl, user, groups):

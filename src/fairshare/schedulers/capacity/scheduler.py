@@ -124,13 +124,7 @@ class CapacityScheduler(labels.LabelDoors):
         state = self._state
         given = submission
         if given.recovering:
-            leaf = self._leaf(step, given.queue, given)
-            return leaf.name, priorities.resolve(
-                given.priority,
-                None,
-                leaf.default_priority,
-                state.settings.maximum_application_priority,
-            )
+            return self._leaf(step, given.queue, given).name, given.priority or 0
         name, mapped = self._placed(given)
         found = naming.find(state, name)
         master = given.master
