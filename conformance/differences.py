@@ -56,6 +56,15 @@ WRONG_CALCULATOR = "looks at memory alone, but there are further resource types"
 the start alone; ours refuses it. What comes after that step is not compared."""
 
 
+NO_SOURCE = ("is not a Leaf Queue", "doesn't exist")
+"""Hadoop does not move an application out of a leaf that a reload has taken away or made a parent;
+ours does, since there it gets nothing more. What comes after that step is not compared."""
+
+LEFT_OUT = "a refused reload has made {} a second time, without its applications"
+"""Hadoop has taken a leaf away when it comes to what it refuses, and makes another one of the name
+when it goes back: its applications are in neither. What comes after that step is not compared."""
+
+
 def without_known(
     document: Document, oracle: Mapping[str, Any], ours: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], Mapping[str, Any], list[str]]:
@@ -96,6 +105,8 @@ def _up_to_failure(
             or _failure(theirs)
             or _made_for_nobody(theirs, own)
             or _wrong_calculator(theirs, own)
+            or _moves_out(document["steps"][number], before, theirs, own)
+            or _left_out(theirs, own)
             or _impossible(theirs, own)
         )
         if failure is None and number:
@@ -183,6 +194,50 @@ def _wrong_calculator(oracle: Mapping[str, Any], ours: Mapping[str, Any]) -> str
     return "a file with which Hadoop would not start again is refused at a reload"
 
 
+def _moves_out(
+    step: Document, before: Mapping[str, Any], oracle: Mapping[str, Any], ours: Mapping[str, Any]
+) -> str | None:
+    error = oracle.get("error") or ""
+    if (
+        oracle["kind"] != "move"
+        or ours.get("error")
+        or not any(told in error for told in NO_SOURCE)
+    ):
+        return None
+    state = before.get("state") or {}
+    name = step["move"]["app"]
+    source = (state.get("apps") or {}).get(name, {}).get("queue")
+    if source is None or f"The specified Queue: {source} " not in error:
+        return None
+    return f"{name} is moved out of {source}, which is no leaf any longer"
+
+
+def _left_out(oracle: Mapping[str, Any], ours: Mapping[str, Any]) -> str | None:
+    if oracle["kind"] != "reload" or not (oracle.get("error") and ours.get("error")):
+        return None
+    state, own = oracle.get("state") or {}, ours.get("state") or {}
+    lives = _lives(state)
+    for name, queue in (state.get("queues") or {}).items():
+        if queue.get("type") != "leaf" or "pending_apps" not in queue:
+            continue
+        listed = [
+            sum(one.get(key, 0) for key in ("running_apps", "pending_apps", "non_runnable_apps"))
+            for one in (queue, own.get("queues", {}).get(name, {}))
+        ]
+        if listed[0] < lives[name] <= listed[1]:
+            return LEFT_OUT.format(name)
+    return None
+
+
+def _lives(state: Mapping[str, Any]) -> Counter[str]:
+    """How many applications that are not over each queue has."""
+    return Counter(
+        application.get("queue", "")
+        for application in (state.get("apps") or {}).values()
+        if application.get("state") in ("PENDING", "RUNNING")
+    )
+
+
 def _queues(step: Mapping[str, Any]) -> set[str]:
     return set((step.get("state") or {}).get("queues") or ())
 
@@ -190,11 +245,7 @@ def _queues(step: Mapping[str, Any]) -> set[str]:
 def _impossible(oracle: Mapping[str, Any], ours: Mapping[str, Any]) -> str | None:
     """Which leaf has more applications in Hadoop's books than there are, if ours has not."""
     state, own = oracle.get("state") or {}, ours.get("state") or {}
-    lives = Counter(
-        application.get("queue")
-        for application in (state.get("apps") or {}).values()
-        if application.get("state") in ("PENDING", "RUNNING")
-    )
+    lives = _lives(state)
     for name, queue in (state.get("queues") or {}).items():
         if queue.get("type") != "leaf" or "pending_apps" not in queue:
             continue

@@ -148,3 +148,34 @@ def test_a_run_ends_where_a_file_is_refused_with_which_hadoop_would_not_start_ag
     both = record(1, 1)
     both["steps"][1]["error"] = "RM uses DefaultResourceCalculator"
     assert known(both, ours) == (2, [])
+
+
+def test_a_run_ends_where_hadoop_moves_nobody_out_of_what_is_no_leaf_any_longer() -> None:
+    document = {"steps": [{"heartbeat": "all"}, {"move": {"app": "a", "queue": "root.b"}}]}
+
+    def moved(error: str | None) -> dict[str, Any]:
+        found = record(1, 1)
+        found["steps"][1]["kind"] = "move"
+        if error is not None:
+            found["steps"][1]["error"] = error
+        return found
+
+    refused = moved("The specified Queue: root.a is not a Leaf Queue.")
+    left, _, found = without_known(document, refused, moved(None))
+    assert len(left["steps"]) == 1
+    assert found == ["step 1: a is moved out of root.a, which is no leaf any longer"]
+    target = moved("The specified Queue: root.b is not a Leaf Queue.")
+    assert without_known(document, target, moved(None))[2] == []
+    assert without_known(document, refused, refused)[2] == []
+
+
+def test_a_run_ends_where_a_refused_reload_leaves_applications_out_in_hadoop() -> None:
+    def reloaded(running: int, pending: int, error: str | None = "refused") -> dict[str, Any]:
+        found = record(running, pending)
+        found["steps"][1].update(kind="reload", **({} if error is None else {"error": error}))
+        return found
+
+    steps, found = known(reloaded(0, 0), reloaded(1, 1))
+    assert (steps, "without its applications" in found[0]) == (1, True)
+    assert known(reloaded(0, 0), reloaded(0, 1)) == (2, [])
+    assert known(reloaded(0, 0, None), reloaded(1, 1, None)) == (2, [])

@@ -21,7 +21,7 @@ from fairshare.schedulers.capacity.access import may_submit
 from fairshare.schedulers.capacity.checks import refusals, sizes, still_held
 from fairshare.schedulers.capacity.configuration import settings_of
 from fairshare.schedulers.capacity.plan import named_queues
-from fairshare.schedulers.capacity.queues import WEIGHT, CapacityQueue
+from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.settings import CapacitySettings
 from fairshare.schedulers.protocol import Refusal
 
@@ -155,7 +155,10 @@ def _check_children(
             f"Cannot auto create queue {name}: {parent.name} has {len(parent.children)} children,"
             f" and {most} are allowed",
         )
-    weights = all(child.mode == WEIGHT or child.dynamic for child in children)
+    # As in Hadoop one weight on any partition tells that all are: a child may also have nothing.
+    weights = not children or any(
+        share.weight >= 0 for child in children for share in child.shares.values()
+    )
     if not legacy and state.settings.legacy_queue_mode and not weights:
         raise Refusal(
             "not-in-weight-mode",

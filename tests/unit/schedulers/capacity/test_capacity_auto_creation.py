@@ -350,3 +350,26 @@ def test_a_template_may_let_users_submit_to_queues_to_come():
     game = newer(**lists)
     assert game.refusal(submit("b", "root.teams.new", asks(1), user="bob")) is None
     assert game.refusal(submit("e", "root.teams.other", asks(1), user="eve")) is not None
+
+
+def test_a_queue_without_a_capacity_among_weights_does_not_forbid_new_ones():
+    """As in Hadoop one weight tells that all children have weights: `idle` has nothing at all.
+    Where there is none, as below root with percentages, nothing is made."""
+    game = Playground(
+        [node("n1")],
+        submit("app", "root.teams.new", asks(1)),
+        base=NEWER,
+        **{"root.teams.queues": "one,idle", "root.teams.one.capacity": "2w"},
+    )
+    assert "root.teams.new" in game.seen["queues"]
+    percentages = {
+        **NEWER,
+        CAPACITY + "root.teams.capacity": "100",
+        CAPACITY + "root.default.capacity": "0",
+        CAPACITY + "root.teams.queues": "one,idle",
+        CAPACITY + "root.teams.one.capacity": "100",
+    }
+    game = Playground([node("n1")], base=percentages)
+    refused = game.refusal(submit("app", "root.teams.new", asks(1)))
+    assert refused is not None
+    assert "only weights leave room for more" in refused
