@@ -42,9 +42,13 @@ NO_ORDER = "{} has the weight 0 under drf: its dominant share is not a number"
 its siblings depends on the way of sorting; ours counts the share as 0. A run ends where another
 child of that parent is served on each side. A difference within one child is compared."""
 
-INVALID_NAME = "Illegal node name"
-"""Hadoop's resource manager fails on a queue with such a name and ends; ours refuses it. The
-oracle's stays, with an application that waits for ever."""
+NEVER_MADE = {
+    "Illegal node name": "{} names a queue that cannot be",
+    "Min resource configuration": "the leaf for {} would have amounts above their maximum",
+}
+"""Hadoop's resource manager fails on a queue with such a name, or on a leaf of the older
+auto-creation with such amounts, and ends; ours refuses it. The oracle's stays, with an application
+that waits for ever."""
 
 
 NO_QUEUE_LEFT = "Application killed on recovery as it was submitted to queue"
@@ -73,10 +77,11 @@ def without_known(
     oracle, ours = _up_to_failure(document, oracle, ours, known)
     hanging: set[str] = set()
     for step in oracle.get("steps", ()):
-        if INVALID_NAME in (step.get("error") or ""):
+        why = next((NEVER_MADE[e] for e in NEVER_MADE if e in (step.get("error") or "")), None)
+        if why is not None and step["kind"] == "submit":
             name = document["steps"][step["step"]]["submit"]["app"]
             hanging.add(name)
-            known.append(f"step {step['step']}: {name} names a queue that cannot be")
+            known.append(f"step {step['step']}: {why.format(name)}")
     for step, own in zip(oracle.get("steps", ()), ours.get("steps", ()), strict=False):
         for name in _killed_on_recovery(step, own):
             hanging.add(name)

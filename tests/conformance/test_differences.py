@@ -179,3 +179,21 @@ def test_a_run_ends_where_a_refused_reload_leaves_applications_out_in_hadoop() -
     assert (steps, "without its applications" in found[0]) == (1, True)
     assert known(reloaded(0, 0), reloaded(0, 1)) == (2, [])
     assert known(reloaded(0, 0, None), reloaded(1, 1, None)) == (2, [])
+
+
+def test_an_application_whose_leaf_makes_hadoop_fail_is_left_out() -> None:
+    """In the oracle it waits for ever; all others are compared."""
+    document = {"steps": [{"heartbeat": "all"}, {"submit": {"app": "b", "user": "ann"}}]}
+    theirs, own = record(1, 1), record(1, 0)
+    for side in (theirs, own):
+        side["steps"][1]["kind"] = "submit"
+        side["steps"][1]["state"]["queues"] = {}
+    own["steps"][1]["state"]["apps"]["b"]["state"] = "FAILED"
+    assert without_known(document, theirs, own) == (theirs, own, [])
+    theirs["steps"][1]["error"] = (
+        "Min resource configuration <memory:1024, vCores:1> is greater than its max value:"
+        "<memory:791, vCores:1> in queue:root.b.ann"
+    )
+    left, right, found = without_known(document, theirs, own)
+    assert left["steps"][1]["state"] == right["steps"][1]["state"]
+    assert found == ["step 1: the leaf for b would have amounts above their maximum"]
