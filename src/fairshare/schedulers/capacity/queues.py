@@ -265,10 +265,16 @@ class CapacityQueue(Queue[CapacityApplication]):
         return (asked if asked in enforced else "") == (label if label in enforced else "")
 
     def has_part(self, label: str) -> bool:
-        """Whether it has a capacity on a partition: its own, or if made on demand its parent's."""
+        """Whether it has a capacity on a partition: its own, or if made on demand its parent's.
+
+        One made in the older way has what its template names, which counts as its own.
+        """
         if not label or label in self.settings.label_capacities:
             return True
-        return self.dynamic and self.parent is not None and self.parent.has_part(label)
+        above = self.parent if self.dynamic else None
+        return (
+            above is not None and not above.settings.legacy_dynamic_leaves and above.has_part(label)
+        )
 
     def stop(self) -> None:
         """Accept nothing any longer: DRAINING while applications are left (24)."""
