@@ -143,6 +143,7 @@ add(
             "divides_amounts": False,
             "funded": lambda one: one.entitled,
             "given": CapacityQueue.given_now,
+            "template_worth": {},
         }
     ),
 )

@@ -273,6 +273,7 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         if queue.parent is not None:
             queue.parent.idle_since_ms = now_ms
         if event.dynamic and queue.parent is not None:
+            management.weigh(self, queue.parent)
             self._recompute(self.made_below(queue.parent))
 
     def _queue_removed(self, now_ms: int, event: QueueRemoved) -> None:

@@ -8,6 +8,7 @@ must not exceed their parent, there are no rounds. A reload gives everything ane
 """
 
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from fairshare.model.events import QueueEntitled
@@ -92,10 +93,25 @@ def _fraction(state: "CapacityCluster", parent: CapacityQueue, label: str) -> fl
     capacity = _capacity(template, label).capacity
     if isinstance(capacity, Percentage):
         return single(capacity.percent / 100)
-    amounts, above = absolute_amounts(template, label), parent.shares[label].configured_minimum
+    if label in parent.template_worth:
+        return parent.template_worth[label][0]
+    return _fraction_of_amounts(state, parent, label)
+
+
+def _fraction_of_amounts(state: "CapacityCluster", parent: CapacityQueue, label: str) -> float:
+    if label not in parent.shares:
+        return 0.0
+    amounts = absolute_amounts(_template(state, parent), label)
+    above = parent.shares[label].configured_minimum
     if amounts is None or above is None or not any(state.total):
         return 0.0
     return state.calculator.divide(state.total, amounts, above)
+
+
+def _most(queue: CapacityQueue, label: str) -> Resource | None:
+    """The maximum of a queue with amounts: its own, else that of the nearest one above."""
+    found = (above.shares[label].configured_maximum for above in queue.path)
+    return next((most for most in found if most is not None), None)
 
 
 def _maximum(state: "CapacityCluster", parent: CapacityQueue, label: str) -> float:
@@ -106,7 +122,7 @@ def _maximum(state: "CapacityCluster", parent: CapacityQueue, label: str) -> flo
         return single(maximum.percent / 100)
     if parent.mode != ABSOLUTE:
         return 1.0
-    above = parent.shares[label].configured_maximum
+    above = _most(parent, label)
     if above is None or not any(state.total):
         return 0.0
     own = maximum.absolute if isinstance(maximum, Vector) else None
@@ -119,8 +135,26 @@ def _maximum(state: "CapacityCluster", parent: CapacityQueue, label: str) -> flo
 # What events change.
 
 
+def weigh(state: "CapacityCluster", parent: CapacityQueue) -> None:
+    """A leaf has been made: as in Hadoop this is when a template of amounts is worked out."""
+    if makes_leaves(parent) and parent.mode == ABSOLUTE:
+        parent.template_worth = {}
+        parent.template_worth = {
+            label: (_fraction(state, parent, label), part(state, parent, label))
+            for label in _labels(state, parent)
+        }
+
+
 def forget(state: "CapacityCluster", queue: CapacityQueue) -> None:
-    """A reload: leaves have lost their parts, to be given anew, and their amounts hold again."""
+    """A reload: leaves have lost their parts, to be given anew, and their amounts hold again.
+
+    As in Hadoop a new template of amounts is laid to what its parent has had so far.
+    """
+    if makes_leaves(queue) and queue.mode == ABSOLUTE:
+        queue.template_worth = {
+            label: (_fraction_of_amounts(state, queue, label), 0.0)
+            for label in _labels(state, queue)
+        }
     queue.entitled = frozenset()
     queue.funded = frozenset(state.labels)
     queue.given = {}
@@ -191,11 +225,14 @@ def check_room(state: "CapacityCluster", parent: CapacityQueue, name: str) -> No
     if its amounts exceed their maximum."""
     _check_amounts(state, parent, name)
     if not parent.settings.legacy_fail_on_exceeding or not parent.children:
-        return  # as in Hadoop the template's part is not known before the first leaf
+        return
+    worth = part(state, parent, "")
+    if parent.mode == ABSOLUTE:  # as in Hadoop it is not known until a leaf is made
+        worth = parent.template_worth.get("", (0.0, 0.0))[1]
     given = 0.0
     for leaf in parent.children.values():
         given = single(given + leaf.share.absolute_capacity)
-    if single(part(state, parent, "") + given) > parent.share.absolute_capacity:
+    if single(worth + given) > parent.share.absolute_capacity:
         raise Refusal(
             "parent-capacity",
             f"Cannot auto create leaf queue {name}. Child queues capacities have reached parent"
@@ -211,7 +248,7 @@ def _check_amounts(state: "CapacityCluster", parent: CapacityQueue, name: str) -
         maximum = _capacity(template, label).maximum_capacity
         most = maximum.absolute if isinstance(maximum, Vector) else None
         if most is None or not any(most):
-            most = parent.shares[label].configured_maximum
+            most = _most(parent, label)
         if amounts and most and c.compare(state.total, amounts, most) > 0:
             raise Refusal(
                 "template-exceeds-maximum",
@@ -267,15 +304,16 @@ def _balance(
     available = single(available + EPSILON)
     if available < each or each <= 0:
         return
-    waiting = sorted(
-        (application.submitted_ms, application.id, leaf.name)
+    waiting = [
+        (application.submitted_ms, leaf.name)
         for leaf in parent.children.values()
         for application in leaf.applications.values()
         if application.stage in (Stage.WAITING, Stage.ACTIVE)
-    )
+    ]
+    waiting.sort(key=itemgetter(0))  # of two that came at once, the one of the older leaf is first
     most = min(int(single(available / each)), len(waiting))
     chosen: dict[str, None] = {}
-    for _, _, name in waiting:
+    for _, name in waiting:
         if len(chosen) >= most:
             break
         if label not in state.queues[name].entitled:

@@ -166,6 +166,7 @@ class CapacityQueue(Queue[CapacityApplication]):
         "size_based",
         "state",
         "sure_limit",
+        "template_worth",
         "unsorted",
         "user_limit_factor",
         "user_limit_percent",
@@ -207,6 +208,8 @@ class CapacityQueue(Queue[CapacityApplication]):
         self.divides_amounts = False  # whether all its children have absolute capacities
         self.entitled: frozenset[str] = frozenset()  # of leaves made in the older way (27.4)
         self.funded: frozenset[str] = frozenset()  # of those with amounts: where they are in force
+        # Of those with amounts: the template's part of them, and of the partition, as known last.
+        self.template_worth: dict[str, tuple[float, float]] = {}
         self.given: dict[str, float] = {}  # of their parents: what the leaves were given, in all
         # Computed.
         self.maximum_applications = 0
