@@ -8,7 +8,7 @@ import math
 from typing import TYPE_CHECKING
 
 from fairshare.model.resources import Resource, add, subtract, total
-from fairshare.schedulers.capacity import orders, vectors
+from fairshare.schedulers.capacity import management, orders, vectors
 from fairshare.schedulers.capacity.calculators import ResourceCalculator, smaller, truncate
 from fairshare.schedulers.capacity.queues import ABSOLUTE, CapacityQueue, Share
 from fairshare.schedulers.capacity.users import NO_FACTOR
@@ -78,8 +78,19 @@ def _below(state: "CapacityCluster", parent: CapacityQueue, label: str, whole: R
             _derive(state.calculator, child, label, state.total)
         else:
             share.effective_minimum = truncate(whole, share.absolute_capacity)
+            if label and child.dynamic and label not in child.settings.label_capacities:
+                _nothing(state, child, label)
             share.effective_maximum = truncate(whole, share.absolute_maximum)
         _below(state, child, label, whole)
+
+
+def _nothing(state: "CapacityCluster", child: CapacityQueue, label: str) -> None:
+    """As in Hadoop a queue made on demand has a weight on each partition of its parent, so that
+    its siblings have less, but nothing there unless its template names the partition."""
+    if not management.makes_leaves(child.parent):
+        share = child.shares[label]
+        share.absolute_maximum = 0.0
+        share.effective_minimum = state.none
 
 
 def _minimum_ratios(

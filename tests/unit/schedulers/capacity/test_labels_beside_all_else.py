@@ -104,3 +104,33 @@ def test_who_tells_a_node_the_partition_that_it_has_changes_nothing():
     assert game.seen["apps"]["app"]["headroom"] == memory(0)
     game.do({"labels": {"nodes": {"x1": ""}}})
     assert game.seen["apps"]["app"]["headroom"]["memory-mb"] > 0
+
+
+@pytest.mark.parametrize(
+    ("template", "on_x"),
+    [
+        ({}, 0),
+        ({"root.a.auto-queue-creation-v2.template.accessible-node-labels.x.capacity": "1w"}, 1),
+    ],
+)
+def test_a_queue_made_on_demand_has_nothing_of_a_partition_that_its_template_does_not_name(
+    template, on_x
+):
+    """It has a weight there, and so its sibling has half of the partition; but none for itself."""
+    game = cluster(
+        submit("app", "root.a.new", asks(1, "x")),
+        beat("x1"),
+        **{
+            "root.a.capacity": "1w",
+            "root.b.capacity": "1w",
+            "root.a.accessible-node-labels.x.capacity": "1w",
+            "root.a.queues": "one",
+            "root.a.one.capacity": "1w",
+            "root.a.one.accessible-node-labels.x.capacity": "1w",
+            "root.a.auto-queue-creation-v2.enabled": "true",
+            **template,
+        },
+    )
+    assert game.on("app") == ({"x1": 1} if on_x else {})
+    assert game.part("root.a.one", "x")["effective_min"]["memory-mb"] == 5120
+    assert game.part("root.a.new", "x")["effective_max"]["memory-mb"] == 10_240 * on_x
