@@ -96,10 +96,10 @@ class CapacityScheduler(labels.LabelDoors):
     def go_back(self, step: Step) -> None:
         """Apply the settings in force once more, unless a node's size has made them impossible.
 
-        Where there is no application it would change nothing.
+        Without applications, and leaves that have lost their part, it would change nothing.
         """
         state = self._state
-        idle = not any(queue.applications for queue in state.queues.values())
+        idle = not any(queue.applications or queue.entitled for queue in state.queues.values())
         if not idle and tree.is_sound(state):
             step.emit(QueuesConfigured(()))
             management.run_after_reload(state, step)

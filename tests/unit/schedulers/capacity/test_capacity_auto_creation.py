@@ -144,6 +144,14 @@ def test_a_reload_gives_capacity_to_those_with_applications_alone():
     assert leaves(game, "ann", "bob", "eve") == [0, 5120, 5120]
 
 
+def test_a_refused_reload_takes_capacity_from_idle_leaves_too():
+    """As in Hadoop the settings in force are read once more, though nothing runs."""
+    game = older(by("ann", asks(1)), {"kill": "ann"})
+    assert leaves(game, "ann") == [5120]
+    assert game.refusal({"reload": {"properties": {CAPACITY + "root.default.capacity": "x"}}})
+    assert leaves(game, "ann") == [0]
+
+
 def test_older_leaves_keep_their_order_at_a_reload():
     """A hash map would have ann before bob; their parent does not read its children anew."""
     game = older(by("bob", asks(1)), by("ann", asks(1)), {"reload": {"properties": {}}})
