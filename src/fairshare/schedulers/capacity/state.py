@@ -352,6 +352,8 @@ class CapacityState(CapacityCluster):
         accounting.move_pending(application, target)
         application.moved_from = source  # it counts as asking there until it asks in the target
         application.leaf = target
+        if self.settings.labels_enabled:  # as in Hadoop, whose check of its labels drops this one
+            application.asked.pop("", None)
         if not event.runnable:
             accounting.enter(application, Stage.HELD)
         accounting.count_application(source, -1, now_ms)

@@ -134,3 +134,24 @@ def test_a_queue_made_on_demand_has_nothing_of_a_partition_that_its_template_doe
     assert game.on("app") == ({"x1": 1} if on_x else {})
     assert game.part("root.a.one", "x")["effective_min"]["memory-mb"] == 5120
     assert game.part("root.a.new", "x")["effective_max"]["memory-mb"] == 10_240 * on_x
+
+
+def test_a_move_forgets_that_the_default_partition_was_asked_for_until_it_is_again():
+    """Its headroom is that of x alone from then on, of which it may have all; before the move,
+    and after it has asked again, it is that of the default partition too: half of 10240."""
+    game = cluster(
+        submit("app", "a", asks(1, "x"), asks(1, "", priority=2)),
+        beat("n1"),
+        beat("x1"),
+        **{"root.b.accessible-node-labels": "x"},
+    )
+
+    def headroom() -> int:
+        found: int = game.seen["apps"]["app"]["headroom"]["memory-mb"]
+        return found
+
+    assert headroom() == 10_240 - 1024 + 5120 - 1024
+    game.do({"move": {"app": "app", "queue": "root.a"}}, beat("n1"), beat("x1"))
+    assert headroom() == 10_240 - 1024
+    game.do({"ask": {"app": "app", "asks": [asks(1, "", priority=3)]}})
+    assert headroom() == 10_240 - 1024 + 5120 - 1024
