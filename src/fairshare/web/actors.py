@@ -1,8 +1,8 @@
-"""Owns the question who calls, and whether he may do what is for administrators.
+"""Owns the identity of callers and the checks that restrict calls to administrators.
 
-What is allowed with an application is decided in the core, where it is recorded; here stands only
-what changes no state of the cluster. Where no proof is asked for the server listens on loopback,
-and believes a name as Hadoop does without Kerberos; the groups it looks up itself.
+The core authorizes changes to applications, and records the decision; this module only checks calls
+that do not change the cluster's state. Without authentication the server listens on loopback and
+trusts the claimed name, as Hadoop does without Kerberos; it looks up the groups itself.
 """
 
 from starlette.concurrency import run_in_threadpool
@@ -29,13 +29,14 @@ async def groups_of(server: LiveServer, user: str) -> tuple[str, ...]:
 
 
 def identity_of(request: Request) -> Identity | None:
-    """Who has proven his name; None where nobody has to."""
+    """The authenticated identity of the caller; None where authentication is off."""
     found = request.scope.get(KEY)
     return found if isinstance(found, Identity) else None
 
 
 def caller_of(request: Request, named: str | None) -> str:
-    """Who calls, or for whom: only administrators may name somebody else once names are proven.
+    """The calling user, or the user whom the call names: only administrators may name another user
+    when authentication is on.
 
     Raises InputError (`access-denied`).
     """
@@ -53,8 +54,8 @@ def caller_of(request: Request, named: str | None) -> str:
 
 
 async def sees_records(request: Request) -> bool:
-    """Whether the caller may see what happens to everybody, with all commands and environments:
-    who administers the cluster, or everybody where names are only believed."""
+    """Whether the caller may see all users' events, with commands and environments: administrators
+    of the cluster, or every caller where authentication is off."""
     identity = identity_of(request)
     if identity is None or identity.administrator:
         return True
@@ -65,8 +66,8 @@ async def sees_records(request: Request) -> bool:
 
 
 async def check_account(server: LiveServer, user: str) -> None:
-    """Raise InputError (`no-account`) for a user whose containers could not run, where they run
-    under his own account."""
+    """Raise InputError (`no-account`) for a user without a system account, where containers run
+    under their user's account."""
     if server.settings.run_as != "user":
         return
     problem = await run_in_threadpool(server.engine.account_problem, user)
@@ -75,8 +76,8 @@ async def check_account(server: LiveServer, user: str) -> None:
 
 
 def check_claimed_groups(request: Request, groups: tuple[str, ...] | None) -> None:
-    """Raise InputError (`access-denied`) for who names groups for himself where names are proven:
-    queues are open to groups."""
+    """Raise InputError (`access-denied`) if a caller claims groups while authentication is on:
+    groups grant access to queues."""
     identity = identity_of(request)
     if groups and identity is not None and not identity.administrator:
         raise InputError(
@@ -99,10 +100,10 @@ def sees_all_of(request: Request, application: Application) -> bool:
 
 
 async def actor_of(request: Request, body: ActorBody, application: Application) -> Actor:
-    """Who wants to change an application, with the groups if they can matter.
+    """The user who asks to change an application, with the groups if they can matter.
 
-    For the core an administrator by his token is the system itself, and so is who stands in the
-    application's own list: the core knows the lists of queues alone.
+    The core sees an administrator by token as the system itself, and also a user in the
+    application's own access list: the core only knows the lists of queues.
     """
     server = server_of(request)
     user = caller_of(request, body.user)
@@ -120,8 +121,8 @@ async def actor_of(request: Request, body: ActorBody, application: Application) 
 async def mover_of(
     request: Request, body: ActorBody, application: Application, queue: str
 ) -> Actor:
-    """As `actor_of`, for a move: whoever may change the application must also be allowed to submit
-    to the queue where it goes, or administer it, by himself or by his groups.
+    """As `actor_of`, for a move: a caller who may change the application must also be allowed to
+    submit to the target queue, or to administer it, by name or by group.
 
     Raises InputError (`access-denied`).
     """
@@ -143,8 +144,9 @@ async def mover_of(
 
 
 def believed_administrator(request: Request, named: str | None) -> str:
-    """The user in whose name an administrator's order is carried out; that he is one is asked
-    further down, unless his token says so: then it is the server's own user, who always is one.
+    """The user in whose name an administrator's order is carried out. The core checks that the user
+    is an administrator, unless the token says so: then it is the server's own user, who always is
+    one.
 
     Raises InputError (`access-denied`) where only tokens make administrators.
     """
@@ -167,7 +169,8 @@ def _no_administrator(identity: Identity) -> InputError:
 
 
 async def check_administrator(request: Request, body: ActorBody, queue: str = "") -> None:
-    """Raise InputError (`access-denied`) for who does not administer a queue, or the cluster."""
+    """Raise InputError (`access-denied`) unless the caller administers the queue, or the
+    cluster."""
     server = server_of(request)
     user = caller_of(request, body.user)
     identity = identity_of(request)

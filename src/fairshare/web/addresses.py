@@ -1,4 +1,4 @@
-"""Owns from where a call comes: the address of the peer, or the one that a named proxy reports."""
+"""Owns the client address of a call: that of the peer, or the one that a trusted proxy reports."""
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -9,7 +9,7 @@ FORWARDED = b"x-forwarded-for"
 
 
 class Origin:
-    """Middleware around all others: puts the address from where a call comes into the scope."""
+    """Outermost middleware: puts the client address of a call into the scope."""
 
     def __init__(self, app: ASGIApp, proxies: Proxies) -> None:
         self.app = app
@@ -25,12 +25,12 @@ class Origin:
 
 
 def address_of_scope(scope: Scope) -> str:
-    """From where a call comes; empty where that is not known."""
+    """The client address of a call; empty if it is unknown."""
     address: str = scope.get(KEY) or peer_of_scope(scope)
     return address
 
 
 def peer_of_scope(scope: Scope) -> str:
-    """The address at the other end of the connection; empty where that is not known."""
+    """The address of the connection's peer; empty if it is unknown."""
     address: str = (scope.get("client") or ("",))[0]
     return address

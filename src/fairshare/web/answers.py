@@ -1,6 +1,7 @@
 """Owns how answers are written: JSON, the names of resources, refusals.
 
-The views have vectors in the order of the types; callers see named amounts. Nothing here computes.
+Views hold vectors in the order of the resource types; callers see named amounts. This module only
+formats; it computes nothing.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Owns the assembly of the web application: all paths, and what stands before them."""
+"""Owns the assembly of the web application: all routes, and the middleware in front of them."""
 
 import time
 from urllib.parse import urlsplit
@@ -53,14 +53,14 @@ BASE = "/api/v1"
 
 
 def own_schemes(settings: LiveSettings) -> tuple[str, ...]:
-    """How the server's own pages come to a browser; a proxy may add TLS."""
+    """The schemes by which a browser loads the server's own pages; a proxy may add TLS."""
     if settings.certificate:
         return ("https",)
     return ("http", "https") if settings.authentication.proxies else ("http",)
 
 
 def build_app(server: LiveServer) -> Starlette:
-    """The application that shows and asks one server, which has started: it knows its URL."""
+    """The web application of one server, which has started and therefore knows its URL."""
     own_name = host_name(urlsplit(server.url).netloc)
     topics = (
         cluster,

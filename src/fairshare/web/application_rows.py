@@ -1,9 +1,9 @@
 """Owns the rows of applications: what lists and answers show of one, and the list's bytes.
 
-What records say of an application stands in bytes that are kept until the next record about it.
-Between them stands what others may change (`Standing`), written anew for each answer. So a list of
-ten thousand applications costs ten thousand looks, and not as many documents. A list shows one
-instant: only what is written from frozen values is done in slices.
+The part of a row that only records about the application change is cached as bytes until the next
+such record. The fields that other events can change (`Standing`) are written for each answer. A
+list is therefore O(n) in applications, one comparison each, without building n documents. A list
+shows one instant: only frozen values are written in slices.
 """
 
 from collections.abc import Callable, Iterable
@@ -25,11 +25,11 @@ from fairshare.wording import without_output
 MAX_VECTORS: Final = 10_000
 
 Chosen = Callable[[], Iterable[tuple[Application, bool]]]
-"""The applications that a list has now, and whether all that they wrote may be shown."""
+"""The applications that a list has now, and whether all of their output may be shown."""
 
 
 def application_row(server: LiveServer, application: Application) -> dict[str, Any]:
-    """One application as it stands in a list."""
+    """One application as a list shows it."""
     views = server.service.views
     state = server.service.state
     row = named(views.application(application.id), state.types)
@@ -40,7 +40,7 @@ def application_row(server: LiveServer, application: Application) -> dict[str, A
 
 
 class KeptRow(msgspec.Struct, frozen=True):
-    """A row in three parts, around what `Standing` has."""
+    """A row in three parts, around the fields of `Standing`."""
 
     before: bytes
     between: bytes
@@ -53,7 +53,7 @@ class ApplicationRows:
     def __init__(self, server: LiveServer) -> None:
         self._server = server
         self._kept: dict[ApplicationId, KeptRow] = {}
-        self._seen = 0  # the last record that what is kept knows of
+        self._seen = 0  # the last record that the cache reflects
         self._vectors: dict[Resource, bytes] = {}
 
     async def listed(self, chosen: Chosen) -> bytes:
@@ -76,7 +76,7 @@ class ApplicationRows:
         return _list([self._row(kept, rest, full) async for kept, rest, full in sliced(found)])
 
     def _let_go(self) -> None:
-        """Let go of what records have told of since the last time."""
+        """Drop the cached rows of applications that records have changed since the last call."""
         changed = self._server.chronicle.changes.since(self._seen)
         self._seen = self._server.service.version
         if changed is None:
@@ -88,8 +88,8 @@ class ApplicationRows:
     def _write(self, application: Application) -> KeptRow:
         number = application.id
         content = encoded(application_row(self._server, application))
-        # A quotation mark within a text is written with a backslash, and what stands in a vector,
-        # under whatever name, are numbers: none of these can stand anywhere else.
+        # A quotation mark within a string is escaped with a backslash, and a vector holds only
+        # numbers, whatever the names of its types: none of these markers can occur anywhere else.
         first = content.index(b',"demand":{')
         second = content.index(b'},"to_preempt":') + 1
         third = content.index(b',"diagnostics":"')

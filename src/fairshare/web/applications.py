@@ -41,7 +41,7 @@ MAX_LISTED = 100_000
 
 
 async def list_applications(request: Request) -> Response:
-    """GET /applications: the newest first; `state` takes several, divided by commas."""
+    """GET /applications: the newest first; `state` takes several, separated by commas."""
     parameters = read_parameters(request, "state", "user", "queue", "limit")
     server = server_of(request)
     identity = identity_of(request)
@@ -59,7 +59,7 @@ async def list_applications(request: Request) -> Response:
 
 
 def _chosen(request: Request, parameters: Mapping[str, str]) -> Chosen:
-    """The applications that are asked for, the newest first; raises InputError."""
+    """The requested applications, the newest first; raises InputError."""
     limit = whole_number(parameters, "limit", MAX_LISTED, MAX_LISTED, least=1)
     states = wanted_states(parameters.get("state"))
     user = parameters.get("user")
@@ -147,7 +147,7 @@ async def show_application(request: Request) -> Response:
 async def list_tasks(request: Request) -> Response:
     """GET /applications/ID/tasks: all of them, or `limit` from `offset` on.
 
-    Many are sent as they are looked at, each as it is at that moment.
+    A long list is streamed, and shows each task as it is when its row is written.
     """
     parameters = read_parameters(request, "offset", "limit")
     offset = whole_number(parameters, "offset", 0, MAX_TASKS)

@@ -1,7 +1,8 @@
-"""Owns which calls have a line in the audit log, and what stands in it.
+"""Owns the choice of calls that the audit log records, and the content of their lines.
 
-It is every call that may change something, and every one that was refused for who called or for how
-much. Handlers add what only they know with `note`; the file itself is `live/access/audit.py`.
+The log has every call that may change something, and every call that was refused for its caller's
+identity or for a limit. Handlers add what only they know with `note`; the file itself is
+`live/access/audit.py`.
 """
 
 import asyncio
@@ -28,11 +29,11 @@ _MOST_BYTES = 4096
 
 REFUSALS_OF_NOBODY = 5
 REFUSALS_OF_SOMEBODY = 200
-"""So many refusals of one caller within an interval have lines; further ones are counted."""
+"""The number of refusals of one caller per interval that get a line; further ones are counted."""
 
 
 class _Refusal(msgspec.Struct):
-    """What is of interest in the body of an answer, in our form and in YARN's."""
+    """The facts to log from the body of an answer, in our form and in YARN's."""
 
     code: str = ""
     id: str = ""
@@ -46,7 +47,7 @@ def note(request: Request, **facts: str) -> None:
 
 
 class Audit:
-    """Middleware around all others."""
+    """The outermost middleware."""
 
     def __init__(self, app: ASGIApp, server: LiveServer, identity_key: str) -> None:
         self.app = app
@@ -79,7 +80,7 @@ class Audit:
                 self._write(self._entry(scope, status, start))
 
     def _write(self, entry: AuditEntry) -> None:
-        """A refusal is counted for who is refused: his name, if it is proven, else his address."""
+        """Refusals are counted per caller: the authenticated name, else the address."""
         audit = self.server.audit
         if entry.status < 400:
             audit.write(entry)
@@ -115,7 +116,7 @@ class Audit:
         )
 
     def _queue(self, name: str) -> str:
-        """Where an application is now, if it is known."""
+        """The queue in which an application is now, if it is known."""
         found = _APPLICATION.fullmatch(name)
         if found is None:
             return ""
@@ -124,7 +125,7 @@ class Audit:
 
 
 def is_told(method: str, path: str, status: int) -> bool:
-    """Whether a call has a line: those that look do if they were refused.
+    """Whether a call gets a line: read-only calls do if they were refused.
 
     >>> is_told("GET", "/api/v1/cluster", 200), is_told("POST", "/api/v1/applications", 201)
     (False, True)
@@ -142,7 +143,7 @@ def _read(start: bytes) -> _Refusal:
 
 
 def _application(path: str) -> str:
-    """The name of the application that a path is about."""
+    """The id of the application that a path names."""
     found = _NAME.search(path)
     if found is None or found[1].startswith("application_"):
         return "" if found is None else found[1]

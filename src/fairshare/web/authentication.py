@@ -1,6 +1,7 @@
-"""Owns the door: who is nobody gets no further than the pages' own files, where a proof is needed.
+"""Owns the authentication middleware: where authentication is on, an unauthenticated request may
+only fetch the pages' static files.
 
-What a caller may do with an application, or a queue, is asked where it is done (`actors.py`).
+Authorization for an application or a queue is checked where the call is handled (`actors.py`).
 """
 
 import asyncio
@@ -30,14 +31,14 @@ from fairshare.web.limits import Buckets, too_many_requests
 
 KEY = "fairshare.identity"
 OPEN = ("/cluster", "/static/", "/healthz", "/readyz", "/favicon.ico")
-"""What anybody may have: pages without data, which ask for a token themselves."""
+"""Public paths: pages without data, which ask for a token themselves."""
 
 _OWN = re.compile(r"/api/v1/(applications|containers)/([^/]+)(/.*)?")
 _OWN_OF_YARN = re.compile(r"/ws/v1/cluster/(apps|containers)/([^/]+)(/.*)?")
 _SHARED = frozenset({"/api/v1/changes", "/api/v1/cluster"})
 
 LINES = 20
-"""So many refusals of one caller within an interval have a line in the log."""
+"""The number of refusals of one caller per interval that get a line in the log."""
 
 _log = logging.getLogger("fairshare.access")
 
@@ -109,12 +110,12 @@ class Door:
         await self.app(scope, receive, send)
 
     def _tell(self, who: str, words: str) -> None:
-        """A refusal has a line in the log; many of one caller have a few, and then a number."""
+        """Log a refusal; repeated refusals of one caller get a few lines, and then a count."""
         if self._refusals.add(who, words, LINES):
             asyncio.get_running_loop().call_later(INTERVAL_S, self._refusals.flush)
 
     def _tell_unreadable(self, error: TokensUnreadable) -> Response:
-        """The answer to callers, who can do nothing about it; the reason is for the log, once."""
+        """The answer to callers, who cannot fix the cause; the reason is logged once."""
         if str(error) != self._unreadable:
             self._unreadable = str(error)
             _log.error("tokens cannot be checked, and their callers are refused: %s", error)
@@ -125,8 +126,8 @@ class Door:
         )
 
     async def _closed(self, identity: Identity, path: str, looks: bool) -> str:
-        """Why somebody may not look into an application, or change it; empty if he may, or there
-        is none."""
+        """Why a user may not view an application, or change it; empty if the user may, or if there
+        is no such application."""
         form = _OWN.fullmatch(path)
         number = None if form is None else _application_in(form.group(1), form.group(2))
         application = None if number is None else self.server.service.state.applications.get(number)
@@ -155,7 +156,7 @@ def _log_refusal(words: str, repeated: int, key: str) -> None:
 
 
 def given_twice(name: str) -> Response:
-    """The answer to a call that says in two ways who sends it: one of them may be forged."""
+    """The answer to a call that states its sender in two ways: one of them may be forged."""
     return refusal(
         400,
         "bad-request",
@@ -165,12 +166,12 @@ def given_twice(name: str) -> Response:
 
 
 def is_open(path: str) -> bool:
-    """Whether a path needs no proof: the pages' own files, and whether the server lives."""
+    """Whether a path needs no authentication: the pages' static files, and the health checks."""
     return path == "/" or path.startswith(OPEN)
 
 
 def is_its_own(identity: Identity, path: str) -> bool:
-    """Whether a path belongs to a driver's own application, or to nobody."""
+    """Whether a path belongs to a driver's own application, or to no application."""
     if path in _SHARED:
         return True
     form = _OWN.fullmatch(path) or _OWN_OF_YARN.fullmatch(path)

@@ -1,7 +1,7 @@
-"""Owns the form of what a caller may send: one strict structure for each body.
+"""Owns the schema of request bodies: one strict structure for each body.
 
-An unknown field, a wrong type or a number out of range is refused with its place in the body. What
-the fields mean together is checked where they are translated (`submissions.py`).
+An unknown field, a wrong type or a number out of range is refused with its place in the body.
+Constraints between fields are checked where they are translated (`submissions.py`).
 """
 
 import re
@@ -13,11 +13,12 @@ from fairshare.model.queues import LONGEST_NAME
 from fairshare.model.tasks import GROUP_REQUESTS
 
 MAX_TASKS = 1_000_000
-"""Tasks of one application: each costs the server some memory as long as it is known."""
+"""The most tasks of one application: each costs the server memory as long as it is known."""
 
 LINE = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$(?!\n)"
-"""A name is one line without control characters: it stands in logs, files and variables. JSON
-Schema knows no other sign for the end, before which Python lets a line break stand."""
+"""A name is one line without control characters: it appears in logs, files and variables. JSON
+Schema has no other anchor for the end of a string than `$`, before which Python also accepts a line
+break."""
 
 Count = Annotated[int, msgspec.Meta(ge=1, le=MAX_TASKS)]
 Priority = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
@@ -55,11 +56,11 @@ Label = Annotated[str, msgspec.Meta(max_length=255, pattern=LINE)]
 
 
 class NothingBody(_Body, frozen=True):
-    """The body of a call that says everything by its path: empty, or `{}`."""
+    """The body of a call whose path says everything: empty, or `{}`."""
 
 
 class ActorBody(_Body, frozen=True):
-    """Who wants it; without a word it is the user of the server, as for a submission."""
+    """The user who asks; by default the user of the server, as for a submission."""
 
     user: User | None = None
 
@@ -71,26 +72,26 @@ class NodesBody(ActorBody, frozen=True, kw_only=True):
 
 
 class DecommissionBody(NodesBody, frozen=True, kw_only=True):
-    """Nodes that shall leave; without a word they have an hour, as in Hadoop."""
+    """Nodes to decommission; the default timeout is an hour, as in Hadoop."""
 
     timeout_ms: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 3_600_000
 
 
 class RollBackBody(ActorBody, frozen=True, kw_only=True):
-    """The version of the configuration that shall be in force again."""
+    """The version of the configuration to restore."""
 
     version: Annotated[int, msgspec.Meta(ge=1, le=2**53)]
 
 
 class SafeModeBody(ActorBody, frozen=True, kw_only=True):
-    """Whether nothing shall be admitted and granted any more."""
+    """Whether to stop admitting applications and granting containers."""
 
     on: bool
 
 
 class ChangeBody(ActorBody, frozen=True):
-    """A change of properties: a document as Hadoop's `scheduler-conf` takes it. With `check` it is
-    only judged."""
+    """A change of properties: a document as Hadoop's `scheduler-conf` accepts it. With `check` it
+    is only validated."""
 
     update: dict[str, object] = {}
     check: bool = False
@@ -154,7 +155,7 @@ class KillBody(ActorBody, frozen=True):
 
 
 class MoveBody(ActorBody, frozen=True, kw_only=True):
-    """Where an application goes on."""
+    """The queue to which an application moves."""
 
     queue: QueueName
 
@@ -166,7 +167,7 @@ class PriorityBody(ActorBody, frozen=True, kw_only=True):
 
 
 class AddLabelsBody(ActorBody, frozen=True, kw_only=True):
-    """Partitions to make: by name, whether each is exclusive."""
+    """Partitions to create: by name, whether each is exclusive."""
 
     labels: Annotated[dict[Place, bool], msgspec.Meta(min_length=1, max_length=1_000)]
 
@@ -178,14 +179,14 @@ class RemoveLabelsBody(ActorBody, frozen=True, kw_only=True):
 
 
 class LabelNodesBody(ActorBody, frozen=True, kw_only=True):
-    """The partitions of nodes; with `known` only of nodes that are there."""
+    """The partitions of nodes; with `known` only of registered nodes."""
 
     nodes: Annotated[dict[Place, Label], msgspec.Meta(min_length=1, max_length=10_000)]
     known: bool = False
 
 
 class ShutdownBody(ActorBody, frozen=True):
-    """Whether the containers end with the server; without a word they do as it was started."""
+    """Whether the containers end with the server; the default was chosen when it started."""
 
     stop_containers: bool | None = None
 
@@ -212,13 +213,13 @@ class RequestsBody(_Body, frozen=True):
 
 
 class TasksBody(_Body, frozen=True):
-    """Groups of tasks that a driver hands over."""
+    """Groups of tasks that a driver submits."""
 
     tasks: Annotated[tuple[TaskGroupBody, ...], msgspec.Meta(min_length=1, max_length=1_000)]
 
 
 class LaunchBody(CommandBody, frozen=True):
-    """What one container of a driver shall run."""
+    """The command of one container of a driver."""
 
     time_limit_ms: Duration | None = None
 

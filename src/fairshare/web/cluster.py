@@ -1,4 +1,4 @@
-"""Owns the paths of the cluster as a whole: what it is, when it changed, and its end."""
+"""Owns the paths of the cluster as a whole: its state, its changes, and its shutdown."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,7 +16,7 @@ DEFAULT_WAIT_S = 30.0
 
 
 async def show_cluster(request: Request) -> Response:
-    """GET /cluster; with `at` as it stood at that instant (see GET /queues)."""
+    """GET /cluster; with `at` its state at that instant (see GET /queues)."""
     parameters = read_parameters(request, "at")
     server = server_of(request)
     if "at" in parameters:
@@ -40,7 +40,7 @@ async def show_cluster(request: Request) -> Response:
 
 
 async def wait_for_change(request: Request) -> Response:
-    """GET /changes: answers as soon as the version is not `since`, or when time is up."""
+    """GET /changes: answers as soon as the version is not `since`, or at the timeout."""
     parameters = read_parameters(request, "since", "timeout")
     timeout_s = seconds(parameters, "timeout", DEFAULT_WAIT_S, MAX_WAIT_S)
     service = server_of(request).service
@@ -49,7 +49,7 @@ async def wait_for_change(request: Request) -> Response:
 
 
 async def shut_down(request: Request) -> Response:
-    """POST /shutdown: answers, and then ends the server."""
+    """POST /shutdown: answers, and then stops the server."""
     body = await read_body(request, ShutdownBody)
     await check_administrator(request, body)
     server = server_of(request)

@@ -1,4 +1,4 @@
-"""Owns the paths of the configuration: how it stands, and the orders to change it."""
+"""Owns the paths of the configuration: its state, and the orders to change it."""
 
 import json
 
@@ -17,7 +17,7 @@ from fairshare.web.requests import read_body, read_parameters, server_of
 
 
 async def show_configuration(request: Request) -> Response:
-    """GET /configuration: what is in force, and why the files are not, if they are not."""
+    """GET /configuration: what is in force, and if that is not what the files say, why."""
     read_parameters(request)
     return answer(server_of(request).configuration.view())
 
@@ -58,8 +58,8 @@ async def show_properties(request: Request) -> Response:
 
 
 async def change_properties(request: Request) -> Response:
-    """POST /admin/configuration: 200 with the new version; 400 for a document that makes no sense,
-    409 if its result is refused. Then nothing has changed."""
+    """POST /admin/configuration: 200 with the new version; 400 for an invalid document, 409 if its
+    result is refused. In both cases nothing has changed."""
     body = await read_body(request, ChangeBody)
     server = server_of(request)
     update = read_json(json.dumps(body.update))
@@ -74,7 +74,7 @@ async def change_properties(request: Request) -> Response:
 
 
 async def format_properties(request: Request) -> Response:
-    """POST /admin/configuration/format: all changes are forgotten, the file holds again."""
+    """POST /admin/configuration/format: discards all changes and returns to the file."""
     body = await read_body(request, ActorBody)
     outcome = await mutation.format_store(
         server_of(request), believed_administrator(request, body.user)
@@ -83,7 +83,7 @@ async def format_properties(request: Request) -> Response:
 
 
 async def list_versions(request: Request) -> Response:
-    """GET /configuration/versions: what was in force since when, the newest first."""
+    """GET /configuration/versions: the versions and when each came into force, the newest first."""
     read_parameters(request)
     server = server_of(request)
     in_force = server.configuration.view().version
@@ -113,8 +113,8 @@ async def show_version(request: Request) -> Response:
 
 
 async def roll_back(request: Request) -> Response:
-    """POST /admin/configuration/roll-back: an earlier version is in force again, until the files
-    are read anew; 409 where the scheduler's settings cannot go back."""
+    """POST /admin/configuration/roll-back: restores an earlier version, until the files are read
+    again; 409 where the scheduler's settings cannot be rolled back."""
     body = await read_body(request, RollBackBody)
     await check_administrator(request, body)
     server = server_of(request)

@@ -1,8 +1,8 @@
-"""Owns what one connection may take: how long a request may be on its way, how long an answer, how
-many connections one address has, how much of bodies and large answers waits in memory.
+"""Owns the limits of one connection: the time to receive a request and to send an answer, the
+connections per address, the memory for bodies and for large answers.
 
-uvicorn reads requests and writes answers; here is what it has no limits for. It must not know what
-is asked. How much is allowed says `[limits]` of fairshare.toml.
+uvicorn reads requests and writes answers; this module adds the limits that it lacks. It must not
+know what a request asks for. `[limits]` of fairshare.toml sets the values.
 """
 
 import asyncio
@@ -22,16 +22,17 @@ from fairshare.web.answers import refusal
 from fairshare.web.limits import CROWDED, caller_of_scope
 
 PIECE_BYTES = 64 * 1024
-"""So much of an answer is handed to the socket at once."""
+"""The bytes of an answer that are written to the socket at once."""
 
 BODY_BYTES_PER_S = 10_000
-"""Each so many bytes of a body allow it a further second."""
+"""A body has one more second for each so many bytes."""
 
 GRACE_S = 1.0
-"""So long a new connection is not closed for another, so that its request can arrive."""
+"""How long a new connection is not closed in favour of another, so that its request can arrive."""
 
 RESERVE = 100
-"""So many connections more than allowed have that grace; beyond them the oldest goes at once."""
+"""How many connections above the limit have that grace period; beyond them the oldest is closed at
+once."""
 
 _AT_ONCE = struct.pack("ii", 1, 0)
 _LATE = (
@@ -41,15 +42,16 @@ _LATE = (
 
 
 class InMemory:
-    """The bytes in memory of each caller, of one kind: at most `most_mb`, or a single large one."""
+    """The bytes that each caller holds in memory, of one kind: at most `most_mb`, or a single
+    larger item."""
 
     def __init__(self, most_mb: int) -> None:
         self._most = most_mb * 1024 * 1024
         self._bytes: Counter[str] = Counter()
 
     def reserve(self, caller: str, size: int, *, own: int = 0) -> bool:
-        """Count bytes more; False if the caller has too many. `own`: of these, already counted for
-        the same request, which may be as large as it likes while it is the only one.
+        """Reserve further bytes; False if the caller holds too many. `own`: the bytes already
+        reserved by the same request, which may have any size while it is the only one.
 
         >>> bodies = InMemory(1)
         >>> bodies.reserve("ann", 2_000_000), bodies.reserve("ann", 5, own=2_000_000)
@@ -64,7 +66,7 @@ class InMemory:
         return True
 
     def release(self, caller: str, size: int) -> None:
-        """These bytes are gone."""
+        """Release bytes."""
         self._bytes[caller] -= size
         if not self._bytes[caller]:
             del self._bytes[caller]
@@ -88,8 +90,8 @@ class Crowd:
         self.bodies = InMemory(settings.bodies_mb)
 
     def enter(self, connection: "Connection") -> bool:
-        """Count a connection. If it is one too many, close the oldest one that has no request, of
-        the same address or of that with the most; False if there is none."""
+        """Count a connection. If it exceeds the limit, close the oldest idle one, of the same
+        address or of the address with the most; False if none is idle."""
         address = connection.address
         mine = self._open.setdefault(address, {})
         mine[connection] = None
@@ -111,7 +113,7 @@ class Crowd:
         return False
 
     def leave(self, connection: "Connection") -> None:
-        """Count a connection no more."""
+        """Stop counting a connection."""
         mine = self._open.get(connection.address, {})
         if connection in mine:
             del mine[connection]
@@ -121,7 +123,7 @@ class Crowd:
 
 
 class Connection(H11Protocol):
-    """uvicorn's connection with limits of time, and of what it keeps."""
+    """uvicorn's connection with limits on time and memory."""
 
     crowd: ClassVar[Crowd]
     identity_key: ClassVar[str]
@@ -150,33 +152,34 @@ class Connection(H11Protocol):
         return self.cycle is None or self.cycle.response_complete
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """As ever, and count it and its time."""
+        """As in uvicorn; also counts the connection and starts its timer."""
         super().connection_made(transport)
         self._admitted = self.crowd.enter(self)
         self._expect_request()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """As ever, and forget it."""
+        """As in uvicorn; also stops counting the connection."""
         self._expect_nothing()
         self._unset_keepalive_if_required()
         self.crowd.leave(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """As ever; what is no whole request yet has to become one in time."""
+        """As in uvicorn; an incomplete request must become complete in time."""
         super().data_received(data)
         if self.idle and self._timer is None and not self.transport.is_closing():
             self._expect_request()
 
     def timeout_keep_alive_handler(self) -> None:
-        """As ever, but what nobody reads is thrown away."""
+        """As in uvicorn, but data without a reader is discarded."""
         if self.transport.get_write_buffer_size():
             self.cut()
         else:
             super().timeout_keep_alive_handler()
 
     def cut(self) -> None:
-        """End it at once, and throw away what the peer has not taken, in the system too."""
+        """Abort the connection, and discard what the peer has not read, also in the kernel's
+        buffers."""
         found = self.transport.get_extra_info("socket")
         if found is not None:
             with contextlib.suppress(OSError):
@@ -239,7 +242,7 @@ class Connection(H11Protocol):
             if received:
                 self.crowd.bodies.release(caller, received)
             if self.transport.is_closing() and self.transport.get_write_buffer_size():
-                # What is being closed waits for its reader, and for ever if nothing ends that.
+                # A closing connection waits for its reader, without limit unless it is aborted.
                 self.loop.call_later(self.crowd.settings.send_s, self.cut)
 
 
@@ -284,7 +287,7 @@ class _Sender:
             await self._in_time({**message, "body": piece, "more_body": more or not last})
 
     def finish(self) -> None:
-        """Nothing of it waits any more."""
+        """Release what the answer still holds."""
         if self._counted:
             self._crowd.answers.release(self._caller, self._counted)
             self._counted = 0
@@ -305,15 +308,15 @@ class _Sender:
             async with asyncio.timeout(self._crowd.settings.send_s):
                 await self._send(message)
         except TimeoutError:
-            # The application sees a caller who has gone.
+            # The application sees a disconnected client.
             connection.cut()
             connection.cycle.disconnected = True
             connection.cycle.message_event.set()
 
 
 def is_ambiguous(scope: Scope) -> bool:
-    """Whether headers say in two ways how long the body is, which another server before this one
-    may read the other way (RFC 9112, 6.1).
+    """Whether the headers state the length of the body in two ways, which a proxy in front of this
+    server may interpret differently (RFC 9112, 6.1).
 
     >>> is_ambiguous({"headers": [(b"content-length", b"5"), (b"transfer-encoding", b"chunked")]})
     True
@@ -323,7 +326,7 @@ def is_ambiguous(scope: Scope) -> bool:
 
 
 def connection_class(crowd: Crowd, identity_key: str) -> type[asyncio.Protocol]:
-    """The class of a server's connections."""
+    """The protocol class of a server's connections."""
     return type("_Connection", (Connection,), {"crowd": crowd, "identity_key": identity_key})
 
 

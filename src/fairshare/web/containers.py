@@ -1,7 +1,7 @@
-"""Owns the paths of single containers: what they printed, what they returned, and their end.
+"""Owns the paths of single containers: their logs, their results, and stopping them.
 
-What a container writes belongs to the container: it is sent as plain bytes, it is never followed
-through a link, and only regular files are opened.
+A container's output is untrusted: the server sends it as plain bytes, never follows links, and
+opens only regular files.
 """
 
 import os
@@ -29,16 +29,16 @@ from fairshare.web.requests import (
 )
 
 PIECE_BYTES = 64 * 1024
-"""So much of a file is in memory at once."""
+"""The bytes of a file that are in memory at once."""
 DEFAULT_PART_BYTES = 1024 * 1024
 MAX_PART_BYTES = 16 * 1024 * 1024
 
 
 async def read_log(request: Request) -> Response:
     """GET /containers/ID/logs/STREAM: bytes from `offset`, at most `limit` of them; or those that
-    the header Range names (206, and 416 if there are none).
+    the header Range names (206, or 416 if the log has none of them).
 
-    X-Fairshare-Complete is true when the container is over and nothing comes after these bytes.
+    X-Fairshare-Complete is true when the container has ended and no bytes follow these.
     X-Fairshare-Skipped says how many bytes before these were left out, as the log is limited.
     """
     parameters = read_parameters(request, "offset", "limit")
@@ -50,8 +50,8 @@ async def read_log(request: Request) -> Response:
     if stream not in ("stdout", "stderr"):
         raise InputError("unknown-log", f"there is no log '{stream}', only stdout and stderr")
     files = server.container_files(container)
-    # Asked before the file is read: what is written meanwhile is then not missed. What was decided
-    # to be over may still have a moment to live.
+    # This is checked before the file is read, so that bytes written meanwhile are not missed. A
+    # container that was ordered to end may still run for a moment.
     over = files.ended() and server.service.is_over(container)
     path = files.stdout if stream == "stdout" else files.stderr
     size = await run_in_threadpool(size_of, path)
@@ -95,7 +95,7 @@ async def read_log(request: Request) -> Response:
 async def read_result(request: Request) -> Response:
     """GET /containers/ID/result: the pickled value that the container's callable returned.
 
-    It is not trusted: whoever can write the container's folder can put there what he likes.
+    The value is untrusted: any process that can write to the container's folder can replace it.
     """
     read_parameters(request)
     container = read_container(request)
@@ -122,7 +122,7 @@ async def read_result(request: Request) -> Response:
 
 
 async def stop_container(request: Request) -> Response:
-    """POST /containers/ID/stop: ends what runs; for its application that is a failure like any."""
+    """POST /containers/ID/stop: stops the container; its application sees an ordinary failure."""
     body = await read_body(request, ActorBody)
     container = read_container(request)
     server = server_of(request)
@@ -138,20 +138,20 @@ async def stop_container(request: Request) -> Response:
 
 
 def is_launched(request: Request, container: ContainerId) -> bool:
-    """Whether something was told to run in a container and has not ended."""
+    """Whether a container was launched and has not ended."""
     state = server_of(request).service.state
     application = state.applications[container >> 40]
     return container in application.launched
 
 
 def read_part(path: Path, offset: int, limit: int) -> tuple[bytes, int]:
-    """Bytes of a log and its size; a log that is not there (yet) is empty."""
+    """Bytes of a log and its size; a log that does not exist (yet) is empty."""
     try:
         descriptor = open_regular(path)
     except FileNotFoundError:
         return b"", 0
     try:
-        # The size first: it may grow, and then what was read does not reach the end.
+        # The size comes first: if the file grows meanwhile, the bytes read do not reach its end.
         size = os.fstat(descriptor).st_size
         return os.pread(descriptor, max(0, min(limit, size - offset)), offset), size
     finally:
@@ -159,7 +159,7 @@ def read_part(path: Path, offset: int, limit: int) -> tuple[bytes, int]:
 
 
 def size_of(path: Path) -> int:
-    """The bytes of a log; one that is not there (yet) has none."""
+    """The size of a log in bytes; 0 if it does not exist (yet)."""
     try:
         return path.lstat().st_size
     except OSError:
@@ -177,8 +177,8 @@ def file_answer(
 ) -> Response:
     """`count` bytes of a file from `start` on, read as they are sent.
 
-    The answer breaks off if they are not there any more, which its reader sees by the length;
-    `has_lost` says so of a place that was read.
+    The answer is cut short if the bytes no longer exist, which the client sees by the length;
+    `has_lost` says so for a position that was read.
     """
 
     async def pieces() -> AsyncIterator[bytes]:
@@ -197,9 +197,9 @@ def file_answer(
 
 
 def open_regular(path: Path) -> int:
-    """A descriptor of a regular file; whatever else stands there is FileNotFoundError.
+    """A descriptor of a regular file; anything else in its place raises FileNotFoundError.
 
-    A container could put a link or a pipe in the place of its log.
+    A container could replace its log with a link or a pipe.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -1,4 +1,4 @@
-"""Owns the form of what is sent about drafts of the configuration: strict, as all bodies."""
+"""Owns the schema of request bodies about drafts of the configuration: strict, as all bodies."""
 
 from typing import Annotated
 
@@ -12,14 +12,14 @@ Text = Annotated[str, msgspec.Meta(max_length=MAX_BYTES)]
 
 
 class DraftBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A draft, and what shall be changed in it."""
+    """A draft, and the edits to apply to it."""
 
     text: Text
     edits: Annotated[tuple[Edit, ...], msgspec.Meta(max_length=100)] = ()
 
 
 class ApplyBody(ActorBody, frozen=True, kw_only=True):
-    """A draft that shall be in force. `digest` is that of the file that it was made from."""
+    """A draft to put in force. `digest` is that of the file that it was made from."""
 
     text: Text
     digest: Annotated[str, msgspec.Meta(max_length=64)]

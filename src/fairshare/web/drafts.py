@@ -1,4 +1,4 @@
-"""Owns the paths by which the scheduler's file is looked at, drafted and put in force."""
+"""Owns the paths that show the scheduler's file, edit drafts of it, and put a draft in force."""
 
 from typing import Any
 
@@ -17,17 +17,17 @@ from fairshare.web.draft_bodies import ApplyBody, DraftBody
 from fairshare.web.requests import read_body, read_parameters, server_of
 
 MOST_EDITED = 10_000_000
-"""The characters of a draft's text, once for each edit: the text is read again for each."""
+"""The limit on the length of a draft's text times its edits: each edit parses the text again."""
 
 
 def editor_of(request: Request) -> ConfigurationEditor:
-    """The editor of the server that a request came to."""
+    """The configuration editor of the server that serves a request."""
     return server_of(request).editor
 
 
 async def show_document(request: Request) -> Response:
-    """GET /configuration/document: the scheduler's file in force, what it says in which line, and
-    the settings that a form offers; 409 where there is no file."""
+    """GET /configuration/document: the scheduler's file in force, its settings with their lines,
+    and the settings that a form offers; 409 where there is no file."""
     read_parameters(request)
     found = await editor_of(request).document()
     content = msgspec.to_builtins(found)
@@ -37,8 +37,8 @@ async def show_document(request: Request) -> Response:
 
 
 async def judge_draft(request: Request) -> Response:
-    """POST /configuration/draft: a text after some edits, what it says, and all its problems, each
-    at its queue. Everybody may ask; nothing changes."""
+    """POST /configuration/draft: the text after the edits, its settings, and all its problems, each
+    at its queue. Open to every caller; nothing changes."""
     body = await read_body(request, DraftBody)
     if len(body.text) * len(body.edits) > MOST_EDITED:
         raise InputError(
@@ -50,9 +50,9 @@ async def judge_draft(request: Request) -> Response:
 
 
 async def apply_draft(request: Request) -> Response:
-    """POST /admin/configuration/document: the draft is in force, as a new version; 400 with all
-    problems of a draft that cannot be used, 409 if the file has changed since, or the scheduler
-    refuses it. Then nothing has changed."""
+    """POST /admin/configuration/document: puts the draft in force as a new version; 400 with all
+    problems of an invalid draft, 409 if the file has changed since, or the scheduler refuses it. In
+    both cases nothing has changed."""
     body = await read_body(request, ApplyBody)
     await check_administrator(request, body)
     user = caller_of(request, body.user)
@@ -95,7 +95,7 @@ async def list_properties(request: Request) -> Response:
 
 
 def judgement_row(found: Judgement, *, with_text: bool = True) -> dict[str, Any]:
-    """What a draft means, with the problems flat."""
+    """The settings of a draft, with its problems as a flat list."""
     row: dict[str, Any] = {"text": found.text} if with_text else {}
     return {
         **row,

@@ -1,7 +1,7 @@
-"""Owns the paths of drivers: what the master of one application may do, with its token only.
+"""Owns the paths of drivers: the calls of one application's master, authorized by its token only.
 
-The token was put into the environment of the driver's container. One of an earlier attempt, or of
-another application, opens nothing.
+The driver's container has the token in its environment. A token of an earlier attempt, or of
+another application, is refused.
 """
 
 from starlette.requests import Request
@@ -60,7 +60,7 @@ def check_token(request: Request, application: Application) -> None:
 
 
 def own_application(request: Request) -> Application:
-    """The application of the path, if its master calls; else raises InputError."""
+    """The application of the path, if the caller is its master; else raises InputError."""
     application = read_application(request)
     check_token(request, application)
     return application

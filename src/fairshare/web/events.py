@@ -1,8 +1,8 @@
-"""Owns the stream of what happens: server-sent events with the numbers of the journal's records.
+"""Owns the event stream: server-sent events with the numbers of the journal's records as ids.
 
-A reader that comes back with the last number it has seen misses nothing. Many may read: each one
-only remembers its place, and the more there are, the rarer each one is told (all that has happened
-since, in one piece), so that a thousand readers cost the writer little.
+A reader that reconnects with the last id it has seen misses nothing. Many clients may read: each
+stream only keeps its position, and the more streams are open, the less often each one is sent a
+batch (everything since the last one), so that a thousand readers cost the writer little.
 """
 
 import asyncio
@@ -23,23 +23,24 @@ from fairshare.web.actors import sees_records
 from fairshare.web.requests import read_parameters, server_of
 
 LEAST_INTERVAL_S = 0.25
-"""A reader is told at most four times a second."""
+"""Each stream is sent at most four batches a second."""
 
 COST_OF_A_READER_S = 0.001
-"""Each further open stream makes all of them so much slower: a thousand are told each second."""
+"""Each open stream lengthens the interval of all of them: a thousand streams get one batch a
+second."""
 
 SIGN_OF_LIFE_S = 15.0
 STALL_S = 30.0
-"""So long a reader may take nothing before its connection is closed."""
+"""How long a reader may read nothing before its connection is closed."""
 
 MAX_BEHIND = 5_000
-"""So many records a reader may be behind once it has caught up; then it has to come again."""
+"""How many records a reader that has caught up may fall behind before it has to reconnect."""
 
 KINDS = ("record", "changed")
 
 
 class EventStream(StreamingResponse):
-    """An answer that goes on; it ends for a reader who takes nothing, and frees its place."""
+    """A streaming answer; it ends for a reader that does not read, and frees its slot."""
 
     def __init__(self, server: LiveServer, events: AsyncIterator[bytes]) -> None:
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -61,13 +62,13 @@ class EventStream(StreamingResponse):
 
 
 async def stream_events(request: Request) -> Response:
-    """GET /events: what happens, from now on, or behind record `since` (or Last-Event-ID).
+    """GET /events: events from now on, or after record `since` (or Last-Event-ID).
 
     Events: `record` (a record as JSON; its number is the id), `changed` (a new version), `reset`
-    (what was asked for is not kept: look at everything again, and go on from the number it tells),
-    `dropped` (the reader was too slow: connect again with the last id). Where callers prove who
-    they are, records are for administrators: they hold what everybody runs. How many may read says
-    `[limits]` of fairshare.toml; one more is 429.
+    (the requested records are no longer kept: fetch the whole state again, and continue from the
+    number in the event), `dropped` (the reader was too slow: reconnect with the last id). Where
+    authentication is on, only administrators get records: they hold the commands of all users.
+    `[limits]` of fairshare.toml limits the number of streams; a stream above it gets 429.
     """
     parameters = read_parameters(request, "since", "kinds")
     server = server_of(request)
@@ -123,7 +124,7 @@ async def events_of(
 
 
 class _Reader:
-    """The place of one reader. `live`: it has caught up once. `full`: there was a whole page."""
+    """The position of one reader. `live`: it has caught up once. `full`: the last page was full."""
 
     def __init__(self, feed: EventFeed, last: int) -> None:
         self._feed = feed
@@ -133,7 +134,7 @@ class _Reader:
         self.full = False
 
     async def take(self) -> list[bytes]:
-        """What it has not been told yet, a page of it at most."""
+        """The records that it has not been sent yet, at most one page."""
         feed = self._feed
         self.full = False
         if self.live and feed.last - self.last > MAX_BEHIND:

@@ -1,6 +1,6 @@
-"""Owns the one place where errors become HTTP answers.
+"""Owns the mapping of errors to HTTP answers.
 
-A tenant sees a code, a sentence and no traceback.
+Callers see a code and a message, never a traceback.
 """
 
 from starlette.exceptions import HTTPException
@@ -42,7 +42,7 @@ STATUSES = {
     "safe-mode": 503,
     "too-many-streams": 429,
 }
-"""By code; a code that is not here is a refusal of the scheduler or manager: 409."""
+"""HTTP status by code; any other code is a refusal of the scheduler or manager: 409."""
 
 _ADVICE = {
     404: "there is nothing at {path}; GET /api/v1/cluster is a beginning",
@@ -59,7 +59,7 @@ async def on_input_error(request: Request, error: Exception) -> Response:
 
 
 async def on_http_exception(request: Request, error: Exception) -> Response:
-    """What the routing says: no such path, no such method."""
+    """Errors of the routing: no such path, no such method."""
     assert isinstance(error, HTTPException)
     form = _ADVICE.get(error.status_code)
     if form is None:
@@ -75,20 +75,20 @@ async def on_http_exception(request: Request, error: Exception) -> Response:
 
 
 def _methods_of(request: Request) -> list[str]:
-    """What a path takes: several routes may have the same one, each for other methods."""
+    """The methods of a path: several routes may share it, each with its own methods."""
     path = request.url.path.removeprefix(request.scope.get("root_path", ""))
     matching = [route for route in request.app.state.own_routes if route.path_regex.match(path)]
     return sorted({method for route in matching for method in route.methods or ()})
 
 
 async def on_disconnect(request: Request, error: Exception) -> Response:
-    """A caller that has gone before its body had come. Nobody reads this answer; that there is one
-    keeps callers from filling the log with tracebacks."""
+    """A client that disconnected before its body was complete. No client reads this answer; it
+    keeps such disconnects from filling the log with tracebacks."""
     return refusal(400, "bad-request", "the connection was closed before the body had come")
 
 
 async def on_failure(request: Request, error: Exception) -> Response:
-    """What we cannot do is told; a defect of ours the web server logs with its traceback."""
+    """A known error is reported to the caller; the web server logs any other with its traceback."""
     if isinstance(error, FairshareError):
         return refusal(500, "server-failure", str(error))
     return refusal(500, "server-failure", "the server has a defect: its log says more")

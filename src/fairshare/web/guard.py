@@ -1,9 +1,9 @@
-"""Owns who may talk to the server at all: no page of another site, whatever a browser can be made
-to send.
+"""Owns the protection against foreign web pages: refuses requests that a page of another site makes
+a browser send.
 
 A page that the user visits can send requests to a loopback address. It cannot hide its origin, and
-if it comes in by a name that it has pointed at 127.0.0.1 (DNS rebinding), that name stands in Host.
-So both are checked before anything else is looked at.
+if it uses a name that it has pointed at 127.0.0.1 (DNS rebinding), the Host header contains that
+name. So this middleware checks both before anything else.
 """
 
 import ipaddress
@@ -25,14 +25,14 @@ SAFE_HEADERS = (
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
-"""On every answer: what a container prints stays text, and no other page embeds it."""
+"""Headers of every answer: a container's output stays text, and no other page embeds it."""
 
 
 class Guard:
     """Middleware: refuses foreign names and foreign pages, and adds `SAFE_HEADERS`.
 
-    `schemes` are those by which its own pages come. A server that is `exposed` to the network is
-    also called by its addresses.
+    `schemes` are those of its own pages. Clients may also use the addresses of a server that is
+    `exposed` to the network.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Guard:
         await refusal(403, *reason)(scope, receive, send_safely)
 
     def refused(self, headers: Mapping[str, str], path: str = "") -> tuple[str, str] | None:
-        """The code and the words of a refusal; None for what may pass.
+        """The code and the message of a refusal; None if the request may pass.
 
         `trusted` says which origins the configuration lets read a path.
         """
@@ -101,7 +101,7 @@ class Guard:
 
 
 def is_address(name: str) -> bool:
-    """Whether a name is an IP address, which nobody can point elsewhere.
+    """Whether a name is an IP address, which no DNS record can redirect.
 
     >>> is_address("10.0.0.7"), is_address("[fe80::1]"), is_address("evil.example")
     (True, True, False)

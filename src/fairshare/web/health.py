@@ -1,6 +1,6 @@
-"""Owns the paths by which a supervisor asks whether the server lives, and may be sent work.
+"""Owns the health checks: whether the server is alive, and whether it is ready for work.
 
-They say nothing of the cluster, so that they need no proof of who asks.
+They reveal nothing of the cluster, and therefore need no authentication.
 """
 
 from starlette.requests import Request
@@ -12,7 +12,8 @@ from fairshare.web.requests import server_of
 
 
 async def show_health(request: Request) -> Response:
-    """GET /healthz: 200 as long as the server decides; 503: restart it, what runs goes on."""
+    """GET /healthz: 200 as long as the server decides; 503: restart it, running containers go
+    on."""
     service = server_of(request).service
     failed = service.failure is not None
     checks = {"writer": "failed" if failed else "ended" if service.ended.is_set() else "ok"}
@@ -38,7 +39,8 @@ async def show_readiness(request: Request) -> Response:
 
 
 def _failing(reasons: dict[str, str]) -> str:
-    """Which background work failed lately; why, for the log alone: this asks for no proof."""
+    """The background work that failed lately; the reasons are only logged, as these paths need no
+    authentication."""
     return f"failing: {', '.join(sorted(reasons))}" if reasons else "ok"
 
 

@@ -1,4 +1,4 @@
-"""Owns the paths of partitions (node labels): which there are, and the orders to change them."""
+"""Owns the paths of partitions (node labels): the list of them, and the orders to change them."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,13 +14,13 @@ from fairshare.web.requests import read_body, read_parameters, server_of
 
 
 async def list_labels(request: Request) -> Response:
-    """GET /labels: by name, with the nodes that belong to each. A scheduler without has none."""
+    """GET /labels: by name, with the nodes of each. Empty for a scheduler without partitions."""
     read_parameters(request)
     return _labels(server_of(request))
 
 
 async def add_labels(request: Request) -> Response:
-    """POST /admin/labels/add: those that are there already are passed over."""
+    """POST /admin/labels/add: existing partitions are skipped."""
     body = await read_body(request, AddLabelsBody)
     server = server_of(request)
     await server.service.ask(AddLabels(body.labels, *await _actor(request, body)))

@@ -1,8 +1,8 @@
-"""Owns how much one caller may ask: requests a second, open streams, sizes, applications.
+"""Owns the limits per caller: requests a second, open streams, sizes, applications.
 
-What is too large is refused with 413 or 431, what is too much with 429, each with a reason, before
-anything is decided. A caller is a user who has proven his name, else an address. How much it is
-says `[limits]` of fairshare.toml.
+A request that is too large is refused with 413 or 431, one too many with 429, each with a reason,
+before anything is decided. A caller is an authenticated user, else an address. `[limits]` of
+fairshare.toml sets the values.
 """
 
 import contextlib
@@ -27,19 +27,19 @@ from fairshare.web.bodies import ContainerRequestBody, TaskGroupBody
 from fairshare.wording import counted
 
 BURST_S = 2.0
-"""The requests of so many seconds may come at once."""
+"""A burst may have the requests of so many seconds."""
 
 STREAMS = frozenset({"/api/v1/changes", "/api/v1/events"})
-"""Paths whose answers stay open: they wait for a change, or tell of one after the other."""
+"""Paths whose answers stay open: they wait for a change, or stream changes."""
 
 CROWDED = "fairshare.crowded"
-"""In the scope of a call: its connection is one too many, and nothing idle could be closed."""
+"""Key in the scope of a call: its connection exceeds the limit, and no idle one could be closed."""
 
 HEALTH = frozenset({"/healthz", "/readyz"})
-"""Paths that answer in every crowd: who watches the server would restart it in vain."""
+"""Paths without a limit: a supervisor that gets no answer would restart the server in vain."""
 
 MAX_KNOWN = 10_000
-"""Callers that are remembered; who has not asked for a while is as good as unknown."""
+"""The most callers with a bucket; one that has been idle for a while equals a new one."""
 
 
 class Buckets:
@@ -55,14 +55,14 @@ class Buckets:
         self._known: dict[str, tuple[float, float]] = {}
 
     def take(self, caller: str) -> float:
-        """Take one; 0.0 if there was one, else after how many seconds there will be."""
+        """Take a token; 0.0 if there was one, else the seconds until there is one."""
         if not self._rate:
             return 0.0
         now_s = self._now_s()
         left, at_s = self._known.pop(caller, (self._most, now_s))
         left = min(self._most, left + (now_s - at_s) * self._rate)
         enough = left >= 1.0
-        # It goes to the end: the first one is who has not asked for the longest time.
+        # Move it to the end: the first one is the caller that has been idle for the longest time.
         self._known[caller] = (left - 1.0 if enough else left, now_s)
         if len(self._known) > MAX_KNOWN:
             del self._known[next(iter(self._known))]
@@ -78,7 +78,7 @@ class Streams:
 
     @contextlib.contextmanager
     def hold(self, caller: str) -> Iterator[None]:
-        """Count one as long as it is open; raises InputError (`too-many-streams`)."""
+        """Count a stream as long as it is open; raises InputError (`too-many-streams`)."""
         most, total = self._settings.streams_per_caller, self._settings.streams
         if self._open[caller] >= most or self._open.total() >= total:
             whose = "you have" if self._open[caller] >= most else "there are"
@@ -98,7 +98,7 @@ class Streams:
 
 
 class Throttle:
-    """Middleware behind the door: sizes of headers, requests a second, open streams."""
+    """Middleware behind authentication: sizes of headers, requests a second, open streams."""
 
     def __init__(
         self, app: ASGIApp, server: LiveServer, buckets: Buckets, identity_key: str
@@ -146,7 +146,7 @@ class Throttle:
             await refusal(429, error.code, str(error), {"Retry-After": "1"})(scope, receive, send)
 
     def _passes_a_crowd(self, scope: Scope) -> bool:
-        """Who watches the server, administers it, or stands for many."""
+        """Health checks, administrators, and proxies, which call for many users."""
         if scope.get("path") in HEALTH or self.proxies.name(peer_of_scope(scope)):
             return True
         identity = scope.get(self.identity_key)
@@ -154,7 +154,7 @@ class Throttle:
 
 
 def too_many_requests(wait_s: float) -> ASGIApp:
-    """The answer to who asks too often: 429, and when to come again."""
+    """The answer to too many requests: 429, and when to retry."""
     return refusal(
         429,
         "too-many-requests",
@@ -165,7 +165,7 @@ def too_many_requests(wait_s: float) -> ASGIApp:
 
 
 def caller_of_scope(scope: Scope, identity_key: str) -> str:
-    """Who is counted: the user who has proven his name, else the address."""
+    """The key of a caller: the authenticated user, else the address."""
     identity = scope.get(identity_key)
     if isinstance(identity, Identity):
         return f"user {identity.user}"
@@ -173,14 +173,14 @@ def caller_of_scope(scope: Scope, identity_key: str) -> str:
 
 
 def requests_per_second(settings: LiveSettings) -> int:
-    """How many requests of one caller are served in the mean; 0: any number."""
+    """The requests of one caller that are served per second on average; 0: no limit."""
     written = settings.limits.requests_per_second
     if written is not None:
         return written
     return DEFAULT_REQUESTS_PER_SECOND if settings.authentication.required else 0
 
 
-# What a handler asks, where only it knows how much is wanted.
+# Checks for handlers, where only the handler knows the amount.
 
 
 def check_tasks(limits: LimitSettings, count: int, earlier: int = 0) -> None:
@@ -227,8 +227,8 @@ def check_places(
 
 @contextlib.asynccontextmanager
 async def submission_slot(server: LiveServer, submission: SubmitApplication) -> AsyncIterator[None]:
-    """Around a submission: raises InputError (`too-many-applications`, `too-much-handed-in`) for
-    who has as many that are not over as one user may, or has handed in too much."""
+    """Around a submission: raises InputError (`too-many-applications`, `too-much-handed-in`) if the
+    user has reached the limit of unfinished applications, or has submitted too many bytes."""
     user = submission.user
     most = server.settings.limits.applications_per_user
     if server.census.count(user) >= most:
@@ -244,8 +244,9 @@ async def submission_slot(server: LiveServer, submission: SubmitApplication) -> 
 
 @contextlib.asynccontextmanager
 async def room_for(server: LiveServer, user: str, size: int) -> AsyncIterator[None]:
-    """Around what hands in so many bytes: raises InputError (`too-much-handed-in`) for who has
-    handed in too much already. What is over of his is forgotten before, if that helps."""
+    """Around a call that submits so many bytes: raises InputError (`too-much-handed-in`) if the
+    user's submissions already hold too many. The user's finished applications are forgotten first,
+    if that helps."""
     handed_in = server.census.handed_in
     most = server.settings.limits.user_mb * 1024 * 1024
     with handed_in.on_its_way(user, size):
@@ -263,11 +264,11 @@ async def room_for(server: LiveServer, user: str, size: int) -> AsyncIterator[No
 
 
 LONGEST_WORD = 128 * 1024 - 1
-"""The bytes of the longest argument, or variable with its name, that Linux takes (E2BIG)."""
+"""The bytes of the longest argument, or variable with its name, that Linux accepts (E2BIG)."""
 
 
 def too_large(command: Command, limits: LimitSettings) -> str:
-    """What of a command is too large to be run; empty: nothing."""
+    """The part of a command that is too large to be run; empty if none is."""
     size = 0
     for argument in command.arguments:
         length = len(argument.encode())

@@ -1,6 +1,6 @@
-"""Owns the socket and the web server: binds to a loopback address, serves until told to stop.
+"""Owns the socket and the web server: binds to a loopback address, serves until it is stopped.
 
-Signals end the server in order; a second one ends it at once, as if nobody had caught it.
+A signal shuts the server down in order; a second one has its default effect and ends it at once.
 """
 
 import asyncio
@@ -30,13 +30,13 @@ _log = logging.getLogger("fairshare.access")
 
 BACKLOG = 256
 HEADER_ROOM_BYTES = 64 * 1024
-"""Beyond the limit for headers: what is refused below this is refused with a reason."""
+"""Above the limit for headers, so that headers between the two are refused with a reason."""
 GRACE_S = 5
-"""How long a request that is being answered may hold up the end of the server."""
+"""How long an open request may delay the shutdown of the server."""
 
 
 class _Web(uvicorn.Server):
-    """The web server without its own signal handlers, and with a word when it accepts."""
+    """uvicorn's server without its own signal handlers, and with a callback when it accepts."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -48,20 +48,20 @@ class _Web(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """As ever, and then say so."""
+        """As in uvicorn, and then call back."""
         await super().startup(sockets)
         self.accepting.set()
 
 
 class _Sparing(logging.Filter):
-    """Lets one line through of what anybody can make uvicorn say as often as he likes."""
+    """Passes only the first line of messages that any client can make uvicorn log without limit."""
 
     def __init__(self) -> None:
         super().__init__()
         self._said_s = -math.inf
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether a line is written."""
+        """Whether to log a line."""
         if record.levelno != logging.WARNING:
             return True
         now_s = time.monotonic()
@@ -96,7 +96,7 @@ def bind(host: str, port: int, preferred_port: int | None = None) -> socket.sock
 def address_of(host: str) -> str:
     """The address that a host of the configuration means: `localhost` is 127.0.0.1.
 
-    Raises ConfigurationError for what is no address.
+    Raises ConfigurationError for an invalid address.
     """
     name = "127.0.0.1" if host == "localhost" else host.strip("[]")
     try:
@@ -109,7 +109,7 @@ def address_of(host: str) -> str:
 
 
 def check_exposure(settings: LiveSettings) -> None:
-    """Raise ConfigurationError for an address of the network where nobody proves who he is."""
+    """Raise ConfigurationError for a network address where authentication is off."""
     if settings.run_as == "user" and not settings.authentication.required:
         raise ConfigurationError(
             [
@@ -125,7 +125,7 @@ def check_exposure(settings: LiveSettings) -> None:
 
 
 def warn_of_exposure(settings: LiveSettings) -> None:
-    """Say in the log where tokens and all else go over the network as plain text."""
+    """Log a warning where tokens and all other data cross the network as plain text."""
     if settings.certificate or settings.authentication.proxies:
         return
     address = address_of(settings.host)
@@ -139,7 +139,7 @@ def warn_of_exposure(settings: LiveSettings) -> None:
 
 
 def loopback_address(host: str) -> str:
-    """The address that a name of this machine means.
+    """The loopback address that a name of this machine means.
 
     >>> loopback_address("localhost"), loopback_address("[::1]")
     ('127.0.0.1', '::1')
@@ -158,11 +158,11 @@ def loopback_address(host: str) -> str:
 
 
 def _listen(family: socket.AddressFamily, address: str, port: int) -> socket.socket:
-    # The protocol is named because asyncio switches Nagle's algorithm off only where it is. With
-    # it, every answer would wait 40 ms for the client to acknowledge its header.
+    # The protocol is given because asyncio disables Nagle's algorithm only then. With Nagle's
+    # algorithm, every answer would wait 40 ms for the client to acknowledge its header.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        # After a crash the port is free at once; two listeners are still impossible.
+        # The port can be bound again right after a crash; two listeners are still impossible.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((address, port))
         listener.listen(BACKLOG)
@@ -174,14 +174,14 @@ def _listen(family: socket.AddressFamily, address: str, port: int) -> socket.soc
 
 
 def url_of(listener: socket.socket, scheme: str = "http") -> str:
-    """Where a socket listens: `http://127.0.0.1:8088`; one that listens everywhere also here."""
+    """The URL of a socket: `http://127.0.0.1:8088`, also for one that listens on all addresses."""
     address, port = listener.getsockname()[:2]
     address = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)  # noqa: S104
     return f"{scheme}://[{address}]:{port}" if ":" in address else f"{scheme}://{address}:{port}"
 
 
 def port_of(url: str | None) -> int | None:
-    """The port in a URL that was written down; None if there is none."""
+    """The port of a stored URL; None if it has none."""
     try:
         return urlsplit(url or "").port
     except ValueError:
@@ -195,7 +195,7 @@ async def serve(server: LiveServer, ready: Callable[[str], None]) -> None:
     """
     settings = server.settings
     try:
-        # Drivers that were left running know the last address of this state.
+        # Drivers that are still running know the last address of this state directory.
         preferred = port_of(server.directory.url())
         with contextlib.closing(bind(settings.host, settings.port, preferred)) as listener:
             await server.start(url_of(listener, "https" if settings.certificate else "http"))
@@ -227,7 +227,7 @@ async def _serve_until_stopped(
             log_config=None,
             access_log=False,
             server_header=False,
-            # Which proxies are believed is our own question (`addresses.py`).
+            # This server decides itself which proxies it trusts (`addresses.py`).
             proxy_headers=False,
             timeout_graceful_shutdown=GRACE_S,
             h11_max_incomplete_event_size=limits.header_kb * 1024 + HEADER_ROOM_BYTES,
@@ -249,7 +249,7 @@ async def _serve_until_stopped(
     for task in (accepting, *ends):
         task.cancel()
     try:
-        # The pages go last: as long as they answer, this server is not gone.
+        # The listener closes last: clients see the server as alive as long as it answers.
         await server.end()
     finally:
         web.should_exit = True

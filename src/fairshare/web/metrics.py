@@ -1,4 +1,4 @@
-"""Owns the path of the figures for Prometheus, and the count of all requests and their times."""
+"""Owns the path of the metrics for Prometheus, and the count and the latency of all requests."""
 
 import time
 
@@ -12,21 +12,22 @@ from fairshare.live.metrics import Metrics
 from fairshare.web.requests import server_of
 
 EVERYTHING = "/{rest:path}"
-"""The path of a route that takes what no other does."""
+"""The path of the catch-all route."""
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
 
 
 async def show_metrics(request: Request) -> Response:
-    """GET /metrics: in the text format of Prometheus, whatever parameters come with it."""
+    """GET /metrics: in the text format of Prometheus, whatever the query parameters."""
     return Response(
         server_of(request).metrics.exposition(), headers={"Content-Type": CONTENT_TYPE_LATEST}
     )
 
 
 class Meter:
-    """Middleware: counts each request under its path's form (`/api/v1/applications/{application}`)
-    and measures its time, until the last byte of the answer is handed over."""
+    """Middleware: counts each request under its path's template
+    (`/api/v1/applications/{application}`) and measures its latency, until the last byte of the
+    answer is passed on."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self.app = app
@@ -58,8 +59,8 @@ class Meter:
 
 
 def path_form(scope: Scope) -> str:
-    """The path of the route that answered, with names in the place of what callers choose; what
-    leads nowhere is one form. Nothing of it comes from a caller, so that there are few.
+    """The path template of the route that answered; all unknown paths share one template. No part
+    of it comes from a caller, so that the number of templates is bounded.
 
     >>> path_form({"route": Route("/a/{file:path}/b/", print), "root_path": "/v1"})
     '/v1/a/{file}/b'

@@ -1,4 +1,4 @@
-"""Owns the path of one node: what it is, and what runs there."""
+"""Owns the path of one node: its properties, and its containers."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -11,8 +11,8 @@ from fairshare.web.requests import read_parameters, server_of
 
 
 async def show_node(request: Request) -> Response:
-    """GET /nodes/NAME: the node, since when it is there, its containers in the order of their
-    allocation. 404 for one that is not there."""
+    """GET /nodes/NAME: the node, the time it registered, its containers in the order of their
+    allocation. 404 for an unknown node."""
     read_parameters(request)
     server = server_of(request)
     state = server.service.state
@@ -45,7 +45,7 @@ async def show_node(request: Request) -> Response:
 
 
 def unknown_node(name: str, when: str) -> InputError:
-    """The refusal for a node that is not there; `when` ends the sentence."""
+    """The refusal for an unknown node; `when` ends the sentence."""
     return InputError("unknown-node", f"there is no node '{name}' {when}")
 
 

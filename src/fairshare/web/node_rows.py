@@ -1,4 +1,4 @@
-"""Owns the rows of nodes: what the list shows of each, kept as bytes until it is another one."""
+"""Owns the rows of nodes: what the list shows of each, cached as bytes until it changes."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from fairshare.web.slices import brought_up_to_date
 
 
 class KeptRow(msgspec.Struct, frozen=True):
-    """A row, and all that it was made of."""
+    """A row, and all values that it was made of."""
 
     made_of: tuple[Any, ...]
     content: bytes
@@ -62,7 +62,7 @@ class NodeRows:
 
 
 def node_rows(server: LiveServer) -> dict[str, Any]:
-    """The nodes and those that were taken out, as plain data."""
+    """The nodes and the decommissioned ones, as plain data."""
     types = server.service.state.types
     return {
         "nodes": [named(view, types) for view in server.service.views.nodes],
@@ -71,7 +71,7 @@ def node_rows(server: LiveServer) -> dict[str, Any]:
 
 
 def taken_out(server: LiveServer) -> list[str]:
-    """The names of nodes that administrators have taken out, and that are gone."""
+    """The names of nodes that administrators have decommissioned, and that are gone."""
     state = server.service.state
     return [
         name

@@ -9,8 +9,8 @@ from fairshare.web.requests import read_parameters
 
 
 async def list_nodes(request: Request) -> Response:
-    """GET /nodes: in the order in which they joined, and the names of those that administrators
-    have taken out."""
+    """GET /nodes: in the order of registration, and the names of those that administrators have
+    decommissioned."""
     read_parameters(request)
     rows: NodeRows = request.app.state.node_rows
     return Response(await rows.listed(), media_type="application/json")

@@ -1,4 +1,4 @@
-"""Owns the paths by which administrators run the cluster: drained nodes, and the safe mode."""
+"""Owns the paths by which administrators operate the cluster: draining nodes, and the safe mode."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,15 +25,15 @@ from fairshare.web.requests import read_body, read_parameters, server_of
 
 
 async def drain_nodes(request: Request) -> Response:
-    """POST /admin/nodes/drain: they take no new containers, and what runs there goes on."""
+    """POST /admin/nodes/drain: the nodes take no new containers; running containers go on."""
     body = await read_body(request, NodesBody)
     actor = await _actor(request, body)
     return await _order(request, [DrainNode(node, *actor) for node in body.nodes])
 
 
 async def decommission_nodes(request: Request) -> Response:
-    """POST /admin/nodes/decommission: as drained, and they leave when they are empty, or when
-    `timeout_ms` is over; what runs then is ended, and its tasks wait again."""
+    """POST /admin/nodes/decommission: drains the nodes, which leave when they are empty or after
+    `timeout_ms`; containers still running then are killed, and their tasks wait again."""
     body = await read_body(request, DecommissionBody)
     user, groups = await _actor(request, body)
     orders = [DecommissionNode(node, body.timeout_ms, user, groups) for node in body.nodes]
@@ -41,7 +41,8 @@ async def decommission_nodes(request: Request) -> Response:
 
 
 async def undrain_nodes(request: Request) -> Response:
-    """POST /admin/nodes/undrain: they take containers again; those that have left come back."""
+    """POST /admin/nodes/undrain: the nodes take containers again; those that have left come
+    back."""
     body = await read_body(request, NodesBody)
     actor = await _actor(request, body)
     server = server_of(request)
@@ -62,7 +63,7 @@ async def show_safe_mode(request: Request) -> Response:
 
 
 async def set_safe_mode(request: Request) -> Response:
-    """POST /admin/safe-mode: nothing is admitted and granted any more, or again."""
+    """POST /admin/safe-mode: stops or resumes admissions and grants."""
     body = await read_body(request, SafeModeBody)
     server = server_of(request)
     await server.service.ask(SetSafeMode(body.on, *await _actor(request, body)))
@@ -70,7 +71,7 @@ async def set_safe_mode(request: Request) -> Response:
 
 
 async def _order(request: Request, orders: Sequence[Input]) -> Response:
-    """Carry out all orders, or none if one names a node that there is not."""
+    """Carry out all orders, or none if one names an unknown node."""
     server = server_of(request)
     state = server.service.state
     for order in orders:
@@ -78,7 +79,7 @@ async def _order(request: Request, orders: Sequence[Input]) -> Response:
         if name not in state.nodes and not (
             isinstance(order, UndrainNode) and name in state.drains
         ):
-            await server.service.ask(order)  # refused, with the words of the core
+            await server.service.ask(order)  # refused, with the core's message
     for order in orders:
         await server.service.ask(order)
     return answer(_nodes(server))

@@ -1,4 +1,4 @@
-"""Owns the path of the queues: how they stand, and how they stood."""
+"""Owns the path of the queues: their present state, and past states."""
 
 from typing import Any
 
@@ -18,8 +18,8 @@ from fairshare.web.requests import read_parameters, server_of, whole_number
 async def list_queues(request: Request) -> Response:
     """GET /queues: root first, parents before children; each beside its share.
 
-    `at`: an instant of the past in milliseconds; then as they stood at the last moment that is
-    remembered before it, whose instant is `at_ms`. 404 if nothing reaches back so far.
+    `at`: a past instant in milliseconds; the answer is the last remembered state before it, whose
+    instant is `at_ms`. 404 if no remembered state is that old.
     """
     parameters = read_parameters(request, "at")
     server = server_of(request)
@@ -33,7 +33,7 @@ async def list_queues(request: Request) -> Response:
 
 
 def moment_at(request: Request, at_ms: int) -> Moment:
-    """What is remembered of an instant; raises InputError (`unknown-moment`)."""
+    """The remembered state at an instant; raises InputError (`unknown-moment`)."""
     moments = server_of(request).moments
     moment = moments.at(at_ms)
     if moment is None:
@@ -62,7 +62,7 @@ def queue_row(view: QueueView, share: Share, types: ResourceTypes) -> dict[str, 
 
 
 def capacity_row(view: CapacityView, types: ResourceTypes) -> dict[str, Any]:
-    """What only the Capacity Scheduler knows of a queue, with named amounts."""
+    """The fields of a queue that only the Capacity Scheduler has, with named amounts."""
     row = named(view, types)
     row["users"] = [user_row(user, types) for user in view.users]
     row["partitions"] = [named(part, types) for part in view.partitions]

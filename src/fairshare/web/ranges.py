@@ -1,7 +1,7 @@
 """Owns the header `Range`: which bytes of a file a caller wants (RFC 9110, section 14).
 
-One range of bytes is served; what is no such range (another unit, several ranges, nonsense) is
-passed over, as the RFC allows, and the caller gets what he would get without it.
+One range of bytes is served; any other value (another unit, several ranges, invalid syntax) is
+ignored, as the RFC allows, and the caller gets the answer to a request without the header.
 """
 
 import re
@@ -12,14 +12,14 @@ _FORM = re.compile(r"\s*bytes\s*=\s*(\d{0,18})\s*-\s*(\d{0,18})\s*", re.IGNORECA
 
 
 class ByteRange(msgspec.Struct, frozen=True):
-    """From byte `first` on `limit` bytes; None: as many as there are."""
+    """`limit` bytes from byte `first` on; None: all up to the end."""
 
     first: int
     limit: int | None
 
 
 class NotSatisfiable(Exception):
-    """There is no byte in the range."""
+    """The range contains no byte of the file."""
 
 
 def read_range(header: str | None, size: int) -> ByteRange | None:

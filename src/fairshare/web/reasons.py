@@ -1,4 +1,4 @@
-"""Owns the path that tells why an application waits."""
+"""Owns the path that reports why an application waits."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from fairshare.web.requests import read_application, read_parameters, server_of
 
 
 async def list_reasons(request: Request) -> Response:
-    """GET /applications/ID/reasons: the weightiest first, with numbers and in words."""
+    """GET /applications/ID/reasons: the most important first, with numbers and in words."""
     read_parameters(request)
     application = read_application(request)
     service = server_of(request).service
@@ -42,7 +42,7 @@ async def list_reasons(request: Request) -> Response:
 
 
 def _group(application: Application, reason: Reason) -> str | None:
-    """The name of the group of tasks whose ask waits."""
+    """The name of the task group whose ask waits."""
     if reason.group < 0:
         return None
     name: str = application.tasks.groups[reason.group].spec.name

@@ -1,6 +1,6 @@
-"""Owns how a request is read: its body within a size, its parameters, the names in its path.
+"""Owns the reading of requests: the body within a size, the parameters, the names in the path.
 
-What is wrong with it becomes an InputError with a stable code; `faults.py` knows the statuses.
+An invalid request raises an InputError with a stable code; `faults.py` knows the statuses.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ Body = TypeVar("Body", bound=msgspec.Struct)
 
 
 def server_of(request: Request) -> LiveServer:
-    """The server behind the application that a request came to."""
+    """The server of the web application that handles the request."""
     server = request.app.state.server
     assert isinstance(server, LiveServer)
     return server
@@ -37,7 +37,7 @@ def server_of(request: Request) -> LiveServer:
 async def read_body(request: Request, form: type[Body]) -> Body:
     """The body as a structure; an empty body is read as `{}`.
 
-    Raises InputError: `too-large`, or `bad-request` with the place of what is wrong.
+    Raises InputError: `too-large`, or `bad-request` with the place of the problem.
     """
     content = bytearray()
     most_bytes = body_limit_bytes(request)
@@ -58,7 +58,7 @@ async def read_body(request: Request, form: type[Body]) -> Body:
 
 
 def read_parameters(request: Request, *names: str) -> dict[str, str]:
-    """The parameters behind `?`; a name that is not expected, or comes twice, is refused."""
+    """The query parameters; an unexpected or repeated name is refused."""
     found: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
         if name not in names:
@@ -100,7 +100,7 @@ def seconds(parameters: Mapping[str, str], name: str, default: float, most: floa
 
 
 def read_application(request: Request) -> Application:
-    """The application that the path names, by its whole name or its number.
+    """The application that the path names, by its id or its number.
 
     Raises InputError (`unknown-application`).
     """
@@ -117,7 +117,7 @@ def read_application(request: Request) -> Application:
 
 
 def read_container(request: Request) -> ContainerId:
-    """The container that the path names; it need not be known any more than its application is.
+    """The container that the path names; only its application must still be known.
 
     Raises InputError (`unknown-container`).
     """

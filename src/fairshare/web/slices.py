@@ -1,4 +1,4 @@
-"""Owns how long work is done in slices, so that decisions and other callers come in between."""
+"""Owns the slicing of long work, so that decisions and other requests run in between."""
 
 import asyncio
 import time
@@ -12,24 +12,24 @@ from fairshare.web.answers import encoded
 Item = TypeVar("Item")
 
 SLICE_S: Final = 0.002
-"""How long others wait for one slice."""
+"""How long one slice may delay other work."""
 
 LOOKED_AFTER: Final = 16
-"""Items between two looks at the clock."""
+"""Items between two readings of the clock."""
 
 ROUNDS: Final = 4
-"""How often what has changed meanwhile is done again in slices."""
+"""How often items that changed meanwhile are renewed in slices."""
 
 PIECE_BYTES: Final = 64 * 1024
 
 FEW: Final = 30
-"""So many items are left to be done at once: about as long as a slice."""
+"""How many items may remain for the final unsliced step: about one slice of work."""
 
 
 async def sliced(items: Iterable[Item]) -> AsyncIterator[Item]:
-    """The items; whenever a slice is over, whatever else is ready goes first.
+    """The items; after each slice the loop runs other ready tasks.
 
-    Other things may have changed then: who needs one instant must not use this.
+    The state may change in between: callers that need one instant must not use this.
     """
     began_s = time.perf_counter()
     for count, item in enumerate(items, start=1):
@@ -40,7 +40,7 @@ async def sliced(items: Iterable[Item]) -> AsyncIterator[Item]:
 
 
 def listing(name: str, items: Iterable[object]) -> Response:
-    """`{"name": [...]}` as JSON, written in slices and sent as it is written."""
+    """`{"name": [...]}` as JSON, written and sent in slices."""
 
     async def pieces() -> AsyncIterator[bytes]:
         written, between = bytearray(b'{"%s":[' % name.encode()), b""
@@ -61,10 +61,10 @@ async def brought_up_to_date(
     renew: Callable[[Item], object],
     most: int,
 ) -> None:
-    """Renew what is outdated, in slices, until hardly anything is: whoever then looks at one
-    instant has that little to do. What changes faster than it is renewed is left to him.
+    """Renew outdated items in slices until few are left, so that a caller that needs one instant
+    has only those to renew. Items that change faster than they are renewed are left to the caller.
 
-    `most` is how many can be outdated at most: if that is little, there is nothing to look for.
+    `most` is an upper bound of the outdated items: if it is small, this returns at once.
     """
     if most <= FEW:
         return

@@ -1,7 +1,7 @@
-"""Owns the translation of bodies into what the resource manager takes, and the checks on the way.
+"""Owns the translation of request bodies into inputs of the resource manager, with its checks.
 
 All problems of a body are collected and reported together, each with its place. Knows neither the
-state of the cluster nor its limits: whether a queue is there is the scheduler's to say.
+state of the cluster nor its limits: the scheduler checks whether a queue exists.
 """
 
 from collections.abc import Sequence
@@ -26,13 +26,13 @@ from fairshare.web.bodies import (
 from fairshare.web.limits import too_large
 
 DEFAULT_AMOUNTS = {MEMORY: 1024, VCORES: 1}
-"""What a container gets of the types that its request does not name; nothing of all others."""
+"""The default amounts of a container's resource types; 0 for types that are not listed here."""
 
 
 class Translation:
     """Translates the parts of one body; `finish` raises InputError if any of them was wrong.
 
-    Until then a wrong part is replaced by a harmless one.
+    Until then a placeholder replaces an invalid part.
     """
 
     def __init__(self, types: ResourceTypes, limits: LimitSettings) -> None:
@@ -46,7 +46,7 @@ class Translation:
             raise InputError("bad-request", "; ".join(self.problems))
 
     def resources(self, amounts: Resources, place: str) -> Resource:
-        """The vector of named amounts, with `DEFAULT_AMOUNTS` for what is not named."""
+        """The vector of named amounts, with `DEFAULT_AMOUNTS` for the types that are not named."""
         for name in amounts:
             if name not in self.types.names:
                 known = ", ".join(self.types.names)
@@ -89,7 +89,7 @@ class Translation:
     def groups(
         self, bodies: Sequence[TaskGroupBody], place: str, earlier: Sequence[TaskGroup] = ()
     ) -> tuple[TaskGroup, ...]:
-        """Groups of tasks that come behind `earlier` ones of the same application."""
+        """Task groups that follow `earlier` ones of the same application."""
         if sum(body.count for body in bodies) > MAX_TASKS:
             self.problems.append(
                 f"{place}: more than {MAX_TASKS} tasks; submit several applications"
@@ -122,7 +122,7 @@ class Translation:
         )
 
     def requests(self, bodies: Sequence[ContainerRequestBody]) -> tuple[ContainerRequest, ...]:
-        """A driver's wishes."""
+        """The wishes of a driver."""
         return tuple(
             ContainerRequest(
                 count=body.count,
@@ -179,7 +179,7 @@ def submission_of(
 
 
 def name_of(command: Command) -> str:
-    """What an application without a name is called: its program.
+    """The default name of an application: its program.
 
     >>> name_of(Command(("/usr/bin/sort", "-u"))), name_of(Command(("/bin/sh", "-c", "make all")))
     ('sort', 'make')

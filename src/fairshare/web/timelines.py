@@ -1,4 +1,5 @@
-"""Owns the paths that tell an application's life: spans, containers, asked against used."""
+"""Owns the paths of an application's history: spans, containers, requested against used
+resources."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -19,7 +20,8 @@ from fairshare.web.requests import read_application, read_parameters, server_of,
 DEFAULT_SPANS = 300
 MOST_SPANS = 5_000
 STEPS = 400
-"""Points of the curve of running containers: more than a chart has pixels for is thinned out."""
+"""The most points of the curve of running containers, about the pixels of a chart; longer curves
+are thinned out."""
 
 _OUTCOMES = {
     ExitCode.SUCCESS: "succeeded",
@@ -30,12 +32,12 @@ _OUTCOMES = {
 
 
 async def show_timeline(request: Request) -> Response:
-    """GET /applications/ID/timeline: its life, from the submission on.
+    """GET /applications/ID/timeline: its history, from the submission on.
 
-    `phases`: held (by a limit), queued (no container), running. `reservations`: nodes that were
-    kept free for it. `marks`: moves, changes of priority, further attempts. `containers`: the
-    newest `limit` ones as spans, with their outcome and the how manyth attempt of their task each
-    is; `left_out` is how many are not among them. `running` has [instant, containers].
+    `phases`: held (by a limit), queued (no container), running. `reservations`: its reservations on
+    nodes. `marks`: moves, changes of priority, further attempts. `containers`: the newest `limit`
+    ones as spans, each with its outcome and the number of the attempt at its task; `left_out`
+    counts the others. `running` has [instant, containers].
     """
     parameters = read_parameters(request, "limit")
     limit = whole_number(parameters, "limit", DEFAULT_SPANS, MOST_SPANS)
@@ -80,7 +82,8 @@ async def show_timeline(request: Request) -> Response:
 
 
 async def show_efficiency(request: Request) -> Response:
-    """GET /applications/ID/efficiency: what its ended containers asked for, and what they used."""
+    """GET /applications/ID/efficiency: the resources that its ended containers requested and
+    used."""
     read_parameters(request)
     application = read_application(request)
     records = server_of(request).history.application(application.id).containers.values()
@@ -99,7 +102,7 @@ async def show_efficiency(request: Request) -> Response:
 
 
 def outcome_of(record: ContainerRecord) -> str:
-    """How a container stands, or how it ended, in one or two words."""
+    """The state of a container, or its outcome, in one or two words."""
     if record.finished_ms is None:
         return "starting" if record.running_ms is None else "running"
     code = record.exit_code
@@ -107,7 +110,7 @@ def outcome_of(record: ContainerRecord) -> str:
 
 
 def running_steps(records: Iterable[ContainerRecord]) -> list[tuple[int, int]]:
-    """How many containers there were from each instant on; at most about `STEPS` points."""
+    """The number of containers from each instant on; at most about `STEPS` points."""
     changes: dict[int, int] = {}
     for record in records:
         changes[record.allocated_ms] = changes.get(record.allocated_ms, 0) + 1
@@ -123,7 +126,7 @@ def running_steps(records: Iterable[ContainerRecord]) -> list[tuple[int, int]]:
 
 
 def _attempts_of_tasks(records: Iterable[ContainerRecord]) -> dict[int, int]:
-    """For each container the how manyth try of its task it is, as far as they are remembered."""
+    """The number of the attempt at its task of each container, counting the remembered ones."""
     tries: dict[tuple[int, int], int] = {}
     found: dict[int, int] = {}
     for record in records:

@@ -1,1 +1,1 @@
-"""Owns the description of our REST interface for programs: OpenAPI 3.1, made from the types."""
+"""Owns the OpenAPI 3.1 description of our REST interface, generated from the types."""

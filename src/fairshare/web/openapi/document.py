@@ -1,4 +1,4 @@
-"""Owns the document: OpenAPI 3.1 of `/api/v1`, and the path where it is."""
+"""Owns the OpenAPI 3.1 document of `/api/v1`, and the path that serves it."""
 
 import inspect
 import re
@@ -47,8 +47,8 @@ async def show_openapi(request: Request) -> Response:
 
 
 def document_of(routes: Iterable[Route]) -> dict[str, Any]:
-    """The description of some routes. One that the table does not have is described as far as its
-    path and its words go."""
+    """The description of some routes. A route without a row in the table is described by its path
+    and its docstring."""
     told = [
         (method.lower(), route, OPERATIONS.get((method, route.path), UNTOLD))
         for route in routes
@@ -139,16 +139,16 @@ def _of_query(operation: Operation) -> list[dict[str, Any]]:
 
 
 def _anything(kind: type) -> dict[str, Any]:
-    """The schema of a type that msgspec has none for: `object` is any JSON."""
+    """The schema of a type for which msgspec has none: `object` is any JSON."""
     if kind is object:
         return {"description": "Any JSON."}
     raise NotImplementedError
 
 
 def words_of(route: Route) -> tuple[str, str]:
-    """The summary and the description of a route: what its function says of itself.
+    """The summary and the description of a route, from its function's docstring.
 
-    `GET /a/ID: the newest first. With b.` is summed up as `The newest first`.
+    `GET /a/ID: the newest first. With b.` has the summary `The newest first`.
     """
     text = " ".join((inspect.getdoc(route.endpoint) or "").split())
     _, _, words = text.partition(": ")

@@ -1,7 +1,7 @@
-"""Owns the form of answers as types: what views become when they are shown.
+"""Owns the types of answers: the form of a view in JSON.
 
-A view has vectors in the order of the resource types, an answer has named amounts. So the form of
-an answer is made from the view's own fields, and cannot grow apart from them.
+A view has vectors in the order of the resource types, an answer has named amounts. So the type of
+an answer is derived from the view's own fields, and cannot diverge from them.
 """
 
 from functools import cache
@@ -20,12 +20,12 @@ Amounts = Annotated[
 
 @cache
 def shown(view: type[msgspec.Struct]) -> type[msgspec.Struct]:
-    """The form in which a view is shown: the same fields, with named amounts for vectors."""
+    """The type of a view in an answer: the same fields, with named amounts for vectors."""
     return extended(view, view.__name__)
 
 
 def extended(view: type[msgspec.Struct], name: str, /, **more: Any) -> type[msgspec.Struct]:
-    """`shown`, with further fields, or others in the place of its own. All are always there."""
+    """`shown`, with further or replaced fields. All fields are required."""
     hints = get_type_hints(view, include_extras=True)
     fields = {
         field: more.pop(field) if field in more else _form(hint) for field, hint in hints.items()

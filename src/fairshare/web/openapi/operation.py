@@ -1,4 +1,4 @@
-"""Owns what is said of one operation beside its path: its body, its answer, its parameters."""
+"""Owns the description of one operation beside its path: its body, its answer, its parameters."""
 
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ SECONDS: Final[dict[str, Any]] = {"type": "number", "minimum": 0}
 
 
 class Parameter(msgspec.Struct, frozen=True):
-    """One parameter behind `?`, or a header."""
+    """A query parameter, or a header."""
 
     name: str
     text: str
@@ -19,10 +19,10 @@ class Parameter(msgspec.Struct, frozen=True):
 
 
 class Operation(msgspec.Struct, frozen=True):
-    """What is said of one operation. Summary and description are the words of its function.
+    """The description of one operation. Summary and description come from the function's docstring.
 
-    `answer` is the type of the JSON, or a media type in the place of JSON. `others` are further
-    statuses that are no refusals, and what they mean.
+    `answer` is the type of the JSON, or a media type in place of JSON. `others` are further
+    statuses other than refusals, and their meaning.
     """
 
     tag: str

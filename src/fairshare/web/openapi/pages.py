@@ -1,4 +1,4 @@
-"""Owns the rows of the table of operations for the paths that only the pages use."""
+"""Owns the rows of the operation table for the paths that only the pages use."""
 
 from typing import Any, Final
 

@@ -1,6 +1,6 @@
 """Owns the table of operations: a row for each method and path of `/api/v1`.
 
-A test compares it with the routes. Who adds a route adds a row here.
+A test compares it with the routes. A new route needs a new row here.
 """
 
 from typing import Any, Final

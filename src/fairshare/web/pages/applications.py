@@ -21,7 +21,7 @@ from fairshare.wording import without_output
 GROUPS: Final = ("waiting", "running", "finished", "failed", "killed")
 
 CHOICES: Final = {"alive": GROUPS[:2], **{word: (word,) for word in GROUPS}}
-"""What a reader may ask for."""
+"""The filters by state that a reader may choose."""
 
 _ENDS: Final = {
     ApplicationState.FINISHED: "finished",
@@ -46,11 +46,11 @@ SORTS: Final[dict[str, Callable[[ApplicationLine, int], Any]]] = {
     "submitted": lambda one, _: one.submitted_ms,
     "elapsed": lambda one, now_ms: (one.finished_ms or now_ms) - one.submitted_ms,
 }
-"""By which columns a list may be sorted, and the value of each at an instant."""
+"""The columns by which a list may be sorted, and the value of each at an instant."""
 
 
 def group_of(one: ApplicationLine) -> str:
-    """How an application stands, in one word of `GROUPS`: it runs if it has a container."""
+    """The state of an application as a word of `GROUPS`: it runs if it has a container."""
     end = _ENDS.get(one.state)
     if end is not None:
         return end
@@ -60,10 +60,10 @@ def group_of(one: ApplicationLine) -> str:
 async def list_lines(request: Request) -> Response:
     """GET /pages/applications: the newest first, a screenful at a time.
 
-    `state` is a word of `CHOICES`; `queue` that one and all below it; `search` a part of name, id,
-    user or queue; `sort` a column, `-` before it turns it round. `order` is any name: asked for by
-    it again, rows keep their places. `at`: as they stood at a past moment, of which diagnostics are
-    not kept. `held` and `containers` are sums over all that match.
+    `state` is a word of `CHOICES`; `queue` selects a queue and all below it; `search` a part of
+    name, id, user or queue; `sort` a column, with the prefix `-` for descending. `order` is any
+    name: rows keep their places in later requests with it. `at`: the state at a past moment, which
+    has no diagnostics. `held` and `containers` are sums over all that match.
     """
     parameters = read_parameters(
         request, "state", "user", "queue", "search", "sort", "order", "offset", "limit", "at"
@@ -151,7 +151,7 @@ def _row(request: Request, line: ApplicationLine, *, live: bool) -> dict[str, An
 
 
 async def list_choices(request: Request) -> Response:
-    """GET /pages/applications/choices: whose applications there are, and in which queues."""
+    """GET /pages/applications/choices: the users and the queues of the known applications."""
     read_parameters(request)
     lines = server_of(request).lines.applications().values()
     return answer(
@@ -163,8 +163,8 @@ async def list_choices(request: Request) -> Response:
 
 
 async def show_line(request: Request) -> Response:
-    """GET /pages/applications/ID: how one application stood at the past moment `at`; 404 if it was
-    not there, or nothing reaches back so far."""
+    """GET /pages/applications/ID: the application at the past moment `at`; 404 if it did not exist,
+    or no remembered state is that old."""
     parameters = read_parameters(request, "at")
     at_ms = instant_of(request, parameters)
     if at_ms is None:

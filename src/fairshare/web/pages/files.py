@@ -1,8 +1,8 @@
 """Owns the files of the pages: the shell at the addresses of the views, modules and styles below
-`/static`, and the policy by which a browser runs nothing but these.
+`/static`, and the content security policy that allows a browser to run only these.
 
-The pages have no build step: what lies in `static/` is what a browser gets. It is read once in the
-life of a process, so that an update never mixes two versions. Must not know what a view shows.
+The pages have no build step: a browser gets the files of `static/`. They are read once per process,
+so that an update never mixes two versions. Must not know what a view shows.
 """
 
 import functools
@@ -31,8 +31,8 @@ VIEWS = {
     "/cluster/node/{node}": "views/node.js",
     "/cluster/configuration": "views/configuration.js",
 }
-"""Every view is an address; all of them get the same shell, which draws the one it stands at, and
-fetches its module with all that this needs at once, not one after another."""
+"""Every view has an address; all addresses get the same shell, which draws the view of its address
+and preloads the view's module with all imports in parallel."""
 
 MAIN = "main.js"
 PLACE = "<!-- modules -->"
@@ -51,20 +51,20 @@ POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-"""No script or style stands in a document, none comes from elsewhere, nothing is sent elsewhere."""
+"""No inline script or style, no resource from another origin, no request to another origin."""
 
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
 class PageFile(msgspec.Struct, frozen=True):
-    """One file as it is sent; `tag` says which version it is."""
+    """One file as it is sent; `tag` identifies its version."""
 
     content: bytes
     media_type: str
     tag: str
 
     def answer(self, request: Request) -> Response:
-        """The file, or 304 for who has it: a browser asks each time whether it has changed."""
+        """The file, or 304 if the browser has it: a browser revalidates it each time."""
         headers = {
             "Content-Security-Policy": POLICY,
             "Cache-Control": "no-cache",

@@ -22,8 +22,8 @@ DEFAULT_POINTS = 600
 async def show_history(request: Request) -> Response:
     """GET /history: the lines of a queue from `since` to `until`, at most `points` points.
 
-    Without a queue the root's. `began_ms` is since when anything is remembered: a server that
-    starts remembers nothing. A point holds until the next one.
+    The default queue is root. `began_ms` is the instant since which shares are remembered: a server
+    starts with an empty history. A point holds until the next one.
     """
     parameters = read_parameters(request, "queue", "since", "until", "points")
     server = server_of(request)
@@ -48,7 +48,7 @@ async def show_history(request: Request) -> Response:
 
 
 def point_row(point: Point, types: ResourceTypes) -> dict[str, Any]:
-    """One point, with what the queue was entitled to, and the part of the cluster it used."""
+    """One point, with the queue's entitlement, and the part of the cluster that it used."""
     row: dict[str, Any] = {"at_ms": point.at_ms, "used_share": used_share(point.used, point.total)}
     for field in msgspec.structs.fields(Point):
         if field.name != "at_ms":

@@ -1,9 +1,9 @@
-"""Owns the long lists of the pages: which lines there are, now or at a past moment, in which order,
-and which part of them one screen shows.
+"""Owns the long lists of the pages: their lines, now or at a past moment, their order, and the part
+of them that one screen shows.
 
-An order that depends on figures is remembered, under the name that the reader gives it, as long as
-somebody looks at it: rows keep their place while the figures change, and what comes later stands
-behind. Knows neither what a line means nor how it is drawn.
+An order by a changing value is remembered under a name that the client chooses, as long as a client
+uses it: rows keep their place while their values change, and later rows are appended. Knows neither
+what a line means nor how it is drawn.
 """
 
 from collections import OrderedDict
@@ -22,10 +22,10 @@ from fairshare.model.identifiers import ApplicationId
 from fairshare.web.requests import server_of, whole_number
 
 MAX_ORDERS = 256
-"""Orders that are remembered, those asked for last; one that went is made anew."""
+"""How many orders are remembered, the most recently used ones; a dropped one is computed again."""
 
 MAX_PASTS = 4
-"""Past moments whose lines are kept unpacked: who looks at one asks for it several times."""
+"""Past moments whose lines are cached: a view of one moment needs it several times."""
 
 DEFAULT_ROWS, MOST_ROWS = 100, 1_000
 MOST_TEXT = 1_000
@@ -50,7 +50,7 @@ class Listings:
         return await self._past("applications", tracks, at_ms, lambda line: line.id)
 
     async def nodes(self, at_ms: int | None) -> Mapping[str, NodeView]:
-        """All nodes by name, in the order in which they joined."""
+        """All nodes by name, in the order of registration."""
         if at_ms is None:
             return self._server.lines.nodes()
         tracks = self._server.moments.nodes
@@ -79,8 +79,8 @@ class Listings:
     ) -> list[Key]:
         """All keys by a value of their lines, equal ones by the key; remembered by a name.
 
-        If an order of this name is remembered, and is `about` the same, the keys as they stood in
-        it; those that have come since stand behind.
+        If an order of this name is remembered, and is `about` the same, the keys in that order;
+        later ones are appended.
         """
         known = self._orders.get(name)
         if known is None or known[0] != about:
@@ -98,7 +98,7 @@ class Listings:
 
 
 def listings_of(request: Request) -> Listings:
-    """The lists of the server that a request came to."""
+    """The lists of the server that handles a request."""
     found = request.app.state.listings
     assert isinstance(found, Listings)
     return found
@@ -129,7 +129,7 @@ def text_of(parameters: Mapping[str, str], name: str) -> str:
 
 
 def sort_of(parameters: Mapping[str, str], columns: Sequence[str]) -> tuple[str, bool]:
-    """The column to sort by (empty: none), and whether downwards: `-used` has the most first."""
+    """The column to sort by (empty: none), and whether descending: `-used` has the most first."""
     text = parameters.get("sort", "")
     column, down = text.removeprefix("-"), text.startswith("-")
     if column and column not in columns:
@@ -139,7 +139,7 @@ def sort_of(parameters: Mapping[str, str], columns: Sequence[str]) -> tuple[str,
 
 
 def part_of(parameters: Mapping[str, str], keys: Sequence[Key]) -> tuple[int, Sequence[Key]]:
-    """The keys of one screen: from `offset` on `limit` of them."""
+    """The keys of one screen: `limit` of them from `offset` on."""
     offset = whole_number(parameters, "offset", 0, 2**31 - 1)
     limit = whole_number(parameters, "limit", DEFAULT_ROWS, MOST_ROWS, least=1)
     return offset, keys[offset : offset + limit]

@@ -17,11 +17,11 @@ from fairshare.web.pages.listings import instant_of, listings_of, part_of, sort_
 from fairshare.web.requests import read_parameters, server_of
 
 COLUMNS = ("name", "rack", "state", "containers")
-"""What a list may be sorted by, beside the resource types."""
+"""The columns by which a list may be sorted, beside the resource types."""
 
 
 async def list_node_lines(request: Request) -> Response:
-    """GET /pages/nodes: in the order of joining, a screenful at a time.
+    """GET /pages/nodes: in the order of registration, a screenful at a time.
 
     `only` is `reserved`, `draining` (or leaving), or `=LABEL`; `search` a part of name, rack, label
     or an attribute; `sort` a column or a resource type; `order` and `at` as in
@@ -95,9 +95,9 @@ async def draw_map(request: Request) -> Response:
 
 
 async def show_past_node(request: Request) -> Response:
-    """GET /pages/nodes/NAME: how one node stood at the past moment `at`, and what ran there.
+    """GET /pages/nodes/NAME: the node at the past moment `at`, and its containers.
 
-    `forgotten` is how many of its containers are not remembered any more. 404 if it was not there.
+    `forgotten` is how many of its containers are no longer remembered. 404 if it did not exist.
     """
     parameters = read_parameters(request, "at")
     at_ms = instant_of(request, parameters)
@@ -140,7 +140,7 @@ async def show_past_node(request: Request) -> Response:
 def _matching(
     lines: Mapping[str, NodeView], keys: list[str], parameters: Mapping[str, str]
 ) -> tuple[list[NodeView], dict[str, int], dict[str, int]]:
-    """The lines that are asked for, how many have a mark, and how many have each label."""
+    """The requested lines, how many have a mark, and how many have each label."""
     only, low = text_of(parameters, "only"), text_of(parameters, "search").casefold()
     if only not in ("", "reserved", "draining") and not only.startswith("="):
         raise InputError("bad-request", f"only={only}: reserved, draining or =LABEL is needed")

@@ -1,4 +1,5 @@
-"""Owns the paths of queues that only the pages use: their names, and what a gap consists of."""
+"""Owns the paths of queues that only the pages use: their names, and the parts of an unmet
+share."""
 
 import time
 from collections.abc import Iterator
@@ -21,12 +22,12 @@ from fairshare.web.answers import answer
 from fairshare.web.requests import read_parameters, server_of
 
 LOOKED_MS = 40.0
-"""How long applications are asked why they wait: each costs a look at all nodes."""
+"""The time limit for finding the reasons why applications wait: each is O(n) in nodes."""
 
 
 async def list_names(request: Request) -> Response:
-    """GET /pages/queues: the names of all queues in the order of their names, and which are leaves;
-    without their shares, for lists and colours."""
+    """GET /pages/queues: all queues sorted by name, and which are leaves; without their shares, for
+    lists and colours."""
     read_parameters(request)
     queues = server_of(request).service.state.queues
     rows = [
@@ -37,11 +38,12 @@ async def list_names(request: Request) -> Response:
 
 
 async def explain_owed(request: Request) -> Response:
-    """GET /pages/queues/QUEUE/owed: what the queue is owed of the type that is scarcest for it, and
+    """GET /pages/queues/QUEUE/owed: the amount that the queue is owed of its scarcest type, and
     why: parts by cause, which add up to it.
 
-    `unasked` is the part of its share that nobody asks for. Of the applications that wait, `looked`
-    were asked for their reasons, the oldest first, until the gap was filled or time was up.
+    `unasked` is the part of its share that no application requests. `looked` counts the waiting
+    applications that were examined for their reasons, the oldest first, until the gap was filled or
+    the time limit was reached.
     """
     read_parameters(request)
     server = server_of(request)
@@ -78,7 +80,7 @@ async def explain_owed(request: Request) -> Response:
 
 
 def _below(server: LiveServer, queue: str) -> list[Application]:
-    """The applications of a queue and of all below it that are not over, the oldest first."""
+    """The unfinished applications of a queue and of all below it, the oldest first."""
     return [
         one
         for one in server.service.state.applications.values()
@@ -89,7 +91,7 @@ def _below(server: LiveServer, queue: str) -> list[Application]:
 def _asked(
     server: LiveServer, waits: list[Application], looked: list[Waiting]
 ) -> Iterator[Waiting]:
-    """Those that wait with their reasons, one after another while there is time."""
+    """The waiting applications with their reasons, one after another within the time limit."""
     began = time.perf_counter()
     for one in waits:
         if looked and (time.perf_counter() - began) * 1_000 > LOOKED_MS:
@@ -100,7 +102,7 @@ def _asked(
 
 
 def _promised(server: LiveServer, waits: list[Application], place: int) -> int:
-    """What nodes keep free for these applications, from containers that are preempted for them."""
+    """The amounts that nodes keep free for these applications by preempting containers."""
     numbers = {one.id for one in waits}
     return sum(
         room[place]

@@ -1,6 +1,6 @@
-"""Owns the path that tells a page who its reader is, so that it offers what he may do.
+"""Owns the path that reports the current user to a page, so that it offers what the user may do.
 
-What is allowed is decided again where it is done.
+Each call is authorized again where it is handled.
 """
 
 from starlette.requests import Request
@@ -14,10 +14,10 @@ from fairshare.web.requests import read_parameters, server_of
 
 
 async def show_session(request: Request) -> Response:
-    """GET /session: the reader's name, whether it is proven, and what he administers.
+    """GET /session: the user's name, whether it is authenticated, and what the user administers.
 
     `administrator`: the whole cluster. `administers`: queues, without those below one of them.
-    Where no access lists are in force everybody whose name is believed may do everything.
+    Without access lists and authentication every user may do everything.
     """
     read_parameters(request)
     server = server_of(request)

@@ -1,7 +1,7 @@
 """Owns the path of the queue tree as one screen shows it: the rows in sight, with all their fields.
 
-Of a thousand queues few are open at a time; the others are counted, and come when they are opened
-or looked for.
+Of a thousand queues few are open at a time; the others are only counted, and sent when they are
+opened or searched for.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -19,7 +19,7 @@ from fairshare.web.queues import moment_at, queue_row
 from fairshare.web.requests import read_parameters, server_of, whole_number
 
 ALL_UP_TO: Final = 150
-"""So many queues are shown at once; of more only the first level is open at first."""
+"""The most queues that are shown at once; above it only the first level is open at first."""
 
 MOST_FOLDS: Final = 20_000
 
@@ -27,10 +27,11 @@ MOST_FOLDS: Final = 20_000
 async def show_tree(request: Request) -> Response:
     """GET /pages/tree: root first, parents before children; each as in GET /queues.
 
-    Of more than 150 queues only those in sight: those whose parents are open (`fold` names, with
-    commas between, the queues that are not as they are at first), or that match `search` or
-    `below` (1: leaves that are owed something) with all above them; and always the first level, and
-    `queue` with all above it. `known` counts all, `owed` all leaves that are owed something.
+    Of more than 150 queues only those in sight: those whose parents are open (`fold` names,
+    separated by commas, the queues whose open state differs from the initial one), or that match
+    `search` or `below` (1: leaves that are owed something) with all above them; and always the
+    first level, and `queue` with all above it. `known` counts all, `owed` all leaves that are owed
+    something.
     """
     parameters = read_parameters(request, "fold", "search", "below", "queue", "at")
     server = server_of(request)
@@ -76,7 +77,7 @@ def in_sight(
     below: bool,
     selected: str,
 ) -> Collection[str]:
-    """The names of the queues that a reader sees, and of those that the page needs beside them."""
+    """The names of the queues that are visible, and of those that the page needs beside them."""
     known = {view.name: view for view in queues}
     turned = dict.fromkeys(folds)
     wanted: dict[str, None] = {}
@@ -94,7 +95,7 @@ def in_sight(
             if search in view.name.casefold() and (owed or not below):
                 with_all_above(view.name)
         elif view.parent in wanted and view.parent in turned:
-            wanted[view.name] = None  # who is not at the first level is closed at first
+            wanted[view.name] = None  # queues below the first level are closed at first
     with_all_above(selected)
     return wanted
 

@@ -1,1 +1,1 @@
-"""YARN's REST interface: what clients of a Hadoop ResourceManager ask, answered as it answers."""
+"""YARN's REST interface: answers clients of a Hadoop ResourceManager as it does."""

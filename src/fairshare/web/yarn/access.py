@@ -1,9 +1,8 @@
-"""Owns who may see and change an application (spec/rest.md 1.5).
+"""Owns the authorization to view and to change an application (spec/rest.md 1.5).
 
-The owner may, who stands in the application's lists, and who administers its queue or the cluster.
-Without access control (`yarn.acl.enable`) that is everybody, as in Hadoop, unless callers have to
-prove who they are: then it is the owner, who stands in the lists, and who has a token made with
-`--admin`.
+Its owner may, the users in its access lists, and the administrators of its queue or of the cluster.
+Without access control (`yarn.acl.enable`) every caller may, as in Hadoop, unless authentication is
+on: then its owner may, the users in its lists, and callers with a token made with `--admin`.
 """
 
 from fairshare.live.access.lists import listed
@@ -13,12 +12,12 @@ from fairshare.web.yarn.gateway import Gateway
 
 
 def may_view(gateway: Gateway, caller: Caller, application: Application) -> bool:
-    """Whether the caller may see more than the public part."""
+    """Whether the caller may view more than the public part."""
     return _may(gateway, caller, application, application.submission.details.view_acl)
 
 
 def sees_everything(gateway: Gateway, caller: Caller) -> bool:
-    """Whether the caller may see all of every application, whoever owns it."""
+    """Whether the caller may view all of every application, whoever owns it."""
     return caller.administrator or (not gateway.controls_access and not caller.proven)
 
 

@@ -1,8 +1,7 @@
-"""Owns the paths of activities: what a node update came to, and what an application was granted.
+"""Owns the paths of activities: the result of a node update, and the grants to an application.
 
-Hadoop tells it for the Capacity Scheduler alone, and so do we (spec/rest.md 1.8.19). What is told
-are the grants and the queues on their way, not those that were passed over: `fairshare why` tells
-those.
+As in Hadoop, only the Capacity Scheduler has activities (spec/rest.md 1.8.19). They contain the
+grants and the queues on the path to them, not the skipped ones: `fairshare why` reports those.
 """
 
 from collections.abc import Sequence
@@ -34,7 +33,7 @@ LONGEST_TIME_S = 1e9
 
 
 class Activities(Document):
-    """What one node update came to."""
+    """The result of one node update."""
 
     nodeId: str | UnsetType = UNSET
     timestamp: int | UnsetType = UNSET
@@ -44,7 +43,7 @@ class Activities(Document):
 
 
 class NodeAllocation(Document):
-    """One way from root to a container."""
+    """One path from root to a container."""
 
     partition: str
     finalAllocationState: str
@@ -52,7 +51,7 @@ class NodeAllocation(Document):
 
 
 class ActivityNode(Document):
-    """A queue, an application, a request, or a node on that way."""
+    """A queue, an application, a request, or a node on that path."""
 
     name: str | UnsetType = UNSET
     appPriority: int | UnsetType = UNSET
@@ -67,7 +66,7 @@ class ActivityNode(Document):
 
 
 class AppAllocation(Document):
-    """What an application was granted at one instant."""
+    """The grants to an application at one instant."""
 
     nodeId: str | UnsetType
     timestamp: int
@@ -79,7 +78,7 @@ class AppAllocation(Document):
 
 
 class AppActivities(Document):
-    """What an application was granted."""
+    """The grants to an application."""
 
     applicationId: str
     diagnostic: str | UnsetType = UNSET
@@ -89,7 +88,7 @@ class AppActivities(Document):
 
 
 class BulkActivities(Document):
-    """What several node updates came to."""
+    """The results of several node updates."""
 
     activities: list[Activities]
 
@@ -99,7 +98,7 @@ def _moment(instant_ms: int) -> str:
 
 
 async def show_activities(request: Request, caller: Caller) -> Answer:
-    """GET /scheduler/activities: asks that the next update be recorded, and tells the last one."""
+    """GET /scheduler/activities: requests a record of the next update, and returns the last one."""
     gateway = gateway_of(request)
     wanted = request.query_params.get("nodeId", "")
     node_id: str | UnsetType = wanted or UNSET
@@ -183,7 +182,7 @@ def _allocation(gateway: Gateway, one: Activity) -> NodeAllocation:
 
 
 async def show_bulk_activities(request: Request, caller: Caller) -> Answer:
-    """GET /scheduler/bulk-activities: those of all nodes that are recorded; it does not wait."""
+    """GET /scheduler/bulk-activities: the recorded ones of all nodes; it does not wait."""
     gateway = gateway_of(request)
     if gateway.scheduler.name != "capacity":
         raise bad_request("Bulk activities are supported by the Capacity Scheduler alone")
@@ -198,7 +197,7 @@ async def show_bulk_activities(request: Request, caller: Caller) -> Answer:
 
 
 async def show_app_activities(request: Request, caller: Caller) -> Answer:
-    """GET /scheduler/app-activities/ID: records for a while, and tells what was recorded."""
+    """GET /scheduler/app-activities/ID: records for a while, and returns what was recorded."""
     gateway = gateway_of(request)
     text = request.path_params["application"]
     now_ms = gateway.now_ms()
@@ -243,14 +242,14 @@ def _max_time(text: str) -> float:
     if not text:
         return DEFAULT_TIME_S
     try:
-        return min(max(0.0, float(text)), LONGEST_TIME_S)  # what is no number is 0, as in Java
+        return min(max(0.0, float(text)), LONGEST_TIME_S)  # as in Java, other text is 0
     except ValueError:
         message = f'For input string: "{text}.0"'
         raise Refused(400, "java.lang.NumberFormatException", message) from None
 
 
 def _wrong_parameters(request: Request) -> str:
-    """What is wrong with the parameters, in Hadoop's words; empty if nothing is."""
+    """The problem of the parameters, in Hadoop's words; empty if they are valid."""
     for word in words(request, "actions"):
         if word.upper() not in ("REFRESH", "GET"):
             return f"Got invalid action: {word}, valid actions: [REFRESH, GET]"

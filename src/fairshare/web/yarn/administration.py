@@ -1,7 +1,7 @@
-"""Owns the paths of administration: the scheduler's configuration, who may use a queue, the log.
+"""Owns the paths of administration: the scheduler's configuration, access to a queue, the log.
 
-What a change of the configuration means stands in `live.mutation` and `config.capacity_mutation`;
-the sentences are those that Hadoop's clients read (spec/rest.md 1.8.20-22).
+`live.mutation` and `config.capacity_mutation` define the effect of a configuration change; the
+messages are those that Hadoop's clients expect (spec/rest.md 1.8.20-22).
 """
 
 from collections.abc import Iterable
@@ -108,7 +108,7 @@ async def change_configuration(request: Request, caller: Caller) -> Answer:
 
 
 async def validate_configuration(request: Request, caller: Caller) -> Answer:
-    """POST /scheduler-conf/validate: what it would be; nothing is changed."""
+    """POST /scheduler-conf/validate: the resulting configuration; nothing is changed."""
     gateway = gateway_of(request)
     _check_administrator(gateway, caller)
     update = await _read_update(request)
@@ -132,7 +132,7 @@ async def show_version(request: Request, caller: Caller) -> Answer:
 
 
 async def format_configuration(request: Request, caller: Caller) -> Answer:
-    """GET /scheduler-conf/format: the file holds again. A GET that changes things, as in Hadoop."""
+    """GET /scheduler-conf/format: returns to the file. A GET that changes state, as in Hadoop."""
     gateway = gateway_of(request)
     _check_administrator(gateway, caller)
     _check_mutable(gateway, NO_FORMAT)
@@ -143,8 +143,8 @@ async def format_configuration(request: Request, caller: Caller) -> Answer:
 
 
 def _changer(gateway: Gateway, caller: Caller) -> str:
-    """In whose name a change is made: who has an administrator's token stands for the server's own
-    user, who is one by any list."""
+    """The user in whose name a change is made: a caller with an administrator's token acts as the
+    server's own user, who is an administrator by any list."""
     return gateway.login_user if caller.administrator else caller.user
 
 
@@ -167,7 +167,7 @@ async def _read_update(request: Request) -> Update:
 
 
 async def show_access(request: Request, caller: Caller) -> Answer:
-    """GET /queues/QUEUE/access: for who administers the queue."""
+    """GET /queues/QUEUE/access: for administrators of the queue."""
     gateway = gateway_of(request)
     queue = request.path_params["queue"]
     parameters = request.query_params

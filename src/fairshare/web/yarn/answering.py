@@ -1,4 +1,4 @@
-"""Owns the way from a handler's document to the bytes of an answer: which form the caller takes,
+"""Owns the conversion of a handler's document to the bytes of an answer: content negotiation,
 headers, refusals, `HEAD` and `OPTIONS` (spec/rest.md 1.1, 1.2).
 
 A handler takes a request and the caller, and returns an `Answer`, or raises a refusal.
@@ -34,18 +34,18 @@ HEADERS = {
     "X-XSS-Protection": "1; mode=block",
     "Vary": "Accept-Encoding",
 }
-"""On every answer below `/ws`, and on the pages beside it."""
+"""Headers of every answer below `/ws`, and of the pages beside it."""
 
 MIN_COMPRESSED = 256
 MIN_APART = 65_536
-"""Bytes from which on an answer is compressed in a thread of its own: there about a millisecond."""
+"""Answers of at least so many bytes, about a millisecond of work, are compressed in a thread."""
 
 
 class Answer(msgspec.Struct):
-    """What a handler answers. `name` is the root element in XML; `dialect` how JSON is written.
+    """The answer of a handler. `name` is the root element in XML; `dialect` how JSON is written.
 
     `natural` keeps the root element in JSON, `bare` drops it, `mapped` is the older dialect. With
-    `text` the answer is that sentence alone.
+    `text` the answer is that text alone.
     """
 
     document: object = None
@@ -65,7 +65,7 @@ Handler = Callable[[Request, Caller], Awaitable[Answer]]
 
 
 def accepted_form(request: Request) -> str | None:
-    """JSON or XML, whichever the caller likes better; None if he takes neither."""
+    """JSON or XML, whichever the caller prefers; None if the caller accepts neither."""
     best: tuple[float, int, str] | None = None
     for header in request.headers.getlist("accept") or ["*/*"]:
         for place, part in enumerate(header.split(",")):
@@ -93,7 +93,7 @@ def _weight(parameters: list[str]) -> float:
 
 
 async def respond(request: Request, handlers: Mapping[str, Handler]) -> Response:
-    """Call the handler of the method, and write what it answers."""
+    """Call the handler of the method, and write its answer."""
     try:
         caller = await identify(request)
     except Rejected as rejected:
@@ -141,7 +141,7 @@ async def _answer(request: Request, handlers: Mapping[str, Handler], caller: Cal
 
 
 def refusal_of(refused: Refused) -> Answer:
-    """The answer that tells a refusal."""
+    """The answer for a refusal."""
     headers = {"Allow": refused.allow} if refused.allow else {}
     # What the server of 3.4.1 cannot dispatch has no message, and this charset.
     undispatched = refused.status == 503 and refused.document.message is UNSET
@@ -155,7 +155,7 @@ def refusal_of(refused: Refused) -> Answer:
 
 
 def _input_error(error: InputError) -> Answer:
-    """What the core refuses, and no handler has turned into YARN's own words."""
+    """A refusal of the core that no handler has translated into YARN's own words."""
     status = {
         "internal-error": 500,
         "busy": 503,
@@ -174,7 +174,7 @@ def _input_error(error: InputError) -> Answer:
 
 
 def write(answer: Answer, form: str) -> bytes:
-    """The document in the form that the caller takes."""
+    """The document in the form that the caller accepts."""
     if form == XML:
         return xml(answer.name, answer.document)
     if answer.encoded is not None:
@@ -185,7 +185,7 @@ def write(answer: Answer, form: str) -> bytes:
 
 
 def _sentence(text: str, form: str) -> bytes:
-    """A sentence alone: YARN sends it as it is, whatever form was asked for."""
+    """A plain text: YARN sends it as it is, whatever form the caller accepts."""
     return text.encode()
 
 
@@ -226,12 +226,12 @@ class YarnRoute(Route):
             return await respond(request, self._handlers)
 
         super().__init__(path, endpoint)
-        self.methods = None  # the wrong method is ours to refuse
+        self.methods = None  # this class refuses wrong methods itself
 
     def with_slash(self) -> "YarnRoute":
         """The same with a slash at the end of its path."""
         return YarnRoute(self.path + "/", **{k.lower(): v for k, v in self._handlers.items()})
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Whatever the method is."""
+        """Serves all methods."""
         await self.app(scope, receive, send)

@@ -1,4 +1,4 @@
-"""Owns how one application becomes its document (spec/rest.md 1.8.6). Decides nothing."""
+"""Owns the conversion of an application to its document (spec/rest.md 1.8.6). Decides nothing."""
 
 from collections.abc import Collection
 
@@ -22,13 +22,13 @@ from fairshare.web.yarn.usage import usage_percentages
 from fairshare.wording import without_output
 
 OWN_ASK = -1
-"""The allocation request id that Hadoop gives to what it asks itself: the master's container."""
+"""The allocation request id that Hadoop gives to its own request: the master's container."""
 
 
 def application_info(
     gateway: Gateway, application: Application, *, full: bool, without: Collection[str] = ()
 ) -> AppInfo:
-    """The document of one application; `full`: for somebody who may view it.
+    """The document of one application; `full`: for a caller who may view it.
 
     `without` names fields that are left out, in lower case.
     """
@@ -85,7 +85,7 @@ def _add_times(info: AppInfo, application: Application, biography: Biography, no
 def _add_master(
     info: AppInfo, gateway: Gateway, biography: Biography, application: Application
 ) -> None:
-    """Where the last master is; nothing before it has a container."""
+    """The address of the last master; empty until it has a container."""
     info.amRPCAddress = _rpc_address(biography)
     last = biography.attempt
     if last is None or last.master is None:
@@ -125,7 +125,8 @@ def _add_use_over_time(
 
 
 def shown_seconds(application: Application, biography: Biography, types: int) -> int:
-    """How many types the map of use over time has: the further ones come with the first container.
+    """The number of types in the map of use over time: further ones appear with the first
+    container.
 
     0: it has not been in a queue.
     """
@@ -135,7 +136,7 @@ def shown_seconds(application: Application, biography: Biography, types: int) ->
 
 
 def _priority(gateway: Gateway, application: Application) -> int:
-    """Of a refused application the Capacity Scheduler shows the priority that was wished for."""
+    """For a refused application the Capacity Scheduler shows the requested priority."""
     refused = application.state is ApplicationState.REJECTED
     if refused and gateway.scheduler.name == "capacity":
         return application.submission.priority or 0
@@ -147,7 +148,7 @@ def _or_unset(text: str | None) -> str | UnsetType:
 
 
 def _master_label(application: Application, biography: Biography) -> str | UnsetType:
-    """Absent where the queue was only made for it: then Hadoop could not look its label up."""
+    """Absent where the queue was created for it: then Hadoop could not look up its label."""
     if not application.managed and not application.submission.tasks:
         return UNSET
     label = application.submission.details.master_label
@@ -157,7 +158,7 @@ def _master_label(application: Application, biography: Biography) -> str | Unset
 
 
 def shown_queue(gateway: Gateway, application: Application) -> str:
-    """The queue's name; the FIFO scheduler has one queue, and shows what was asked for."""
+    """The queue's name; the FIFO scheduler has one queue, and shows the requested name."""
     if gateway.scheduler.name == "fifo":
         return application.submission.queue
     return application.queue
@@ -173,7 +174,7 @@ def _progress(application: Application, biography: Biography) -> float:
 
 
 def _tracking(word: str, application: Application) -> tuple[str, bool]:
-    """What the link leads to, and whether there is one."""
+    """The target of the link, and whether there is one."""
     if word == "RUNNING":
         return "ApplicationMaster", True
     if word == "FINISHED" or (application.over and application.attempt > 0):
@@ -196,7 +197,7 @@ def _tracking_url(
 
 
 def logs_url(gateway: Gateway, node: str, container: str, user: str) -> str:
-    """Where the logs of a container are shown."""
+    """The address of a container's logs."""
     return f"http://{gateway.node_web_address(node)}/node/containerlogs/{container}/{user}"
 
 
@@ -212,7 +213,7 @@ def _rpc_address(biography: Biography) -> str | UnsetType:
 def _allocated(
     application: Application, biography: Biography, none: Resource
 ) -> tuple[Resource, Resource, int]:
-    """What it has, what is reserved for it, and its containers; -1 once it has left the queue."""
+    """Its allocated and reserved resources, and its containers; -1 once it has left the queue."""
     if application.active:
         reserved = total((r.resource for r in application.reservations.values()), len(none))
         return application.used, reserved, len(application.containers)

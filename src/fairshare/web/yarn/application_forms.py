@@ -1,6 +1,6 @@
 """Owns the form of the document of one application: its fields in YARN's order (rest.md 1.8.6).
 
-What stands from `startedTime` on is 0, empty or absent for who may not view the application.
+The fields from `startedTime` on are 0, empty or absent for callers who may not view it.
 """
 
 from msgspec import UNSET, UnsetType
@@ -12,7 +12,7 @@ from fairshare.web.yarn.timeouts import Timeouts
 
 
 class ExecutionType(Document):
-    """Whether a container may be put aside for others; here never."""
+    """Whether a container is opportunistic; here never."""
 
     executionType: str = "GUARANTEED"
     enforceExecutionType: bool = False

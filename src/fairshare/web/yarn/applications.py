@@ -1,4 +1,4 @@
-"""Owns the paths that show applications: the list, one of them, and how many there are."""
+"""Owns the paths that show applications: the list, one of them, and their counts."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -37,7 +37,7 @@ class AppInfos(Document):
 
 
 class StatItem(Document):
-    """How many applications of a type are in a state."""
+    """The number of applications of a type in a state."""
 
     state: str
     type: str
@@ -45,7 +45,7 @@ class StatItem(Document):
 
 
 class AppStatInfo(Document):
-    """How many applications there are."""
+    """The numbers of applications."""
 
     statItem: list[StatItem]
 
@@ -69,8 +69,8 @@ async def list_applications(request: Request, caller: Caller) -> Answer:
 async def _written(
     gateway: Gateway, caller: Caller, wanted: Filter, shelves: Shelves
 ) -> list[bytes]:
-    """The JSON of each application that is asked for, all of one instant: in slices is done only
-    what is kept for the next one who asks, and what is made of frozen moments."""
+    """The JSON of each requested application, all of one instant: only cached documents, and those
+    made of frozen moments, are written in slices."""
     both = {full: shelves.of(full, wanted.without) for full in (True, False)}
     await brought_up_to_date(
         lambda: _chosen(gateway, caller, wanted),
@@ -85,7 +85,7 @@ async def _written(
 
 
 def _chosen(gateway: Gateway, caller: Caller, wanted: Filter) -> Iterator[tuple[Application, bool]]:
-    """The applications that are asked for, and whether the caller may see all of each."""
+    """The requested applications, and whether the caller may view all of each."""
     queue = _queue(gateway, wanted)
     if queue is None:
         return
@@ -100,16 +100,16 @@ def _chosen(gateway: Gateway, caller: Caller, wanted: Filter) -> Iterator[tuple[
 
 
 def _queue(gateway: Gateway, wanted: Filter) -> str | None:
-    """The full name of the queue that is asked for; None: there is nothing in it.
+    """The full name of the requested queue; None: it has no applications.
 
-    The Capacity Scheduler resolves a short name, and refuses one that there is not.
+    The Capacity Scheduler resolves a short name, and refuses an unknown one.
     """
     queue = wanted.queue
     if not queue:
         return ""
     state = gateway.scheduler.state
     if gateway.scheduler.name == "fifo":
-        return ""  # it is looked at with what the application shows
+        return ""  # compared with the name that the application shows
     if gateway.scheduler.name != "capacity":
         return queue if queue == "root" or queue.startswith("root.") else None
     if queue in state.queues:
@@ -121,7 +121,7 @@ def _queue(gateway: Gateway, wanted: Filter) -> str | None:
 
 
 def _in_only_queue(gateway: Gateway, application: Application, wanted: Filter) -> bool:
-    """The FIFO scheduler has one queue, `default`, and shows the name that was asked for."""
+    """The FIFO scheduler has one queue, `default`, and shows the requested name."""
     if wanted.queue == "default" and application.active:
         return True
     return shown_queue(gateway, application) == wanted.queue

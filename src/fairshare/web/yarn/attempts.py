@@ -185,9 +185,9 @@ async def show_container(request: Request, caller: Caller) -> Answer:
 def _find_attempt(
     gateway: Gateway, request: Request, caller: Caller, *, of_application: bool = False
 ) -> tuple[Application, Attempt]:
-    """What the path names; raises Refused (400, 404, 503).
+    """The application and attempt that the path names; raises Refused (400, 404, 503).
 
-    `of_application`: what is asked for belongs to the application as a whole.
+    `of_application`: the request concerns the application as a whole.
     """
     name, text = request.path_params["application"], request.path_params["attempt"]
     epoch_ms, number = read_application_id(name)
@@ -203,7 +203,7 @@ def _find_attempt(
             _EXCEPTIONS + "ApplicationNotFoundException",
         )
     if not may_view(gateway, caller, application):
-        # What clients of 3.4.1 get, though 403 would be the word for it.
+        # Clients of 3.4.1 get this, though 403 would be the right status.
         what = "application" if of_application else "attempt"
         raise wrong_form(
             f"{_EXCEPTIONS}YarnException: User {caller.user} does not have privilege to see this"

@@ -1,7 +1,7 @@
-"""Owns how the bodies of requests are read: JSON and XML, as leniently as Hadoop's readers do.
+"""Owns the reading of request bodies: JSON and XML, as leniently as Hadoop's readers do.
 
-A body becomes a mapping. In XML repeated elements become lists, and all values texts; a number may
-stand as a text, and what is not known is passed over (spec/rest.md 1.8.8).
+A body becomes a mapping. In XML repeated elements become lists, and all values strings; a number
+may be given as a string, and unknown fields are ignored (spec/rest.md 1.8.8).
 """
 
 import gzip
@@ -19,7 +19,7 @@ from fairshare.web.yarn.errors import Refused, bad_request, wrong_form
 
 INT = 32
 LONG = 64
-"""The bits of Java's whole numbers, which Hadoop's fields have."""
+"""The bits of Java's integer types, which Hadoop's fields have."""
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _LONGEST = 20
@@ -112,7 +112,7 @@ def first_object(body: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def as_list(value: Any) -> list[Any]:
-    """One or many: a bare value stands for a list of one, nothing for none."""
+    """One or many: a bare value means a list of one, null an empty list."""
     if value is None or value == "":
         return []
     return value if isinstance(value, list) else [value]
@@ -138,7 +138,7 @@ def text_of(value: Any, default: str = "") -> str:
 
 
 def lenient_integer(value: Any, name: str, default: int = 0, *, bits: int = INT) -> int:
-    """The whole number of a field, also as a text; anything else is 0, and nothing is the default.
+    """The integer of a field, also as a string; an absent one is the default, anything else is 0.
 
     Raises Refused (400) for one that Hadoop's field, of `INT` or `LONG` bits, cannot hold.
 
@@ -179,7 +179,7 @@ def java_number(text: str, bits: int = INT) -> int:
 
 
 def truth(value: Any, default: bool = False) -> bool:
-    """A truth value, also as a text."""
+    """A truth value, also as a string."""
     if value is None:
         return default
     return value is True or (isinstance(value, str) and value.strip().lower() == "true")

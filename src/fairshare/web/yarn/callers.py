@@ -1,9 +1,10 @@
-"""Owns who calls: `user.name`, the cookie that remembers it, `doAs`, and who is meant by nobody.
+"""Owns the identity of YARN callers: `user.name`, the cookie that stores it, `doAs`, and the user
+of an anonymous call.
 
-Where a proof is asked for (`[authentication]`), the caller is who has proven to be it, and a name
-in a request counts for administrators alone, who may act for others. Where none is asked for
-(spec/rest.md 1.5) the server believes a name, as Hadoop does without Kerberos, and listens on
-loopback; what is signed then is only that we have told a name before.
+With authentication (`[authentication]`) the caller is the authenticated user, and a name in a
+request only counts for administrators, who may act for others. Without it (spec/rest.md 1.5) the
+server trusts a claimed name, as Hadoop does without Kerberos, and listens on loopback; the
+signature of the cookie then only proves that this server issued it.
 """
 
 import base64
@@ -27,9 +28,10 @@ _AUTHORIZATION = "org.apache.hadoop.security.authorize.AuthorizationException"
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """Who calls, with his groups, and the cookie that he is given (empty: none).
+    """The calling user, with groups, and the cookie to set (empty: none).
 
-    `proven`: the name is no mere claim. `administrator`: by a token, whatever the lists say.
+    `proven`: the name is authenticated, not merely claimed. `administrator`: by a token, whatever
+    the lists say.
     """
 
     user: str
@@ -40,7 +42,7 @@ class Caller(msgspec.Struct, frozen=True):
 
 
 class Rejected(Exception):
-    """The caller is turned away before anything is looked at."""
+    """The caller is refused before the request is handled."""
 
     def __init__(
         self, status: int, content: bytes, cookie: str = "", headers: Mapping[str, str] = {}
@@ -53,7 +55,7 @@ class Rejected(Exception):
 
 
 async def identify(request: Request) -> Caller:
-    """Who calls; raises Rejected for who may not act for another, or must give a name."""
+    """The caller; raises Rejected if it may not act for another user, or must give a name."""
     gateway = gateway_of(request)
     settings = gateway.settings
     proved: Identity | None = request.scope.get(KEY)
@@ -82,7 +84,8 @@ async def identify(request: Request) -> Caller:
 
 
 async def _proven(request: Request, gateway: Gateway, proved: Identity) -> Caller:
-    """Who has proven his name, or for whom he acts: then with that user's rights, and no more."""
+    """The authenticated user, or the user for whom that one acts: then with that user's rights
+    only."""
     named = next(
         (
             value
@@ -125,7 +128,7 @@ def _cookie(user: str, gateway: Gateway) -> str:
 
 
 def _remembered(cookie: str, gateway: Gateway) -> str:
-    """The user of a cookie that we signed and that is still good; else the empty text."""
+    """The user of a cookie that we signed and that has not expired; else the empty string."""
     text, _, signature = cookie.strip('"').rpartition("&s=")
     if not text or not hmac.compare_digest(
         signature.encode(), _signature(text, gateway.secret).encode()

@@ -1,4 +1,4 @@
-"""Owns how the Capacity Scheduler's queues become documents. Computes percentages, decides nothing.
+"""Owns the conversion of the Capacity Scheduler's queues to documents. Computes percentages only.
 
 Leaves come before parents, as Hadoop sends them; readers rely on it (spec/rest.md 1.8.4b).
 """
@@ -44,7 +44,7 @@ _V2 = ".auto-queue-creation-v2."
 
 
 def capacity_scheduler(gateway: Gateway, state: CapacityState) -> CapacitySchedulerInfo:
-    """The whole tree as it stands."""
+    """The whole tree in its present state."""
     return _Queues(gateway, state).root()
 
 
@@ -215,7 +215,7 @@ class _Queues:
     # Parts.
 
     def shown_labels(self, queue: CapacityQueue) -> list[str]:
-        """The default partition, those that have a capacity here, and those that are in use."""
+        """The default partition, those with a capacity in this queue, and those in use."""
         return [
             label
             for label in self.state.labels
@@ -278,7 +278,7 @@ class _Queues:
         return ResourceUsages(found)
 
     def limit(self, leaf: CapacityQueue) -> MasterLimit:
-        """The limits for masters as they were when applications were last let in."""
+        """The limits for masters as they were at the last activation of applications."""
         found = self.gateway.master_limits.of_leaf(leaf.name)
         return found or capacity_limit(self.state, leaf)
 
@@ -350,7 +350,7 @@ class _Queues:
         )
 
     def operation(self, name: str, done: Operation | None, named: bool) -> OperationInfo:
-        """As in Hadoop, only ends name their container."""
+        """As in Hadoop, only completions name their container."""
         if done is None:
             return OperationInfo(name)
         container = "N/A"

@@ -96,8 +96,8 @@ class UserInfos(Document):
 
 
 class CapacityQueueInfo(Document, rename=TYPED):
-    """One queue below root. `type_` and what follows `autoQueueLeafTemplateProperties` stand in
-    leaves alone, `queues` in parents."""
+    """One queue below root. Only leaves have `type_` and the fields after
+    `autoQueueLeafTemplateProperties`, only parents have `queues`."""
 
     type_: str | UnsetType
     queuePath: str
@@ -166,7 +166,7 @@ class CapacityQueueInfos(Document):
 
 
 class OperationInfo(Document):
-    """What was done last, and where."""
+    """The last operation, and its node."""
 
     operation: str
     nodeId: str = "N/A"
@@ -175,7 +175,7 @@ class OperationInfo(Document):
 
 
 class RunDetail(Document):
-    """What the last node update did."""
+    """The result of the last node update."""
 
     operation: str
     count: int
@@ -183,7 +183,7 @@ class RunDetail(Document):
 
 
 class Health(Document):
-    """What the scheduler did last."""
+    """The last operations of the scheduler."""
 
     lastrun: int
     operationsInfo: list[OperationInfo]

@@ -1,4 +1,4 @@
-"""Owns how a queue's configured capacity is written, type by type: `[memory-mb=30.0%,...]`."""
+"""Owns the text of a queue's configured capacity, type by type: `[memory-mb=30.0%,...]`."""
 
 from msgspec import UNSET
 
@@ -20,7 +20,7 @@ from fairshare.web.yarn.resources import shortest
 
 
 def capacity_vector(state: CapacityState, queue: CapacityQueue, label: str) -> CapacityVector:
-    """What is configured for a queue in a partition; the types in the order of Java's map."""
+    """The configured capacity of a queue in a partition; the types in the order of Java's map."""
     names = state.types.names
     amounts = dict(zip(names, _amounts(_capacity(queue, label), len(names)), strict=False))
     texts = {

@@ -51,7 +51,7 @@ def _name(gateway: Gateway, application: Application) -> str:
 
 
 def _check(gateway: Gateway, caller: Caller, application: Application, what: str) -> None:
-    """Raise PlainRefusal (403) for who may not change the application."""
+    """Raise PlainRefusal (403) if the caller may not change the application."""
     if not may_modify(gateway, caller, application):
         raise PlainRefusal(
             403,
@@ -74,7 +74,7 @@ def _state(gateway: Gateway, application: Application, status: int = 200) -> Ans
 
 
 async def change_state(request: Request, caller: Caller) -> Answer:
-    """PUT /apps/ID/state: 202 for an application that is killed now, 200 for one that is over."""
+    """PUT /apps/ID/state: 202 for an application that is killed now, 200 for a finished one."""
     gateway, application = _application(request)
     body = await read_object(request, "appstate")
     wanted = text_of(body.get("state"))
@@ -141,7 +141,7 @@ async def change_queue(request: Request, caller: Caller) -> Answer:
 
 
 def resolved(gateway: Gateway, queue: str) -> str:
-    """The full name of a queue that may be named by its last part alone."""
+    """The full name of a queue, which may be given by its last part alone."""
     queues = gateway.scheduler.state.queues
     if queue in queues or full_name(queue) in queues:
         return queue if queue in queues else full_name(queue)
@@ -162,7 +162,8 @@ async def show_priority(request: Request, caller: Caller) -> Answer:
 
 
 async def change_priority(request: Request, caller: Caller) -> Answer:
-    """PUT /apps/ID/priority: 200 with the priority in force; 400 where there are none."""
+    """PUT /apps/ID/priority: 200 with the priority in force; 400 where priorities are
+    unsupported."""
     gateway, application = _application(request)
     body = await read_object(request, "applicationpriority")
     wanted = lenient_integer(body.get("priority"), "priority")

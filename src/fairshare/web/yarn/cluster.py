@@ -1,4 +1,4 @@
-"""Owns the paths of the cluster as a whole: what it is, its numbers, who calls (rest.md 1.8)."""
+"""Owns the paths of the cluster as a whole: its properties, its metrics, the user (rest.md 1.8)."""
 
 import platform
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ from fairshare.web.yarn.resources import ResourceInfo, resource_info
 from fairshare.web.yarn.states import public_state
 
 HADOOP_VERSION = "3.4.1"
-"""The release whose interface this is."""
+"""The Hadoop release whose interface this module implements."""
 
 _STORE = "org.apache.hadoop.yarn.server.resourcemanager.recovery.FileSystemRMStateStore"
 _NO_STORE = "org.apache.hadoop.yarn.server.resourcemanager.recovery.NullRMStateStore"
@@ -30,7 +30,7 @@ _TITLES = {"fair": "Fair Scheduler", "capacity": "Capacity Scheduler", "fifo": "
 
 
 class ClusterInfo(Document):
-    """What the cluster is."""
+    """The properties of the cluster."""
 
     id: int
     startedOn: int
@@ -47,7 +47,7 @@ class ClusterInfo(Document):
 
 
 class UserInfo(Document):
-    """Who runs the server, and who asks."""
+    """The user who runs the server, and the caller."""
 
     rmLoginUser: str
     requestedUser: str
@@ -67,7 +67,7 @@ class SchedulerOverview(Document):
 
 
 class ClusterMetrics(Document):
-    """The cluster in numbers: all of them whole."""
+    """The metrics of the cluster: all integers."""
 
     appsSubmitted: int
     appsCompleted: int
@@ -167,7 +167,7 @@ async def show_overview(request: Request, caller: Caller) -> Answer:
 
 
 def allocation_limits(gateway: Gateway) -> tuple[Resource, Resource]:
-    """The least and the most that a container can be; never more than the largest node has."""
+    """The smallest and the largest container; never larger than the largest node."""
     state = gateway.scheduler.state
     if not isinstance(state, CapacityState | FairState | FifoState):
         return state.none, state.total
@@ -187,7 +187,7 @@ async def show_metrics(request: Request, caller: Caller) -> Answer:
 
 
 def metrics_of(gateway: Gateway) -> ClusterMetrics:
-    """The numbers of the cluster as they stand."""
+    """The present metrics of the cluster."""
     state = gateway.scheduler.state
     size = len(state.none)
     active = [a for a in state.applications.values() if a.active]
@@ -254,7 +254,7 @@ def metrics_of(gateway: Gateway) -> ClusterMetrics:
 
 
 def _taken(gateway: Gateway, allocated: Resource, kept: Resource) -> Resource:
-    """What is not available in the default partition; reservations with Capacity alone."""
+    """The unavailable resources of the default partition; reservations with Capacity alone."""
     state = gateway.scheduler.state
     if isinstance(state, CapacityState):
         return state.queues[ROOT].share.used if ROOT in state.queues else state.none
@@ -262,7 +262,7 @@ def _taken(gateway: Gateway, allocated: Resource, kept: Resource) -> Resource:
 
 
 class Counts:
-    """How many applications stand where. Refused ones count nowhere."""
+    """The applications by state. Refused ones do not count."""
 
     def __init__(self, gateway: Gateway, applications: Iterable[Application]) -> None:
         self.submitted = self.completed = self.pending = 0
@@ -285,7 +285,7 @@ class Counts:
 
 
 def _utilization(gateway: Gateway) -> tuple[int, int, int]:
-    """Cores in use, and the hundredths of memory and cores in use, as the nodes measure it."""
+    """Cores in use, and the percentages of memory and cores in use, as measured by the nodes."""
     measured = gateway.node_book.utilization
     state = gateway.scheduler.state
     memory = sum(u.physical_memory_mb for name, u in measured.items() if name in state.nodes)

@@ -1,6 +1,6 @@
-"""Owns which pages of other sites may read YARN's answers, and the headers that tell a browser so.
+"""Owns CORS for YARN's answers: the origins that may read them, and the headers for browsers.
 
-Off unless the configuration asks for it, as in Hadoop (spec/rest.md 1.6).
+Off by default, as in Hadoop (spec/rest.md 1.6).
 """
 
 import re
@@ -29,7 +29,8 @@ def is_trusted(settings: CrossOriginSettings, origin: str) -> bool:
 
 
 def headers_for(request: Request, settings: CrossOriginSettings) -> Mapping[str, str]:
-    """The headers of an answer; none if the page may not have it, or sends what it may not."""
+    """The headers of an answer; empty if the origin may not read it, or the request's method or
+    headers are not allowed."""
     origin = request.headers.get("origin", "")
     if not origin or not is_trusted(settings, origin):
         return {}

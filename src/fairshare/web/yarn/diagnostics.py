@@ -1,6 +1,6 @@
-"""Owns what YARN tells of an application that waits or has ended, in Hadoop's words (rest.md 2.7).
+"""Owns YARN's diagnostics of waiting and ended applications, in Hadoop's words (rest.md 2.7).
 
-Scripts look into these texts for names and numbers, so they are written as Hadoop writes them.
+Scripts parse these texts for names and numbers, so they are written as Hadoop writes them.
 """
 
 import re
@@ -47,13 +47,13 @@ _REFUSALS = (
         "User {user} does not have permission to submit {name} to queue {0}",
     ),
 )
-"""What the core says of a submission that has no name yet, and what Hadoop says of it."""
+"""The core's messages for a submission without an id yet, and Hadoop's messages for it."""
 
 
 def application_diagnostics(
     gateway: Gateway, application: Application, biography: Biography, now_ms: int
 ) -> str:
-    """Why an application is not further, or how it ended."""
+    """Why an application waits, or how it ended."""
     last = biography.attempt
     if application.over:
         if application.state is ApplicationState.FAILED and not biography.unregistered:
@@ -69,8 +69,9 @@ def application_diagnostics(
 def waiting_for(
     gateway: Gateway, application: Application, biography: Biography
 ) -> Hashable | None:
-    """On what its diagnostics depend beside the second, as long as its last attempt waits for a
-    master's container: two with the same answer are told the same. None: only records change it.
+    """The values on which its diagnostics depend beside the time in seconds, as long as its last
+    attempt waits for a master's container: equal values give equal texts. None: only records change
+    it.
     """
     last = biography.attempt
     if application.over or application.unregistered is not None or last is None:
@@ -97,7 +98,7 @@ def waiting_for(
 def attempt_diagnostics(
     gateway: Gateway, application: Application, attempt: Attempt, now_ms: int
 ) -> str:
-    """What one attempt waits for, or how it ended."""
+    """The reason why one attempt waits, or how it ended."""
     if attempt.end == "FAILED":
         return _exit(gateway, application, attempt)
     if attempt.final_status:
@@ -204,11 +205,11 @@ def _waits_for_capacity(state: CapacityState, application: CapacityApplication) 
             f" {text(largest(user_limit, state.none))}; Queue AM Resource Usage ="
             f" {text(leaf.shares[label].master_used)}; "
         )
-    return ""  # what max-parallel-apps holds back is told nothing by Hadoop
+    return ""  # Hadoop gives no diagnostics for applications that max-parallel-apps holds back
 
 
 def _masters_limit(state: CapacityState, application: CapacityApplication) -> str:
-    """Which limit for masters holds an application back."""
+    """The limit for masters that holds an application back."""
     leaf = application.leaf
     assert leaf is not None
     if not any(state.total):

@@ -1,6 +1,6 @@
 """Owns the refusals of YARN's REST interface: their kinds, statuses and bodies (spec/rest.md 1.4).
 
-What is wrong is raised as a `Refused`; `answering.py` writes it in the form that the caller takes.
+Errors are raised as `Refused`; `answering.py` writes them in the form that the caller accepts.
 """
 
 from msgspec import UNSET, UnsetType
@@ -33,7 +33,7 @@ class Refused(Exception):
 
 
 class PlainRefusal(Exception):
-    """A call is refused with a sentence alone, as YARN does in some places."""
+    """A call is refused with a plain text, as YARN does in some places."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -42,30 +42,30 @@ class PlainRefusal(Exception):
 
 
 def bad_request(message: str, inner: str = "java.lang.Exception") -> Refused:
-    """400: what the caller sent is wrong."""
+    """400: the request is invalid."""
     return Refused(400, _WEBAPP + "BadRequestException", f"{inner}: {message}")
 
 
 def not_found(message: str, inner: str = "java.lang.Exception") -> Refused:
-    """404: what the caller named is not there."""
+    """404: the named object does not exist."""
     return Refused(404, _WEBAPP + "NotFoundException", f"{inner}: {message}")
 
 
 def forbidden(message: str) -> Refused:
-    """403: the caller may not."""
+    """403: the caller is not allowed to do this."""
     return Refused(403, _WEBAPP + "ForbiddenException", f"java.lang.Exception: {message}")
 
 
 def unauthorized(message: str) -> Refused:
-    """401: nobody knows who calls."""
+    """401: the caller is not authenticated."""
     return Refused(401, "org.apache.hadoop.security.authorize.AuthorizationException", message)
 
 
 def wrong_argument(message: str) -> Refused:
-    """400: a word that is none of those that there are."""
+    """400: a value outside of an enumeration."""
     return Refused(400, "java.lang.IllegalArgumentException", message)
 
 
 def wrong_form(message: str | None, status: int = 400, allow: str = "") -> Refused:
-    """A body, a method or a media type that the path does not take."""
+    """A body, a method or a media type that the path does not accept."""
     return Refused(status, "javax.ws.rs.WebApplicationException", message, allow)

@@ -21,7 +21,8 @@ _TITLES = {"fair": "fair", "drf": "DRF", "fifo": "FIFO"}
 
 
 class FairQueueInfo(Document, rename=_TYPE):
-    """One queue. `type_` and the last two stand in leaves alone, `childQueues` in parents."""
+    """One queue. Only leaves have `type_` and the last two fields, only parents have
+    `childQueues`."""
 
     type_: str | UnsetType
     maxApps: int
@@ -61,7 +62,7 @@ class FairSchedulerInfo(Document, rename=_TYPE):
 
 
 def fair_scheduler(gateway: Gateway, state: FairState) -> FairSchedulerInfo:
-    """All queues as they stand; the shares are those of the last update."""
+    """All queues in their present state; the shares are those of the last update."""
     settle_steady_shares(state)
     views = {view.name: view for view in gateway.scheduler.queue_views(gateway.now_ms())}
     return FairSchedulerInfo("fairScheduler", _Queues(gateway, state, views).info(state.root))

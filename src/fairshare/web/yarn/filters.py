@@ -1,7 +1,7 @@
-"""Owns the parameters of `/apps` and `/appstatistics`: what is asked for, and who is meant.
+"""Owns the parameters of `/apps` and `/appstatistics`, and the filters that they set.
 
-Blank parameters are as if absent, but for `name`. The words of the refusals are Hadoop's, its slips
-included, since clients show them (spec/rest.md 1.8.6).
+Blank parameters count as absent, except `name`. The messages of refusals are Hadoop's, including
+its mistakes, since clients show them (spec/rest.md 1.8.6).
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,7 +32,7 @@ SELECTABLE = (
 
 
 class Filter(msgspec.Struct, frozen=True):
-    """What of all applications is wanted; None and empty: whatever it is."""
+    """The filters of a request; None and empty: any value."""
 
     states: frozenset[str] = frozenset()
     final_status: str = ""
@@ -77,13 +77,13 @@ def read_filter(request: Request) -> Filter:
 
 
 def words(request: Request, *names: str) -> list[str]:
-    """The words of parameters that may come often, and hold commas."""
+    """The words of parameters that may be repeated, and separated by commas."""
     texts = [text for name in names for text in request.query_params.getlist(name)]
     return [word.strip() for text in texts for word in text.split(",") if word.strip()]
 
 
 def read_states(found: Iterable[str]) -> frozenset[str]:
-    """Public states in any case; raises Refused (400)."""
+    """Public states in upper or lower case; raises Refused (400)."""
     for word in found:
         if word.upper() not in PUBLIC_STATES:
             raise bad_request(
@@ -94,7 +94,7 @@ def read_states(found: Iterable[str]) -> frozenset[str]:
 
 
 def read_without(request: Request) -> frozenset[str]:
-    """The fields that are to be left out, in lower case; raises Refused (400)."""
+    """The fields to leave out, in lower case; raises Refused (400)."""
     known = {word.lower(): word for word in SELECTABLE}
     found = words(request, "deSelects")
     for word in found:
@@ -107,7 +107,7 @@ def read_without(request: Request) -> frozenset[str]:
 
 
 def read_limit(text: str) -> int:
-    """How many at most; raises Refused (400)."""
+    """The most applications to list; raises Refused (400)."""
     if not text:
         return 2**63 - 1
     number = _number(text, "limit")
@@ -117,7 +117,7 @@ def read_limit(text: str) -> int:
 
 
 def read_range(request: Request, name: str, begin: str, short: str) -> tuple[int, int]:
-    """A range of instants; raises Refused (400). `begin` and `short` are Hadoop's words for it."""
+    """A range of instants; raises Refused (400). `begin` and `short` are Hadoop's names for it."""
     first, last = 0, MOST_MS
     text = request.query_params.get(name + "Begin", "")
     if text:
@@ -144,9 +144,9 @@ def _number(text: str, name: str) -> int:
 def select(
     wanted: Filter, applications: Iterable[Application], biographies: Biographies, queue: str
 ) -> Iterator[Application]:
-    """Those that are wanted. `queue` is the full name of the wanted queue.
+    """The matching applications. `queue` is the full name of the requested queue.
 
-    As in Hadoop the final status is looked at when `limit` has been counted.
+    As in Hadoop the final status is checked after `limit` has been applied.
     """
     if wanted == Filter(without=wanted.without):
         yield from applications
@@ -170,10 +170,10 @@ def select(
 
 
 def matches(wanted: Filter, application: Application, queue: str) -> bool:
-    """Whether all fits but what a biography is needed for."""
+    """Whether all filters match, except those that need a biography."""
     if wanted.user and application.user != wanted.user:
         return False
-    # Of the queues below, those that are in one now; who has left is where it was.
+    # Applications in a queue below match while they are in it; a finished one keeps its last queue.
     below = application.active and application.queue.startswith(queue + ".")
     if queue and application.queue != queue and not below:
         return False

@@ -1,7 +1,8 @@
-"""Owns what YARN's REST interface needs of a server: what it reads, and the one way to ask.
+"""Owns what YARN's REST interface needs of a server: the state that it reads, and the one way to
+send inputs.
 
-The live server is one; whoever drives the core in another way (a test that has time stand still)
-is another. Nothing else of this room knows which.
+The live server is one implementation; a test that stops the clock has another. No other module of
+this package knows which.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,23 +41,23 @@ class MutableConfiguration(Protocol):
         """Whether documents may change it at all."""
 
     def version(self) -> int:
-        """How often it was changed, and one."""
+        """The number of changes, plus one."""
 
     async def update(self, update: Update, user: str) -> str:
-        """Change it; what to tell who asked."""
+        """Change it; the message for the caller."""
 
     async def validate(self, update: Update) -> Sequence[tuple[str, str]]:
         """What it would be; nothing is changed."""
 
     async def format(self, user: str) -> str:
-        """Let the file hold again; what to tell who asked."""
+        """Return to the file; the message for the caller."""
 
 
 class Gateway(Protocol):
     """One cluster, as YARN's REST interface sees it.
 
-    `address` is host and port of this server, `started_ms` when it started, `login_user` who runs
-    it. `changes` says when the records last spoke of each application.
+    `address` is host and port of this server, `started_ms` when it started, `login_user` the user
+    who runs it. `changes` has the last record about each application.
     """
 
     settings: WebSettings
@@ -71,15 +72,15 @@ class Gateway(Protocol):
     changes: Changes
 
     def properties(self) -> Mapping[str, str]:
-        """The properties of the scheduler as they are written."""
+        """The properties of the scheduler as they are configured."""
 
     @property
     def scheduler(self) -> Scheduler:
-        """The scheduler; its state is for looking at, and not to be kept across an `await`."""
+        """The scheduler; its state is read-only, and must not be kept across an `await`."""
 
     @property
     def version(self) -> int:
-        """Another number means that something is different."""
+        """The version of the state; every change gives another number."""
 
     @property
     def started_ms(self) -> int:
@@ -95,7 +96,7 @@ class Gateway(Protocol):
 
     @property
     def keeps_state(self) -> bool:
-        """Whether what is recorded outlives the server."""
+        """Whether records outlive the server."""
 
     def now_ms(self) -> int:
         """The instant."""
@@ -113,13 +114,13 @@ class Gateway(Protocol):
         """The name of a node, there or not, from its identifier; the port may be left out."""
 
     def unknown_node_address(self, node: str) -> str:
-        """The identifier of a node that is not there yet."""
+        """The identifier of a node that has not registered yet."""
 
     def files(self, container: ContainerId) -> ContainerFiles | None:
         """Where a container's logs are, if there is such a container."""
 
     def signal(self, container: ContainerId, command: str) -> None:
-        """Have a container told something: one of YARN's commands. Raises PlainRefusal."""
+        """Send a container a signal: one of YARN's commands. Raises PlainRefusal."""
 
     async def ask(self, wish: Input) -> tuple[Event, ...]:
         """Feed one input; raises InputError if it is refused."""
@@ -140,7 +141,7 @@ class LiveConfiguration:
         return self._server.configuration.mutable
 
     def version(self) -> int:
-        """How often it was changed, and one."""
+        """The number of changes, plus one."""
         return mutation.version(self._server)
 
     async def update(self, update: Update, user: str) -> str:
@@ -174,7 +175,7 @@ class LiveGateway:
         self.secret = secret
 
     def properties(self) -> Mapping[str, str]:
-        """Those of capacity-scheduler.xml; of other schedulers there are none to show."""
+        """Those of capacity-scheduler.xml; empty for other schedulers."""
         configuration = self._server.settings.configuration
         if configuration is None or self._server.scheduler_name != "capacity":
             return {}
@@ -219,7 +220,7 @@ class LiveGateway:
         return True
 
     def last_beat_ms(self, node: str) -> int:
-        """The nodes are on this machine: they are heard of all the time."""
+        """The nodes are on this machine: their last heartbeat is always now."""
         return self.now_ms()
 
     def now_ms(self) -> int:
@@ -227,11 +228,11 @@ class LiveGateway:
         return self._server.service.now_ms()
 
     def node_address(self, node: str) -> str:
-        """Nodes of one machine have no ports: they are told apart by their names."""
+        """Nodes of one machine have no ports: their names identify them."""
         return f"{node}:{self.address.rpartition(':')[2]}"
 
     def node_web_address(self, node: str) -> str:
-        """This server shows what the containers of its nodes write."""
+        """This server shows the logs of its nodes' containers."""
         return self.address
 
     def node_name(self, node_id: str) -> str:
@@ -239,7 +240,7 @@ class LiveGateway:
         return node_id.rpartition(":")[0] or node_id
 
     def unknown_node_address(self, node: str) -> str:
-        """As if it were there."""
+        """As for a registered node."""
         return self.node_address(node)
 
     def files(self, container: ContainerId) -> ContainerFiles | None:
@@ -249,7 +250,7 @@ class LiveGateway:
         return self._server.container_files(container)
 
     def signal(self, container: ContainerId, command: str) -> None:
-        """End a container. The engine can have nothing else told to what runs in it."""
+        """Stop a container. The engine has no other way to signal its processes."""
         if command == "OUTPUT_THREAD_DUMP":
             raise PlainRefusal(
                 400, "a process is not asked for its threads here: it may be no Java at all"
@@ -267,6 +268,6 @@ class LiveGateway:
 
 
 def gateway_of(request: Request) -> Gateway:
-    """The gateway behind the application that a request came to."""
+    """The gateway of the web application that handles a request."""
     gateway: Gateway = request.app.state.gateway
     return gateway

@@ -1,9 +1,9 @@
-"""Owns the JSON of applications as it is kept: written once for each record about one of them.
+"""Owns the cached JSON of applications: written once for each record about one of them.
 
-What depends on the clock or on others stands in gaps between the kept pieces: why it waits
-(`diagnostics`), how long it has lasted, what it has used until now with its part of queue and
-cluster, and what remains of its lifetime. What goes into a gap is computed by the functions that
-make the whole document. A `Moment` of an application is frozen: its bytes can be made later.
+Fields that depend on the clock or on other applications fill gaps between the cached pieces:
+`diagnostics`, the elapsed time, the use until now with its part of queue and cluster, and the
+remaining lifetime. The functions that make the whole document also compute the gaps. A `Moment` of
+an application is frozen: its bytes can be made later.
 """
 
 from collections.abc import Hashable
@@ -23,14 +23,14 @@ from fairshare.web.yarn.timeouts import timeouts_of
 from fairshare.web.yarn.usage import usage_percentages
 
 MAX_SHELVES = 6
-"""Forms whose documents are kept: a server of many tenants mostly needs two."""
+"""How many forms have cached documents: a server of many tenants mostly needs two."""
 
 _NOBODYS_PARTS = (b"0.0", b"0.0")
 
 
 class Use(msgspec.Struct, frozen=True):
-    """What is used over time, and how it is written. Until an instant `now_ms` it is
-    `rate * now_ms + before`, in milliseconds times amounts; `shown` types stand in the map."""
+    """The use over time, and its text. Until an instant `now_ms` it is
+    `rate * now_ms + before`, in milliseconds times amounts; the map has `shown` types."""
 
     rate: Resource
     before: Resource
@@ -38,7 +38,7 @@ class Use(msgspec.Struct, frozen=True):
     shown: int
 
     def written(self, now_ms: int, parts: tuple[bytes, bytes]) -> bytes:
-        """What goes into the gap; `parts` are the percentages of queue and cluster."""
+        """The text of the gap; `parts` are the percentages of queue and cluster."""
         seconds = [
             (rate * now_ms + before) // 1_000
             for rate, before in zip(self.rate, self.before, strict=True)
@@ -47,10 +47,9 @@ class Use(msgspec.Struct, frozen=True):
 
 
 class KeptDocument(msgspec.Struct, frozen=True):
-    """The pieces around the gaps. Where nothing can go into a gap, its piece has what is there.
+    """The pieces around the gaps. A gap whose content is constant is part of its piece.
 
-    `since_ms` is None where how long it has lasted does not change any more; `simple`: there are no
-    other gaps.
+    `since_ms` is None where the elapsed time no longer changes; `simple`: there are no other gaps.
     """
 
     pieces: tuple[bytes, bytes, bytes, bytes, bytes]
@@ -62,7 +61,7 @@ class KeptDocument(msgspec.Struct, frozen=True):
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """What one application shows at one instant: the pieces, and what goes between them."""
+    """The document of one application at one instant: the pieces, and the content of the gaps."""
 
     kept: KeptDocument
     words: bytes = b""
@@ -81,18 +80,20 @@ class Moment(msgspec.Struct, frozen=True):
 
 
 class Shelf:
-    """The documents of one form: for who may view the whole (`full`), and without some fields."""
+    """The documents of one form: for callers who may view all of it (`full`), and without some
+    fields."""
 
     def __init__(self, gateway: Gateway, full: bool, without: frozenset[str]) -> None:
         self._gateway = gateway
         self._full = full
         self._without = without
         self._kept: dict[ApplicationId, KeptDocument] = {}
-        self._seen = 0  # the last record that what is kept knows of
+        self._seen = 0  # the last record that the cache reflects
         self._reports = 0
 
     def let_go(self) -> None:
-        """Let go of what records or masters have told of since the last time."""
+        """Drop the documents that records or reports of masters have changed since the last
+        call."""
         biographies = self._gateway.biographies
         changed = self._gateway.changes.since(self._seen)
         if changed is None or biographies.reports != self._reports:
@@ -108,11 +109,11 @@ class Shelf:
         return len(self._kept)
 
     def outdated(self, application: Application) -> bool:
-        """Whether nothing is kept of an application; as of the last `let_go`."""
+        """Whether an application has no cached document; as of the last `let_go`."""
         return application.id not in self._kept
 
     def write(self, application: Application) -> KeptDocument:
-        """Write the document of one application anew, and keep it."""
+        """Write the document of one application, and cache it."""
         gateway, number = self._gateway, application.id
         biography = gateway.biographies.of(number)
         info = application_info(gateway, application, full=self._full, without=self._without)
@@ -145,7 +146,7 @@ class Shelf:
 
 
 class Glance:
-    """What is looked at in one instant: what several applications share is computed once."""
+    """A view of one instant: values that several applications share are computed once."""
 
     def __init__(self, gateway: Gateway, shelf: Shelf, full: bool) -> None:
         self._gateway = gateway
@@ -156,7 +157,7 @@ class Glance:
         self._parts: dict[tuple[str, Resource], tuple[bytes, bytes]] = {}
 
     def moment(self, application: Application) -> Moment:
-        """What an application shows now."""
+        """The document of an application now."""
         kept = self._shelf.kept(application)
         if kept.simple:
             return Moment(kept)
@@ -195,7 +196,7 @@ class Shelves:
         self._shelves: dict[tuple[bool, frozenset[str]], Shelf] = {}
 
     def of(self, full: bool, without: frozenset[str]) -> Shelf:
-        """The shelf of one form. Those of forms that nobody has asked for lately are emptied."""
+        """The shelf of one form. The least recently used shelves are emptied."""
         key = (full, without)
         shelf = self._shelves.pop(key, None) or Shelf(self._gateway, full, without)
         self._shelves[key] = shelf  # at the end: the last to go
@@ -206,7 +207,7 @@ class Shelves:
 
 
 def _use(types: ResourceTypes, application: Application, biography: Biography) -> Use | None:
-    """What its live containers use over time; None if there are none."""
+    """The use over time of its live containers; None if it has none."""
     live = application.containers.values()
     if not live:
         return None
@@ -230,8 +231,8 @@ def _pieces(
 ) -> tuple[bytes, bytes, bytes, bytes, bytes]:
     """The document cut where its gaps are.
 
-    A quotation mark within a text is written with a backslash, and no key is a user's choice: what
-    is looked for can stand nowhere else.
+    A quotation mark within a string is escaped with a backslash, and users choose no keys: the
+    markers of gaps can occur nowhere else.
     """
     waits, lasts, uses, expires = gaps
     pieces, done = [], 0

@@ -1,6 +1,6 @@
-"""Owns the JSON of the nodes that are there, as it is kept: written when a node is another one.
+"""Owns the cached JSON of registered nodes: written when a node has changed.
 
-When a node was last heard of stands in a gap between two kept pieces.
+The time of a node's last heartbeat fills a gap between two cached pieces.
 """
 
 from collections.abc import Callable, Collection
@@ -20,7 +20,7 @@ _UNMEASURED = Utilization()
 
 
 class KeptNode(msgspec.Struct, frozen=True):
-    """The two pieces, and all that they were made of."""
+    """The two pieces, and all values that they were made of."""
 
     made_of: tuple[Any, ...]
     before: bytes
@@ -28,13 +28,13 @@ class KeptNode(msgspec.Struct, frozen=True):
 
 
 def state_of(gateway: Gateway, node: Node) -> str:
-    """YARN's word for the state of a node that is there."""
+    """YARN's word for the state of a registered node."""
     return "DECOMMISSIONING" if node.name in gateway.node_book.draining else "RUNNING"
 
 
 class KeptNodes:
-    """The documents of one server's nodes: `present` makes that of one that is there, `gone` that
-    of one that is not."""
+    """The documents of one server's nodes: `present` makes that of a registered node, `gone` that
+    of any other."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Owns the paths of node labels: which there are, and which node belongs to which (rest.md 1.8.24).
+"""Owns the paths of node labels: the list of them, and the labels of nodes (rest.md 1.8.24).
 
 A label is a partition of the cluster; only the Capacity Scheduler has any.
 """
@@ -27,7 +27,7 @@ _IO = "java.io.IOException"
 
 
 class PartitionInfo(Document):
-    """What the nodes of a partition offer."""
+    """The resources of a partition's nodes."""
 
     resourceAvailable: ResourceInfo
 
@@ -54,7 +54,7 @@ class NodeToLabels(Document):
 
 
 class NodesOfLabel(Document):
-    """The nodes of one label, and what they offer."""
+    """The nodes of one label, and their resources."""
 
     nodes: list[str]
     partitionInfo: PartitionInfo
@@ -84,7 +84,8 @@ def _partition(state: CapacityState, label: str) -> PartitionInfo:
 
 
 def _assigned(gateway: Gateway, state: CapacityState) -> dict[str, str]:
-    """The label of each node that has one, by the node's identifier; nodes to come too."""
+    """The label of each node that has one, by the node's identifier; also of nodes that have not
+    registered yet."""
     found = {}
     for name, node in state.nodes.items():
         label = state.label_of(node)

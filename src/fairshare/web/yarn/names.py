@@ -1,7 +1,7 @@
-"""Owns the identifiers in the paths of YARN's REST interface: how they are written and read.
+"""Owns the format of the identifiers in the paths of YARN's REST interface.
 
-Hadoop reads numbers with any count of digits, and says what is wrong in its own words
-(spec/rest.md 1.4, 2.6).
+Hadoop reads numbers with any count of digits, and has its own error messages (spec/rest.md 1.4,
+2.6).
 """
 
 import re
@@ -51,7 +51,7 @@ def find_application(gateway: Gateway, text: str) -> Application:
 
 
 def is_unknown(gateway: Gateway, number: ApplicationId) -> bool:
-    """With access control on, who may not submit is told so at once, and nothing is kept of it."""
+    """With access control on, a caller who may not submit is refused at once, without a record."""
     return gateway.controls_access and gateway.biographies.of(number).refusal == "access-denied"
 
 

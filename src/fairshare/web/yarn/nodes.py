@@ -1,4 +1,4 @@
-"""Owns the paths of the nodes: those that are there, and those that are gone (rest.md 1.8.17)."""
+"""Owns the paths of the nodes: the registered ones, and those that are gone (rest.md 1.8.17)."""
 
 from collections import Counter
 
@@ -34,7 +34,7 @@ HADOOP_VERSION = "3.4.1"
 
 
 class ResourceUtilization(Document):
-    """What a node measures of itself and of its containers."""
+    """A node's measurements of itself and of its containers."""
 
     nodePhysicalMemoryMB: int
     nodeVirtualMemoryMB: int
@@ -120,10 +120,10 @@ async def show_node(request: Request, caller: Caller) -> Answer:
 
 
 async def resize_node(request: Request, caller: Caller) -> Answer:
-    """POST /nodes/ID/resource: what is not said of it stays as it is.
+    """POST /nodes/ID/resource: fields that the body does not name keep their values.
 
-    `overCommitTimeout` is in milliseconds: after it containers are taken until the rest fits; 0: at
-    once, negative or absent: what runs there goes on.
+    `overCommitTimeout` is in milliseconds: after it containers are preempted until the rest fits;
+    0: at once, negative or absent: running containers go on.
     """
     gateway = gateway_of(request)
     wanted = request.path_params["node"]
@@ -156,7 +156,7 @@ def check_node_id(text: str) -> None:
 
 
 def find_node(gateway: Gateway, node_id: str) -> Node | None:
-    """A node that is there, by its identifier."""
+    """A registered node, by its identifier."""
     for name, node in gateway.scheduler.state.nodes.items():
         if gateway.node_address(name) == node_id:
             return node
@@ -164,14 +164,14 @@ def find_node(gateway: Gateway, node_id: str) -> Node | None:
 
 
 def all_nodes(gateway: Gateway) -> list[NodeInfo]:
-    """All nodes: those that are there, in the order in which they joined, then the others."""
+    """All nodes: the registered ones, in the order of registration, then the others."""
     state = gateway.scheduler.state
     present = [_present(gateway, node) for node in state.nodes.values()]
     return present + [_gone(gateway, node) for node in gateway.node_book.inactive.values()]
 
 
 def node_states(gateway: Gateway) -> Counter[str]:
-    """How many nodes are in which state."""
+    """The number of nodes in each state."""
     counts = Counter(node.state for node in gateway.node_book.inactive.values())
     present = gateway.scheduler.state.nodes
     leaving = sum(name in present for name in gateway.node_book.draining)
@@ -181,7 +181,7 @@ def node_states(gateway: Gateway) -> Counter[str]:
 
 
 def kept_nodes(gateway: Gateway) -> KeptNodes:
-    """Where the documents of a server's nodes are kept."""
+    """The cache of the documents of a server's nodes."""
     return KeptNodes(gateway, _present, _gone)
 
 
@@ -233,7 +233,7 @@ def _utilization(measured: Utilization) -> ResourceUtilization:
 
 
 def _gone(gateway: Gateway, node: InactiveNode) -> NodeInfo:
-    """A node that is gone has no address any more; one that is only unhealthy still has."""
+    """A node that is gone has no address; an unhealthy one still has."""
     return NodeInfo(
         rack=node.rack,
         state=node.state,

@@ -1,5 +1,6 @@
-"""Owns what stands beside `/ws/v1/cluster` on a ResourceManager's port: the page that clients look
-for, the sign of life, logs of containers, and the way to a master's own pages (rest.md 1.1, 3.1).
+"""Owns the other paths of a ResourceManager's port, beside `/ws/v1/cluster`: the page that clients
+probe, the liveness check, logs of containers, and the redirect to a master's own pages (rest.md
+1.1, 3.1).
 """
 
 import json
@@ -27,7 +28,7 @@ TITLE = "All Applications"
 HTML = "text/html;charset=utf-8"
 TEXT = "text/plain;charset=utf-8"
 MOST_BYTES = 1_000_000
-"""Of a log that are shown; our own interface gives all of it."""
+"""The bytes of a log that are shown; our own interface gives all of it."""
 
 LIST = "/ws/v1/cluster/apps"
 _PAGE = (
@@ -37,7 +38,7 @@ _PAGE = (
 
 
 async def show_page(request: Request) -> Response:
-    """GET /cluster: what clients look for to see that a ResourceManager is active."""
+    """GET /cluster: clients probe it to see whether a ResourceManager is active."""
     try:
         caller = await identify(request)
     except Rejected as rejected:
@@ -56,12 +57,12 @@ async def show_life(request: Request) -> Response:
 
 
 async def show_robots(request: Request) -> Response:
-    """GET /robots.txt: nothing here is for them."""
+    """GET /robots.txt: disallows all crawling."""
     return PlainTextResponse("User-agent: *\nDisallow: /\n", 302, {**HEADERS, "Content-Type": TEXT})
 
 
 async def show_beans(request: Request) -> Response:
-    """GET /jmx: the numbers of the cluster as beans; `qry` names one, `get` one attribute."""
+    """GET /jmx: the metrics of the cluster as beans; `qry` names one, `get` one attribute."""
     wanted = request.query_params.get("qry", "")
     attribute = request.query_params.get("get", "")
     content: dict[str, object]
@@ -120,7 +121,7 @@ def _beans(request: Request) -> list[dict[str, object]]:
 
 
 def _matches(wanted: str, name: str) -> bool:
-    """`*` at the end stands for anything; no name at all for all beans."""
+    """`*` at the end matches any text; an empty name matches all beans."""
     if not wanted or wanted == "*:*":
         return True
     return name.startswith(wanted[:-1]) if wanted.endswith("*") else name == wanted
@@ -143,7 +144,7 @@ async def lead_to_master(request: Request) -> Response:
 
 
 async def _check_view(request: Request, application: Application) -> None:
-    """Raise HTTPException for who may not look into an application."""
+    """Raise HTTPException if the caller may not view an application."""
     try:
         caller = await identify(request)
     except Rejected as rejected:
@@ -153,7 +154,7 @@ async def _check_view(request: Request, application: Application) -> None:
 
 
 async def show_logs(request: Request) -> Response:
-    """GET /node/containerlogs/CONTAINER/USER: what a container has written."""
+    """GET /node/containerlogs/CONTAINER/USER: the logs of a container."""
     gateway = gateway_of(request)
     try:
         _, container = read_container_id(request.path_params["container"])
@@ -173,7 +174,7 @@ async def show_logs(request: Request) -> Response:
 
 
 def _end_of(path: Path) -> bytes:
-    """The last `MOST_BYTES` of a log; nothing if there is none."""
+    """The last `MOST_BYTES` of a log; empty if there is none."""
     _, size = read_part(path, 0, 0)
     return read_part(path, max(0, size - MOST_BYTES), MOST_BYTES)[0]
 

@@ -12,7 +12,7 @@ from fairshare.web.yarn.resources import ResourceInfo, resource_info
 
 
 class PartitionUsage(Document):
-    """What is used of one partition; the last three stand where masters are counted."""
+    """The use of one partition; the last three fields only where masters are counted."""
 
     partitionName: str
     used: ResourceInfo
@@ -24,7 +24,7 @@ class PartitionUsage(Document):
 
 
 class ResourceUsages(Document):
-    """What is used, by partition."""
+    """The use, by partition."""
 
     resourceUsagesByPartition: list[PartitionUsage]
 
@@ -49,7 +49,7 @@ def partition_usage(
 
 
 def application_usages(gateway: Gateway, application: Application) -> ResourceUsages | UnsetType:
-    """What an application uses, in the partition that it runs in; UNSET with other schedulers."""
+    """The use of an application in its partition; UNSET with other schedulers."""
     state = gateway.scheduler.state
     if not isinstance(state, CapacityState) or not isinstance(application, CapacityApplication):
         return UNSET

@@ -1,7 +1,7 @@
-"""Owns the paths of what is not there, which YARN refuses in its own words: reservations, tokens.
+"""Owns the paths of unsupported features, refused in YARN's own words: reservations, tokens.
 
-Reservations need a plan, delegation tokens need Kerberos; without either YARN answers just so
-(spec/rest.md 1.8.25, 1.8.26). The log of the scheduler has one level here.
+Reservations need a plan, delegation tokens need Kerberos; without either YARN gives the same
+answers (spec/rest.md 1.8.25, 1.8.26). The log of the scheduler has one level here.
 """
 
 from starlette.requests import Request
@@ -48,7 +48,8 @@ async def refuse_token(request: Request, caller: Caller) -> Answer:
 
 
 async def change_log(request: Request, caller: Caller) -> Answer:
-    """POST /scheduler/logs: checked as in Hadoop; the server's log has all it writes already."""
+    """POST /scheduler/logs: checked as in Hadoop; has no effect, since the server's log has one
+    level."""
     gateway = gateway_of(request)
     if not is_administrator(gateway, caller):
         raise forbidden("Only admins can carry out this operation.")

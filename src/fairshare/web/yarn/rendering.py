@@ -2,9 +2,9 @@
 
 A document is a tree of msgspec structures (`Document`). The first dialect ("natural") writes
 numbers as numbers and every list as a list; the second ("mapped") writes numbers and truth values
-as texts, a list of one as its only item, and an empty object as null. Which of them a path speaks
-is YARN's history, and clients are written to both. In all three a field that is UNSET is left out,
-and so is an empty list (spec/rest.md 1.3).
+as texts, a list of one as its only item, and an empty object as null. The dialect of each path has
+historical reasons in YARN, and clients depend on both. All three leave out a field that is UNSET,
+and an empty list (spec/rest.md 1.3).
 
 Knows no field by name.
 """
@@ -63,7 +63,7 @@ def natural(root: str | None, document: object) -> bytes:
 
 
 def _natural_of(value: Any) -> Any:
-    """What the encoder does not know: a map becomes an object with repeated keys."""
+    """Hook for types that the encoder does not know: a map becomes an object with repeated keys."""
     if isinstance(value, Entries):
         parts = [
             b'"entry":' + encoder.encode({"key": key, "value": item}) for key, item in value.pairs

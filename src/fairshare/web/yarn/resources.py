@@ -1,4 +1,4 @@
-"""Owns how YARN writes resources and 32-bit numbers. Knows no path."""
+"""Owns YARN's format of resources and 32-bit numbers. Knows no path."""
 
 from functools import lru_cache
 
@@ -12,14 +12,14 @@ MOST_VCORES = 2**31 - 1
 
 
 class Nothing(Document):
-    """An object without anything in it."""
+    """An empty object."""
 
 
 NOTHING = Nothing()
 
 
 class ResourceInformation(Document):
-    """The amount of one type. Limits are those of the type, and stand for no queue."""
+    """The amount of one type. Limits are those of the type, not of a queue."""
 
     attributes: Nothing
     maximumAllocation: int
@@ -37,7 +37,7 @@ class ResourceInformations(Document):
 
 
 class ResourceInfo(Document):
-    """A resource: the two types that there always are, and then all of them again."""
+    """A resource: the two types that always exist, and then all types again."""
 
     memory: int
     vCores: int
@@ -50,7 +50,7 @@ def resource_info(
 ) -> ResourceInfo:
     """A vector as YARN writes it; `limits` are the least and the most of each type.
 
-    Nobody may change what is returned: it is kept.
+    Callers must not change the result: it is cached.
     """
     informations = [
         ResourceInformation(

@@ -1,4 +1,4 @@
-"""Owns the table of YARN's paths, and how they are put into an application."""
+"""Owns the table of YARN's paths, and their routes in the web application."""
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -40,7 +40,7 @@ _TOPICS = (
 
 
 async def nothing_here(request: Request) -> Response:
-    """404 for every path below `/ws` that there is not: a page, as YARN sends it."""
+    """404 for every unknown path below `/ws`: an HTML page, as YARN sends it."""
     page = (
         "<!DOCTYPE html><html><head><title>Sorry, got error 404</title></head><body></body></html>"
     )

@@ -46,7 +46,7 @@ async def show_scheduler(request: Request, caller: Caller) -> Answer:
 def document_of(
     gateway: Gateway,
 ) -> FairSchedulerInfo | FifoSchedulerInfo | CapacitySchedulerInfo:
-    """The scheduler's own document; raises Refused (404) for one that YARN does not know."""
+    """The scheduler's own document; raises Refused (404) for one that YARN does not have."""
     state = gateway.scheduler.state
     if isinstance(state, FairState):
         return fair_scheduler(gateway, state)

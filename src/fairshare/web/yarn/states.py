@@ -26,7 +26,7 @@ _ENDS: Final = {
 
 
 def public_state(application: Application, biography: Biography) -> str:
-    """One of `PUBLIC_STATES`: once its master has said how it ended, it is FINISHED."""
+    """One of `PUBLIC_STATES`: once its master has reported its outcome, it is FINISHED."""
     if application.over and not biography.unregistered:
         return _ENDS[application.state]
     if application.over or application.unregistered is not None:
@@ -38,14 +38,15 @@ def public_state(application: Application, biography: Biography) -> str:
 
 
 def internal_state(application: Application, biography: Biography) -> str:
-    """As `public_state`, but FINISHING while a master that has said its last word goes on."""
+    """As `public_state`, but FINISHING while a master that has reported its outcome still runs."""
     if application.unregistered is not None and not application.over:
         return "FINISHING"
     return public_state(application, biography)
 
 
 def final_status(application: Application, biography: Biography) -> str:
-    """What the master said; else what became of the application; UNDEFINED while it lives."""
+    """The outcome that the master reported; else that of the application; UNDEFINED while it
+    lives."""
     last = biography.attempt
     if last is not None and last.final_status:
         return last.final_status
@@ -58,7 +59,7 @@ def final_status(application: Application, biography: Biography) -> str:
 
 
 def finished_ms(application: Application, biography: Biography) -> int:
-    """When it ended, or its master said that it has; 0 while it lives."""
+    """When it ended, or when its master reported its outcome; 0 while it lives."""
     last = biography.attempt
     if application.unregistered is not None and last is not None:
         return last.finished_ms

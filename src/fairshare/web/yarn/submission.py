@@ -1,8 +1,8 @@
-"""Owns the submission of applications as YARN's clients do it: a number first, then the application
-whose master's command runs in its first container (spec/rest.md 1.8.7, 1.8.8).
+"""Owns the submission of applications by YARN's clients: first a request for an id, then the
+application, whose first container runs its master's command (spec/rest.md 1.8.7, 1.8.8).
 
-What a body says of things that there are not here (files to be fetched, reservations) is refused;
-tokens, services and log aggregation, without which the command runs just as well, are passed over.
+Unsupported fields (files to fetch, reservations) are refused; tokens, services and log aggregation,
+without which the command runs just as well, are ignored.
 """
 
 import re
@@ -67,7 +67,7 @@ _NAMES = {"application_id": "application-id", "most": "maximum-resource-capabili
 
 
 class NewApplication(Document, rename=_NAMES):
-    """The number that was reserved, and the largest container there can be."""
+    """The reserved application id, and the largest possible container."""
 
     application_id: str
     most: ResourceInfo
@@ -88,11 +88,11 @@ async def reserve(request: Request, caller: Caller) -> Answer:
 _PASSED_ON = frozenset(
     ("too-many-applications", "too-much-handed-in", "disk-full", "busy", "stopping")
 )
-"""Refusals that are no fault of the submission: they keep their own status."""
+"""Refusals that the submission did not cause: they keep their own status."""
 
 
 async def submit(request: Request, caller: Caller) -> Answer:
-    """POST /apps: 202, also for an application that is there already."""
+    """POST /apps: 202, also for an existing application."""
     gateway = gateway_of(request)
     _check_enabled(gateway)
     body = await read_object(request, ROOT_ELEMENT)
@@ -134,7 +134,7 @@ def _check_enabled(gateway: Gateway) -> None:
 
 
 def _refuse_if_forbidden(gateway: Gateway, application: Application, text: str) -> None:
-    """With access control on, Hadoop tells who may not submit at once."""
+    """With access control on, Hadoop refuses callers who may not submit at once."""
     if gateway.biographies.of(application.id).refusal == "access-denied":
         queue = application.submission.queue
         raise bad_request(
@@ -147,7 +147,7 @@ def _refuse_if_forbidden(gateway: Gateway, application: Application, text: str) 
 def read_submission(
     gateway: Gateway, body: dict[str, Any], caller: Caller, number: int
 ) -> SubmitApplication:
-    """What a body describes; raises Refused (400)."""
+    """The submission that a body describes; raises Refused (400)."""
     container = body.get("am-container-spec")
     container = container if isinstance(container, dict) else {}
     unmanaged = truth(body.get("unmanaged-AM"))
@@ -213,7 +213,7 @@ def _tags(value: Any) -> tuple[str, ...]:
 
 
 def _master(gateway: Gateway, value: Any) -> Resource:
-    """The size of the master's container; what is not said is the least there is."""
+    """The size of the master's container; by default the minimum allocation."""
     state = gateway.scheduler.state
     asked = value if isinstance(value, dict) else {}
     memory = lenient_integer(asked.get("memory"), "memory", bits=LONG)

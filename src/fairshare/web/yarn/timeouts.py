@@ -1,4 +1,4 @@
-"""Owns the document of an application's timeout, and how its instant is written and read.
+"""Owns the document of an application's timeout, and the text format of its instant.
 
 There is one kind, LIFETIME: when it is over the application is killed (spec/rest.md 1.8.15).
 """
@@ -39,7 +39,7 @@ def timeouts_of(application: Application, now_ms: int) -> Timeouts:
 
 
 def timeout_of(application: Application, now_ms: int) -> Timeout:
-    """Its lifetime. Of one that an application did not live to see, nothing remains."""
+    """Its lifetime. The remaining time of a finished application is 0."""
     expires_ms = application.expires_ms
     if expires_ms is None:
         return Timeout(LIFETIME, UNLIMITED, -1)
@@ -53,7 +53,7 @@ def instant_text(instant_ms: int) -> str:
     >>> instant_text(1927893846789)
     '2031-02-03T14:04:06.789+0000'
     """
-    instant_ms = min(instant_ms, _LAST_MS)  # a lifetime may end when no calendar of ours goes on
+    instant_ms = min(instant_ms, _LAST_MS)  # a lifetime may end beyond Python's calendar
     instant = datetime.fromtimestamp(instant_ms // 1_000, UTC)
     return f"{instant:%Y-%m-%dT%H:%M:%S}.{instant_ms % 1_000:03d}+0000"
 

@@ -1,4 +1,4 @@
-"""Owns the two percentages that YARN shows of an application's use: of its queue, of the cluster.
+"""Owns YARN's two percentages of an application's use: of its queue, and of the cluster.
 
 The Fair Scheduler and FIFO count memory alone; the Capacity Scheduler counts as its calculator
 does. All divisions are rounded to 32 bits, as Hadoop's are.
@@ -15,7 +15,8 @@ from fairshare.web.yarn.resources import percent
 
 
 def usage_percentages(gateway: Gateway, application: Application) -> tuple[float, float]:
-    """Of the queue's part of the cluster, and of the cluster. 0 once it has left the queue.
+    """The use as percentages of the queue's part of the cluster, and of the cluster. 0 once the
+    application has left the queue.
 
     For example 5120 MB in a queue with a fair share of 12288 MB, in a cluster of 40960 MB, are
     41.666664 and 12.5.
