@@ -1,7 +1,7 @@
-"""Owns what the scheduler did on nodes and for applications, for those who asked to be told.
+"""Owns the activities of the scheduler on nodes and for applications that clients requested.
 
-Derived from the records of node updates. Who asks is remembered for a while, and what is recorded
-for him too; nobody asks, nothing is kept. Decides nothing.
+Derived from the records of node updates. Requests and their results are kept for a while; without
+requests nothing is kept. Decides nothing.
 """
 
 import msgspec
@@ -38,7 +38,7 @@ class Activity(msgspec.Struct, frozen=True):
 
 
 class Update(msgspec.Struct, frozen=True):
-    """What one node update came to; `activities` is empty if nothing was granted."""
+    """The result of one node update; `activities` is empty if nothing was granted."""
 
     node: str
     instant_ms: int
@@ -46,7 +46,7 @@ class Update(msgspec.Struct, frozen=True):
 
 
 class Activities:
-    """The updates of nodes, and the grants to applications, that somebody waits for or has seen."""
+    """The node updates, and the grants to applications, that clients requested."""
 
     def __init__(self) -> None:
         self._wanted_nodes: dict[str, int] = {}  # until when
@@ -60,21 +60,21 @@ class Activities:
         self._wanted_nodes[node] = now_ms + KEPT_MS
 
     def watch_application(self, application: ApplicationId, until_ms: int) -> None:
-        """Record what an application is granted until an instant."""
+        """Record the grants to an application until an instant."""
         self._wanted_applications[application] = until_ms
 
     def of_node(self, node: str, now_ms: int) -> Update | None:
-        """The last recorded update of a node, or of any."""
+        """The last recorded update of a node, or of any node."""
         found = self._last if node == ANY_NODE else self._nodes.get(node)
         return found if found is not None and found.instant_ms + KEPT_MS >= now_ms else None
 
     def of_application(self, application: ApplicationId, now_ms: int) -> list[Activity]:
-        """What was recorded for an application, the newest first."""
+        """The recorded grants to an application, the newest first."""
         found = self._applications.get(application, [])
         return [one for one in reversed(found) if one.instant_ms + KEPT_MS >= now_ms]
 
     def observe(self, record: Record, applications: dict[ApplicationId, Application]) -> None:
-        """Take notice of one record, in the order of the journal."""
+        """Apply one record; records come in the order of the journal."""
         if isinstance(record.input, ForgetApplications):
             self._forget(record)
         if not isinstance(record.input, NodeBeat):

@@ -1,7 +1,7 @@
-"""Owns what became of every application: attempts, masters, use over time; from records alone.
+"""Owns the history of every application: attempts, masters, use over time; from records alone.
 
-The state knows how things stand; YARN's clients also want to know how they came to be so. This book
-is rebuilt from the journal at a start, and decides nothing. Amounts over time are vectors of the
+The core's state only has the present; YARN's clients also read the history. This projection is
+rebuilt from the journal at a start, and decides nothing. Amounts over time are vectors of the
 cluster's types, in units times milliseconds.
 """
 
@@ -29,15 +29,16 @@ from fairshare.model.inputs import FinishApplication, MasterRegistered, Unregist
 from fairshare.model.resources import Resource, ResourceTypes, add, scale
 
 MAX_DIAGNOSTICS = 4_000
-"""Characters of a master's diagnostics that are kept; the end says more than the beginning."""
+"""The last characters of a master's diagnostics that are kept; the end is the most informative
+part."""
 
 
 class Attempt:
     """One attempt of an application. Instants are 0 while they lie in the future.
 
-    `end` is how it ended: FINISHED, FAILED or KILLED; empty while it goes on. `final_status` is
-    what its master said; empty if it said nothing. `exit_code` and `diagnostics` are those of the
-    master's container.
+    `end` is how it ended: FINISHED, FAILED or KILLED; empty while it goes on. `final_status` is its
+    master's report; empty without a report. `exit_code` and `diagnostics` are those of the master's
+    container.
     """
 
     __slots__ = (
@@ -76,7 +77,7 @@ class Attempt:
 
 class Biography:
     """One application. `use_ms` counts containers that have ended, `preempted_ms` those of them
-    that were preempted. `reserved` says that a node was once kept free for it;
+    that were preempted. `reserved`: it once had a reservation;
     `refusal` is the code of a refused submission."""
 
     __slots__ = (
@@ -99,7 +100,7 @@ class Biography:
         self.attempts: list[Attempt] = []
         self.launched_ms = 0
         self.end: ApplicationState | None = None
-        self.progress = 0.0  # 0 to 1, as its master says
+        self.progress = 0.0  # 0 to 1, as its master reports
         self.use_ms = none
         self.preempted_ms = none
         self.preempted = none
@@ -117,14 +118,14 @@ class Biography:
 
     @property
     def unregistered(self) -> bool:
-        """Whether its master said how it ended."""
+        """Whether its master reported its outcome."""
         last = self.attempt
         return last is not None and bool(last.final_status)
 
 
 class Biographies:
-    """All applications that the records have told of. `reports` counts what masters have said of
-    their progress, which no record tells."""
+    """All applications of the records. `reports` counts the progress reports of masters, which are
+    not recorded."""
 
     reports = 0
 
@@ -132,21 +133,21 @@ class Biographies:
         self._none = types.none
         self._applications: dict[ApplicationId, Biography] = {}
         self._live: dict[ContainerId, ContainerAllocated] = {}
-        self._new_queues: set[str] = set()  # made by the record that is looked at
+        self._new_queues: set[str] = set()  # created by the current record
 
     def of(self, application: ApplicationId) -> Biography:
-        """One application; an empty one if the records have not told of it."""
+        """One application; an empty one if no record names it."""
         return self._applications.get(application) or Biography(self._none)
 
     def report_progress(self, application: ApplicationId, fraction: float) -> None:
-        """What a master says of its progress, 0 to 1. Not in the journal: it is said again."""
+        """A master's progress report, 0 to 1. Not in the journal: masters repeat it."""
         found = self._applications.get(application)
         if found is not None and found.end is None:
             found.progress = min(max(fraction, 0.0), 1.0)
             self.reports += 1
 
     def observe(self, record: Record) -> None:
-        """Take notice of one record, in the order of the journal."""
+        """Apply one record; records come in the order of the journal."""
         given = record.input
         self._new_queues = {e.queue for e in record.events if type(e) is QueueCreated}
         for event in record.events:

@@ -1,8 +1,8 @@
-"""Owns when the records last spoke of each application: whoever keeps what he has written of one
-sees from it whether to write anew. Kept from records alone; a start begins with an empty book.
+"""Owns the number of the last record about each application, by which caches of documents see what
+is outdated. Derived from records alone; empty at a start.
 
-What may change of an application though no record speaks of it (its fair share, what it could still
-get) is not covered: `schedulers.views.Standing` has it.
+Fields of an application that change without a record about it (fair share, headroom) are not
+covered: `schedulers.views.Standing` has them.
 """
 
 from itertools import takewhile
@@ -40,26 +40,27 @@ _OF_NOBODY: Final = frozenset(
         UserNoted,
     }
 )
-"""What comes often, names no application, and leaves all of them as they were."""
+"""Frequent events that name no application and change none."""
 
 _OF_NO_APPLICATION: Final = frozenset({RequestRefused, RoomFreed})
-"""What leaves all as they were though it may name one, perhaps one that is forgotten by now."""
+"""Events that change no application though they may name one, possibly a forgotten one."""
 
 
 class Changes:
-    """By application the number of the last record that may have changed it.
+    """The number of the last record that may have changed each application.
 
     An event that names neither an application nor a container, and is not known to be harmless,
-    counts for all: a new kind of event can make this slow, and never wrong.
+    counts for all: a new kind of event can make this slow, but never wrong.
     """
 
     def __init__(self) -> None:
-        self._last: dict[ApplicationId, int] = {}  # who changed last stands last
+        self._last: dict[ApplicationId, int] = {}  # in the order of the last changes
         self._of_all = 0
-        self._reserved: dict[str, ApplicationId] = {}  # by node, as far as the records have told
+        self._reserved: dict[str, ApplicationId] = {}  # by node, as far as the records say
 
     def since(self, sequence: int) -> list[ApplicationId] | None:
-        """Whom records behind this one may have changed, whoever changed last first; None: all."""
+        """The applications that records after this one may have changed, latest first; None:
+        all."""
         if self._of_all > sequence:
             return None
         behind = takewhile(lambda number: self._last[number] > sequence, reversed(self._last))
@@ -70,10 +71,11 @@ class Changes:
         self._last[application] = sequence
 
     def observe(self, record: Record) -> None:
-        """Take notice of one record, in the order of the journal, when it has been applied."""
+        """Process one record after the core applied it; records come in the order of the
+        journal."""
         sequence = record.sequence
         asked = getattr(record.input, "application", None)
-        # A refused request changes nothing, and may name an application that never was.
+        # A refused request changes nothing, and may name an application that never existed.
         if asked is not None and RequestRefused not in map(type, record.events):
             self._note(asked, sequence)
         for event in record.events:

@@ -1,6 +1,6 @@
-"""Owns what YARN's clients want to know beside the state: the books that are kept from records.
+"""Owns the projections of records: the data for YARN's clients that the core's state lacks.
 
-One object, so that a server keeps, restores and saves them together.
+One object, so that a server updates, restores and saves them together.
 """
 
 from fairshare.live.activities import Activities
@@ -15,7 +15,7 @@ from fairshare.schedulers.protocol import State
 
 
 class Chronicle:
-    """The books, and the state that they belong to."""
+    """The projections, and the state that they belong to."""
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -28,7 +28,8 @@ class Chronicle:
         self.changes = Changes()
 
     def observe(self, record: Record) -> None:
-        """Take notice of one record, in the order of the journal, when it has been applied."""
+        """Process one record after the core applied it; records come in the order of the
+        journal."""
         self.biographies.observe(record)
         self.node_book.observe(record)
         self.health.observe(record, self.state.applications)

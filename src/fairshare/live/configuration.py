@@ -1,9 +1,9 @@
-"""Owns the configuration of a running server: when it is read again, and how that went.
+"""Owns the configuration of a running server: its reloads, and their results.
 
-The allocation file is looked at in an interval, capacity-scheduler.xml only where a policy asks for
-that; a broken one leaves in force what was loaded before and is told once. A refresh reads
-everything at once (spec/fair.md 5.6, capacity.md 25). What may change is said in `config.reload`;
-the core decides on it as on any other input. Knows nothing of HTTP.
+The server polls the allocation file, and capacity-scheduler.xml only where a policy requires that;
+if the file is broken, the settings in force stay, and the error is logged once. A refresh reads
+everything at once (spec/fair.md 5.6, capacity.md 25). `config.reload` defines what may change; the
+core decides on it as on any other input. Knows nothing of HTTP.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.schedulers.pools.settings import PoolsSettings
 
 _PASSING = frozenset({"busy", "stopping"})
-"""Codes of refusals that say nothing about the configuration."""
+"""Codes of refusals that are unrelated to the configuration."""
 
 _log = logging.getLogger("fairshare.configuration")
 
@@ -54,11 +54,11 @@ class ConfigurationFailure(msgspec.Struct, frozen=True):
 
 
 class ConfigurationView(msgspec.Struct, frozen=True):
-    """What is in force, and how it stands to the files.
+    """The configuration in force, compared with the files.
 
-    `file` is the file that is watched, None if there is none. `changed`: the one on disk is
-    another than the one that was loaded. `version` is the number of the journal's record that
-    loaded what is in force. `problems` are the warnings of that load.
+    `file` is the file that is watched, None if there is none. `changed`: the file on disk differs
+    from the loaded one. `version` is the number of the journal's record that loaded what is in
+    force. `problems` are the warnings of that load.
     """
 
     directory: str | None
@@ -73,7 +73,7 @@ class ConfigurationView(msgspec.Struct, frozen=True):
 
 
 class LoadedSettings:
-    """What the journal says of settings: the last ones, and the number of their record."""
+    """The last settings of the journal, and the number of their record."""
 
     def __init__(self) -> None:
         self.settings: bytes | None = None
@@ -87,10 +87,10 @@ class LoadedSettings:
 
 
 class LiveConfiguration:
-    """The configuration that a server was started with, and what has become of it since.
+    """The configuration with which a server was started, and its changes since.
 
     `started` is None for a server whose settings came from no directory: nothing is read again.
-    Of `service` only inputs are asked. Used in the service's loop.
+    `service` is only asked to process inputs. Used in the service's loop.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class LiveConfiguration:
         kept: Path | None = None,
     ) -> None:
         self.error: ConfigurationFailure | None = None
-        self.on_loaded: Callable[[], None] = lambda: None  # told after each load
+        self.on_loaded: Callable[[], None] = lambda: None  # called after each load
         self._started = started
         self._loaded = loaded
         self._service = service
@@ -159,7 +159,7 @@ class LiveConfiguration:
         )
 
     async def watch(self) -> None:
-        """Look at the watched file in its interval, for ever; returns at once without one."""
+        """Poll the watched file forever; returns at once without one."""
         if self._watch is None or self._started is None:
             return
         pace = self._started.shell.configuration.check_interval_ms
@@ -168,13 +168,13 @@ class LiveConfiguration:
             await asyncio.sleep(interval_s)
             try:
                 await self.look()
-            except Exception:  # a defect of ours, or a thread that cannot be had
+            except Exception:  # a bug, or no thread available
                 _log.exception("the %s could not be looked at; it is tried again", self._what)
 
     async def look(self) -> None:
-        """Look at the watched file once, and load it if it has changed.
+        """Check the watched file once, and load it if it has changed.
 
-        A file that is broken or refused is no exception here: it is told once.
+        A broken or refused file raises no exception: it is logged once.
         """
         watch = self._watch
         if watch is None:
@@ -202,7 +202,7 @@ class LiveConfiguration:
                     self._failed(error)
 
     async def refresh(self) -> Refreshed:
-        """Read the whole directory now, whatever has changed; what was found and loaded.
+        """Read the whole directory now, changed or not; what was found and loaded.
 
         Raises ConfigurationError with all problems, or InputError if the scheduler refuses the
         settings. Then nothing has changed.
@@ -216,7 +216,7 @@ class LiveConfiguration:
                 return await self.reread()
             except ConfigurationError as error:
                 self._failed(error)
-                with suppress(InputError):  # the server is busy, or stops
+                with suppress(InputError):  # the server is busy or stopping
                     await self._service.ask(ReloadRefused())
                 raise
             except InputError as error:
@@ -225,9 +225,9 @@ class LiveConfiguration:
                 raise
 
     async def roll_back(self, settings: bytes) -> None:
-        """Let settings that were in force before be in force again, until the files are read anew.
+        """Restore earlier settings, until the files are read again.
 
-        Raises InputError where there are none to go back to, where documents change them, or if
+        Raises InputError where there are no earlier settings, where documents change them, or if
         the scheduler refuses them. Then nothing has changed.
         """
         if self._in_force is None:
@@ -248,7 +248,7 @@ class LiveConfiguration:
             self._succeeded(found, stamp, began_ms, ())
 
     async def reread(self) -> Refreshed:
-        """As `refresh`, for who holds `loading` and tells the failure himself."""
+        """As `refresh`, for callers that hold `loading` and report the failure themselves."""
         assert self._started is not None
         assert self._in_force is not None
         began_ms = self._service.now_ms()
@@ -256,7 +256,7 @@ class LiveConfiguration:
         stored = self._kept.properties if self._kept is not None else None
         found = await asyncio.to_thread(refresh, self._started, self._in_force, None, stored)
         await self._load(found.settings)
-        # What the store is, and who may change it, only a restart changes.
+        # Only a restart changes the kind of store, and the permission to change it.
         self._store = msgspec.structs.replace(self._store, base=found.store.base)
         self._succeeded(found.settings, stamp, began_ms, found.problems)
         if found.needs_restart:
@@ -265,14 +265,14 @@ class LiveConfiguration:
         return found
 
     async def _load_allocations(self, watch: FileWatch) -> None:
-        """The allocation file alone, which is all that changes while the Fair Scheduler runs."""
+        """Only the allocation file: nothing else changes while the Fair Scheduler runs."""
         began_ms = self._service.now_ms()
         stamp, settings, problems = await asyncio.to_thread(self._reread)
         await self._load(settings)
         others = tuple(p for p in self._problems if p.file != str(watch.path))
         self._succeeded(settings, stamp, began_ms, (*others, *problems))
 
-    # Changes by document; what they mean is said in `live.mutation`.
+    # Changes by document; `live.mutation` defines their meaning.
 
     @property
     def mutable(self) -> bool:
@@ -281,12 +281,12 @@ class LiveConfiguration:
 
     @property
     def store(self) -> ConfigurationStore:
-        """How the scheduler's properties stand to those of all other files."""
+        """The scheduler's properties compared with those of all other files."""
         return self._store
 
     @property
     def queue_administrators(self) -> bool:
-        """Whether who administers a queue may change its properties."""
+        """Whether administrators of a queue may change its properties."""
         return self._store.queue_administrators
 
     def properties(self) -> Mapping[str, str]:
@@ -300,7 +300,8 @@ class LiveConfiguration:
         return self._kept.version
 
     async def check(self, properties: Mapping[str, str]) -> Refreshed:
-        """What would come of other properties; raises ConfigurationError, and changes nothing."""
+        """The settings that other properties would give; raises ConfigurationError, and changes
+        nothing."""
         found = await asyncio.to_thread(self._mutated, properties)
         state = self._service.state
         if isinstance(state, CapacityState) and isinstance(found.settings, CapacitySettings):
@@ -322,7 +323,7 @@ class LiveConfiguration:
             began_ms = self._service.now_ms()
             properties = change(self._kept.properties)
             found = await self.check(properties)
-            # Once the scheduler has taken it over there may be no way back: it is written before.
+            # It is written first: once the scheduler has applied it there may be no way back.
             await asyncio.to_thread(self._kept.stage, properties)
             try:
                 await self._load(found.settings)
@@ -334,7 +335,7 @@ class LiveConfiguration:
             return version, found.problems
 
     async def format_store(self) -> tuple[int, tuple[Problem, ...]]:
-        """Let capacity-scheduler.xml hold again, as it is now; raises as `mutate`."""
+        """Return to the present content of capacity-scheduler.xml; raises as `mutate`."""
         assert self._started is not None
         written = await asyncio.to_thread(written_properties, self._started.directory)
         return await self.mutate(lambda _: dict(written))
@@ -348,14 +349,15 @@ class LiveConfiguration:
     def _reread(
         self,
     ) -> tuple[Stamp | None, FairSettings | PoolsSettings, tuple[Problem, ...]]:
-        """What stands in the allocation file; its stamp from before, so that no change is lost."""
+        """The content of the allocation file, with its stamp from before the read, so that no
+        change is lost."""
         assert self._watch is not None
         assert isinstance(self._in_force, FairSettings | PoolsSettings)
         stamp = stamp_of(self._watch.path)
         return stamp, *reread_allocations(self._watch.path, self._in_force)
 
     async def _load(self, settings: SchedulerSettings) -> None:
-        """Feed it; the Fair Scheduler's behind the periodic check that its loader begins with."""
+        """Feed it; for the Fair Scheduler after the periodic check with which its loader begins."""
         if isinstance(settings, FairSettings):
             await self._service.ask(TidyQueues())
         await self._service.ask(LoadConfiguration(msgspec.json.encode(settings), self._epoch_ms))
@@ -379,7 +381,7 @@ class LiveConfiguration:
                 _log.warning("%s", problem)
 
     def _failed(self, error: ConfigurationError | InputError) -> None:
-        """Remember it; tell it once until a load succeeds."""
+        """Remember the failure; log it once until a load succeeds."""
         problems: tuple[Problem, ...] = ()
         message = str(error)
         if isinstance(error, ConfigurationError):

@@ -1,9 +1,10 @@
-"""Owns the scheduler's file as it is edited by people through the server: its text in force, what a
-draft of it would mean, and how a draft comes into force.
+"""Owns the editing of the scheduler's file through the server: its text in force, the validation of
+drafts, and putting a draft in force.
 
-A draft that is put in force is judged, written into the file at once, and loaded; if the scheduler
-refuses it the file is as before. Where properties are changed by document (`kept_configuration.py`)
-there is no file to write: then a draft changes the properties. Knows nothing of HTTP.
+To put a draft in force, the editor validates it, replaces the file atomically, and loads it; if the
+scheduler refuses it, the file is restored. Where properties are changed by document
+(`kept_configuration.py`) there is no file to write: then a draft changes the properties. Knows
+nothing of HTTP.
 """
 
 import asyncio
@@ -46,14 +47,14 @@ _log = logging.getLogger("fairshare.configuration")
 
 
 class QueueProblem(msgspec.Struct, frozen=True):
-    """A problem of a draft, and the queue that the file speaks of where it stands."""
+    """A problem of a draft, and the queue of the element that has it."""
 
     queue: str
     problem: Problem
 
 
 class Judgement(msgspec.Struct, frozen=True):
-    """What a draft says. `usable`: it could be put in force."""
+    """The settings of a draft. `usable`: it could be put in force."""
 
     text: str
     entries: tuple[Entry, ...]
@@ -63,11 +64,11 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 class Document(msgspec.Struct, frozen=True):
-    """The scheduler's file. `text` is what is in force, `version` since which version, and `digest`
-    that of what lies on the disk now: `differs` says that this is something else.
+    """The scheduler's file. `text` is in force since `version`, and `digest` is that of the file on
+    disk now: `differs` says that the two differ.
 
-    `restored` is the earlier version that is in force again, in memory alone; None: it is the
-    file's. `known` is False if the text of what is in force is not kept: then it is the file's.
+    `restored` is the earlier version that was rolled back to, in memory alone; None: the file is in
+    force. `known` is False if the text in force is not kept: then `text` is the file's.
     """
 
     kind: Kind
@@ -89,14 +90,14 @@ class ConfigurationEditor:
         self.texts = ConfigurationTexts(server.directory.path)
         self._author = ("", "")
         self._restoring: LoadedVersion | None = None
-        self._restored: int | None = None  # the version that is in force again, beside the file
+        self._restored: int | None = None  # the version rolled back to, which differs from the file
         self._known = True
         self._judging = asyncio.Lock()
         server.configuration.on_loaded = self.remember
 
     @property
     def started(self) -> Configuration:
-        """What the server was started with; raises InputError if it has no file to edit."""
+        """The server's configuration; raises InputError if it has no file to edit."""
         started = self._server.settings.configuration
         if started is None:
             raise InputError(
@@ -106,7 +107,7 @@ class ConfigurationEditor:
 
     @property
     def kind(self) -> Kind:
-        """Which scheduler's file it is; raises InputError (`no-configuration`)."""
+        """The scheduler of the file; raises InputError (`no-configuration`)."""
         started = self.started
         if started.fair is not None:
             return "fair"
@@ -127,11 +128,11 @@ class ConfigurationEditor:
 
     @property
     def file(self) -> str:
-        """What the file is called in problems."""
+        """The file's name in problems."""
         return STORE if self.path is None else str(self.path)
 
     def remember(self) -> None:
-        """What was loaded just now becomes a version."""
+        """Add the settings just loaded as a version."""
         back = self._restoring
         self._restored, self._known = (None, True) if back is None else (back.version, False)
         try:
@@ -150,7 +151,7 @@ class ConfigurationEditor:
             _log.error("the text of this version of the configuration is not kept: %s", error)
 
     def _written(self) -> str | None:
-        """What the file holds now, or the server; None if there is no file.
+        """The present content of the file, or of the server's store; None if there is no file.
 
         Raises FairshareError if it cannot be read.
         """
@@ -165,7 +166,8 @@ class ConfigurationEditor:
             raise FairshareError(f"cannot read {path}: {cause(error)}") from error
 
     async def document(self) -> Document:
-        """The file as it stands; raises InputError, or FairshareError if it cannot be read."""
+        """The file in its present state; raises InputError, or FairshareError if it cannot be
+        read."""
         kind = self.kind
         written = await asyncio.to_thread(self._written)
         view = self._server.configuration.view()
@@ -191,12 +193,12 @@ class ConfigurationEditor:
         )
 
     async def judge(self, text: str, edits: Sequence[Edit] = ()) -> Judgement:
-        """What a draft would mean, after some changes of it; changes nothing.
+        """The settings of a draft after some edits; changes nothing.
 
         Raises InputError (`bad-edit`) for a change that cannot be made.
         """
         cluster = self._server.service.state.types.mapping(self._server.service.state.total)
-        async with self._judging:  # one after the other: a large text keeps a processor busy
+        async with self._judging:  # one at a time: a large text keeps a processor busy
             return await asyncio.to_thread(self._judged, text, edits, cluster)
 
     def _judged(self, text: str, edits: Sequence[Edit], cluster: dict[str, int]) -> Judgement:
@@ -222,7 +224,7 @@ class ConfigurationEditor:
         )
 
     async def apply(self, text: str, digest: str, user: str, note: str) -> ConfigurationText:
-        """Put a draft in force; the version that it has become.
+        """Put a draft in force; the number of the new version.
 
         `digest` is that of the file as the draft's author saw it. Raises InputError
         (`configuration-changed`) if it is another one now, ConfigurationError with all problems of
@@ -250,7 +252,7 @@ class ConfigurationEditor:
         return newest
 
     async def roll_back(self, found: LoadedVersion, user: str) -> None:
-        """Let an earlier version be in force again, in memory: the file stays as it is.
+        """Roll back to an earlier version, in memory: the file does not change.
 
         Raises InputError as `LiveConfiguration.roll_back` does. Then nothing has changed.
         """
@@ -262,7 +264,7 @@ class ConfigurationEditor:
             self._restoring, self._author = None, ("", "")
 
     async def _replace(self, path: Path, text: str, digest: str) -> None:
-        """Write the file and load it, or leave it as it is."""
+        """Write the file and load it, or leave it unchanged."""
         configuration = self._server.configuration
         async with configuration.loading:
             self._check(digest)
@@ -301,7 +303,7 @@ class ConfigurationEditor:
 
 
 def is_secret(name: str) -> bool:
-    """Whether a property's value is for its file's readers alone.
+    """Whether a property's value is a secret, to be masked.
 
     >>> is_secret("ssl.server.keystore.password"), is_secret("yarn.acl.enable")
     (True, False)

@@ -1,8 +1,8 @@
-"""Owns the texts of a scheduler's file that were in force: since when, and who put them there.
+"""Owns the texts of a scheduler's file that were in force, each with its instant and its author.
 
 One file of the state directory for each, so that they outlive the server; its number is that of the
-version (`loaded_versions.py`) that it made. A text counts once it is in force, by whatever
-way: the page, an editor, a refresh. Knows nothing of what a text means.
+version (`loaded_versions.py`) that it made. A text is added once it is in force, by whatever way:
+the page, an editor, a refresh. Must not know what a text means.
 """
 
 import hashlib
@@ -20,8 +20,8 @@ MAX_TEXTS: Final = 50
 
 
 class ConfigurationText(msgspec.Struct, frozen=True):
-    """One text that was in force from `at_ms` on. `user` put it there; empty: somebody who wrote
-    into the file. `digest` tells texts apart."""
+    """One text that was in force from `at_ms` on. `user` is its author; empty: it was edited
+    outside of the server. `digest` identifies the text."""
 
     number: int
     at_ms: int
@@ -32,7 +32,7 @@ class ConfigurationText(msgspec.Struct, frozen=True):
 
 
 def digest_of(text: str | None) -> str:
-    """What tells one text from another; empty where there is no file.
+    """The digest that identifies a text; empty where there is no file.
 
     >>> digest_of("a") == digest_of("b"), digest_of(None)
     (False, '')
@@ -43,7 +43,7 @@ def digest_of(text: str | None) -> str:
 class ConfigurationTexts:
     """The texts of one server, the oldest first. Raises FairshareError if they cannot be kept.
 
-    A file that cannot be read is passed over: it is history, and holds up nothing.
+    An unreadable file is skipped: it is only history, and must not prevent a start.
     """
 
     def __init__(self, state_directory: Path) -> None:
@@ -67,7 +67,7 @@ class ConfigurationTexts:
 
     def of_version(self, version: int) -> ConfigurationText | None:
         """The text that was in force with a version: not each version has a text of its own, since
-        other files count, too. None if it is not kept any more."""
+        other files count, too. None if it is no longer kept."""
         return next((one for one in reversed(self.all) if one.number <= version), None)
 
     def add(

@@ -1,7 +1,7 @@
-"""Owns how much room there is where the server keeps its record, and what it does with little.
+"""Owns the watch on the free space of the state directory's disk, and the reaction to a full disk.
 
-Below a threshold nothing is admitted, until there is room again: what runs goes on, and its end has
-to be recorded. Knows neither HTTP nor what an application is.
+Below a threshold nothing is admitted until there is space again: running containers go on, and
+their completions must be recorded. Knows neither HTTP nor what an application is.
 """
 
 import asyncio
@@ -27,7 +27,8 @@ _log = logging.getLogger("fairshare.server")
 
 
 def room_of(directory: Path) -> Room:
-    """What this process may still write on the disk of a folder, and its size. Raises OSError."""
+    """The bytes that this process may still write on the disk of a folder, and the disk's size.
+    Raises OSError."""
     found = os.statvfs(directory)
     return found.f_frsize * found.f_bavail, found.f_frsize * found.f_blocks
 
@@ -51,7 +52,7 @@ class Disk:
         self._reserve = Reserve(directory)
 
     def look(self) -> None:
-        """Find out how much room there is, and say so where that changes something."""
+        """Measure the free space, and log a change of the state."""
         try:
             free, size = self._probe(self._directory)
         except OSError as error:
@@ -74,7 +75,7 @@ class Disk:
         self._reserve.fill()
 
     async def watch(self) -> None:
-        """Look now and then until cancelled."""
+        """Check periodically until cancelled."""
         while True:
             self.look()
             await asyncio.sleep(INTERVAL_S)

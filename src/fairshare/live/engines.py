@@ -1,4 +1,4 @@
-"""Owns how a server gets its engine. Nothing else outside `engines` knows one by name."""
+"""Owns the creation of a server's engine. No other module outside `engines` names one."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +12,8 @@ EngineMaker = Callable[[LiveSettings, Path], HostEngine]
 
 
 def local_engine(settings: LiveSettings, state_directory: Path) -> HostEngine:
-    """The engine that runs containers on this machine. Sizes are told it for all nodes together."""
+    """The engine that runs containers on this machine. Its sizes are those of all nodes
+    together."""
     memory_mb, vcores, nodes = settings.memory_mb, settings.vcores, settings.nodes
     node_manager = settings.node_manager
     further = {name: settings.resources.get(name, 0) * nodes for name in settings.types.names[2:]}

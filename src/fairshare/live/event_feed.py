@@ -1,10 +1,10 @@
-"""Owns what happened last, for readers who follow: records as JSON, by their numbers.
+"""Owns the latest records for event streams: as JSON, by their numbers.
 
-The newest `KEPT` records stand in memory, what is older is read from the journal's file, and what
-that has forgotten is gone: whoever asks for it must begin anew. A record is written as JSON once,
-however many read it, and only if somebody does. What tenants keep to themselves (commands,
-environments, output) is not in it, and nothing here keeps it in memory: a record that has such
-things is written as JSON at once. Knows neither HTTP nor who reads.
+The newest `KEPT` records are in memory, older ones are read from the journal's file, and those that
+it has dropped are gone: readers that ask for them must start over. A record is encoded as JSON
+once, however many readers it has, and only if it has any. Private data of tenants (commands,
+environments, output) is left out, and is not kept in memory here: a record with such data is
+encoded at once. Knows neither HTTP nor the readers.
 """
 
 from collections import deque
@@ -30,20 +30,20 @@ PAGE = 500
 """Records that are read from the file at a time."""
 
 PRIVATE = frozenset({"command", "settings", "submission", "requests", "tasks"})
-"""Fields of events that are left out; of a submission its user, name and queue are told."""
+"""Fields of events that are left out; of a submission only its user, name and queue are shown."""
 
 Line = tuple[int, bytes]
 """A record's number, and its JSON."""
 
 Told = tuple[int, int, str, tuple[Event, ...]]
-"""What is told of a record: its number, its time, the type of its input, its events. The input
+"""The shown part of a record: its number, its time, the type of its input, its events. The input
 itself may have megabytes."""
 
 _encoder = msgspec.json.Encoder()
 
 
 class Gone(Exception):
-    """What was asked for is not kept any more, or never was. `first` is the oldest that is."""
+    """The requested record is no longer kept, or never was. `first` is the oldest one kept."""
 
     def __init__(self, first: int) -> None:
         super().__init__(first)
@@ -51,7 +51,7 @@ class Gone(Exception):
 
 
 class EventFeed:
-    """The newest records of one state, which `observe` is told in order; all in one loop.
+    """The newest records of one state, passed to `observe` in order; all in one loop.
 
     `start` is the number of the last record before the first one that is observed.
     """
@@ -72,7 +72,7 @@ class EventFeed:
         self.last = record.sequence
 
     def recent(self, after: int, most: int = PAGE) -> list[Line] | None:
-        """The records behind number `after` that are in memory; None if the next one is not."""
+        """The records after number `after` that are in memory; None if the next one is not."""
         if after >= self.last:
             return []
         first = self.last - len(self._records) + 1
@@ -89,9 +89,9 @@ class EventFeed:
         return found
 
     def older(self, after: int) -> list[Line]:
-        """The records behind number `after` from the journal's file; may be called in a thread.
+        """The records after number `after` from the journal's file; may be called in a thread.
 
-        Raises Gone if the next one is not there any more, JournalError if the file is damaged.
+        Raises Gone if the next one is no longer there, JournalError if the file is damaged.
         """
         journal = SqliteJournal(self._directory, read_only=True)
         try:
@@ -104,7 +104,7 @@ class EventFeed:
             journal.close()
 
     def check(self, after: int) -> None:
-        """Raise Gone for a number that is still to come: the reader knows another history."""
+        """Raise Gone for a future number: the reader knows another history."""
         if after > self.last:
             try:
                 journal = SqliteJournal(self._directory, read_only=True)
@@ -141,7 +141,7 @@ def _private_fields(kind: type[msgspec.Struct]) -> tuple[str, ...]:
 
 
 def document(state: State, event: Event) -> dict[str, Any]:
-    """An event as it is shown: its type, its fields, names in the place of numbers.
+    """An event in its shown form: its type, its fields, names in place of numbers.
 
     `{"type": "NodeRemoved", "node": "n1"}`
     """
@@ -171,7 +171,7 @@ def document(state: State, event: Event) -> dict[str, Any]:
 
 @cache
 def _fields(kind: type[msgspec.Struct]) -> tuple[tuple[str, bool], ...]:
-    """The fields that are told, and whether each is a vector."""
+    """The fields that are shown, and whether each is a vector."""
     return tuple(
         (field.name, field.type == Resource)
         for field in msgspec.structs.fields(kind)

@@ -1,8 +1,8 @@
-"""Owns the server's log: which events become lines, and where lines go.
+"""Owns the server's log: the events that become lines, and the destinations of lines.
 
 STATE/server.log gets everything from INFO on, in files of bounded size; stderr (`terminal.py`) gets
-warnings, for whoever started the server. The core logs nothing: every line about the cluster is an
-event.
+warnings, for the operator who started the server. The core logs nothing: every line about the
+cluster is an event.
 """
 
 import contextlib
@@ -53,12 +53,12 @@ KEPT_LOGS = 3
 
 _log = logging.getLogger("fairshare.events")
 _terminal = logging.getLogger("fairshare.terminal")
-_terminal.propagate = False  # about the log itself: not for its file
+_terminal.propagate = False  # messages about the log itself: not for its file
 
 
 class LogFile(logging.handlers.RotatingFileHandler):
-    """The file. A disk that is full does not end the server for the sake of its log: that lines are
-    missing is told on stderr, once for each time that writing begins to fail."""
+    """The file. A full disk does not end the server because of its log: stderr reports that lines
+    are missing, once each time that writing begins to fail."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, maxBytes=MAX_LOG_BYTES, backupCount=KEPT_LOGS, encoding="utf-8")
@@ -72,21 +72,21 @@ class LogFile(logging.handlers.RotatingFileHandler):
             _terminal.warning("cannot write the log %s: lines are missing", self.baseFilename)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own name
-        """Remember it; a defect of a caller is shown as ever."""
+        """Remember the failure; a bug of a caller is shown as in logging."""
         if isinstance(sys.exc_info()[1], OSError):
             self._failing = True
         else:
             super().handleError(record)
 
     def close(self) -> None:
-        """Close the file; what it could not take is lost."""
+        """Close the file; lines that it could not take are lost."""
         with contextlib.suppress(OSError):
             super().close()
 
 
 def open_log(path: Path, form: str = "text") -> list[logging.Handler]:
-    """Let the loggers of the server and of its web server write, in one of `FORMATS`; returns what
-    to close later.
+    """Attach handlers to the loggers of the server and of its web server, in one of `FORMATS`;
+    returns the handlers to close later.
 
     Raises FairshareError if the file cannot be written.
     """
@@ -119,7 +119,7 @@ def close_log(handlers: Sequence[logging.Handler]) -> None:
 
 
 class EventLog:
-    """Writes a line for each event that a person would ask about."""
+    """Writes a line for each event that is of interest to operators."""
 
     def __init__(self, state: State, form: str = "text") -> None:
         self._state = state
@@ -134,11 +134,11 @@ class EventLog:
                     _log.info("%s", line, extra={"event_fields": self.fields(event)})
 
     def fields(self, event: Event) -> dict[str, Any]:
-        """What programs are told of an event, where the log has JSON."""
+        """The fields of an event in a JSON log."""
         return document(self._state, event) if self._structured else {}
 
     def line(self, event: Event) -> str:
-        """The words for an event; empty for those that are only of use to the scheduler."""
+        """The text for an event; empty for those that only matter to the scheduler."""
         match event:
             case ApplicationSubmitted():
                 submission = event.submission

@@ -1,6 +1,6 @@
-"""Owns the replacing of a file that people write too: whole, at once, with its permissions kept.
+"""Owns the atomic replacement of a file that people edit too, with its permissions kept.
 
-Knows nothing of what stands in it.
+Must not know its content.
 """
 
 import os
@@ -11,11 +11,11 @@ from fairshare.errors import FairshareError
 
 
 def swap_file(path: Path, content: bytes | None) -> bytes | None:
-    """Put other content into a file, or take it away (None), and give back what it held; None: it
-    was not there.
+    """Replace the content of a file, or delete it (None), and return the old content; None: it did
+    not exist.
 
-    A link stays a link to the file that is changed. Raises FairshareError with what to do; then
-    the file is as it was.
+    A link stays a link; its target is changed. Raises FairshareError with what to do; then the file
+    is unchanged.
     """
     target = path.resolve()
     draft = target.with_name(f".{target.name}.{os.getpid()}")

@@ -1,21 +1,21 @@
-"""Owns the question whether a file must be read again (spec/fair.md 5.6). Reads no contents.
+"""Owns the check whether a file must be read again (spec/fair.md 5.6). Reads no contents.
 
-Hadoop compares the file's time of modification with the time of the last load. We ask besides
-whether it is still the same file, so that one is noticed that replaces it and is older.
+Hadoop compares the file's time of modification with the time of the last load. We also check that
+it is still the same file, so that an older file that replaces it is noticed.
 """
 
 from enum import StrEnum
 from pathlib import Path
 
 Stamp = tuple[int, int, int]
-"""Time of modification in nanoseconds, size, number of the file."""
+"""Time of modification in nanoseconds, size, inode number."""
 
 
 class Finding(StrEnum):
-    """What a look at the file has found."""
+    """The result of a check."""
 
     SAME = "same"
-    UNSETTLED = "unsettled"  # it is another one, and was written to a moment ago
+    UNSETTLED = "unsettled"  # it differs, and was written to a moment ago
     CHANGED = "changed"
     GONE = "gone"
 

@@ -1,7 +1,7 @@
-"""Owns what became of every container: a bounded record, derived from events and from nothing else.
+"""Owns the history of containers: a bounded projection, derived from events alone.
 
-The state forgets a container when it completes; tenants want to know for longer how it ended. This
-book is rebuilt from the journal at a start, and decides nothing.
+The core forgets a container when it completes; tenants need its outcome for longer. This projection
+is rebuilt from the journal at a start, and decides nothing.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,7 +23,8 @@ MAX_FINISHED = 100_000
 """Finished containers that are remembered, over all applications; the oldest go first."""
 
 MAX_DIAGNOSTICS = 4_000
-"""Characters of a container's diagnostics that are kept; the end says more than the beginning."""
+"""The last characters of a container's diagnostics that are kept; the end is the most informative
+part."""
 
 
 class ContainerRecord:
@@ -67,14 +68,14 @@ class ContainerRecord:
 
     @property
     def state(self) -> str:
-        """`ALLOCATED`, `RUNNING` (an engine has said so) or `COMPLETE`."""
+        """`ALLOCATED`, `RUNNING` (as an engine reported) or `COMPLETE`."""
         if self.finished_ms is not None:
             return "COMPLETE"
         return "ALLOCATED" if self.running_ms is None else "RUNNING"
 
 
 class TaskRecord:
-    """What one task has gone through: how many containers, and the last of them."""
+    """The history of one task: the number of its containers, and the last of them."""
 
     __slots__ = ("attempts", "last")
 
@@ -103,7 +104,7 @@ class ContainerHistory:
         self._forgotten: list[ApplicationId] = []
 
     def observe(self, now_ms: int, event: Event) -> None:
-        """Take notice of one event, in the order of the journal."""
+        """Apply one event; events come in the order of the journal."""
         match event:
             case ContainerAllocated():
                 history = self._applications.setdefault(event.application, ApplicationHistory())
@@ -166,7 +167,7 @@ class ContainerHistory:
             self._forgotten.append(application)
 
     def container(self, container: ContainerId) -> ContainerRecord | None:
-        """One container, or None if it never was, or is forgotten."""
+        """One container, or None if it never existed, or is forgotten."""
         history = self._applications.get(application_of(container))
         return history.containers.get(container) if history else None
 
@@ -175,7 +176,7 @@ class ContainerHistory:
         return self._applications.get(application) or ApplicationHistory()
 
     def on_node(self, node: str, at_ms: int) -> list[ContainerRecord]:
-        """The containers that a node had at an instant and that are remembered, by allocation."""
+        """The remembered containers that a node had at an instant, in the order of allocation."""
         return [
             record
             for history in self._applications.values()
@@ -187,17 +188,17 @@ class ContainerHistory:
 
     @property
     def is_complete(self) -> bool:
-        """Whether no container of an application that is known was forgotten for want of room."""
+        """Whether the history still has every container of the known applications."""
         return len(self._finished) < self.limit
 
     def take_forgotten(self) -> list[ApplicationId]:
-        """The applications of which nothing is known any more, since the last call."""
+        """The applications that were forgotten since the last call."""
         forgotten, self._forgotten = self._forgotten, []
         return forgotten
 
 
 class HistoricJournal:
-    """A journal whose records are shown to a history, and to `observers`, as they are read."""
+    """A journal that passes its records to a history, and to `observers`, as they are read."""
 
     def __init__(
         self, journal: Journal, history: ContainerHistory, *observers: Callable[[Record], None]
@@ -215,7 +216,7 @@ class HistoricJournal:
         self._journal.commit()
 
     def records(self, after: int = 0) -> Iterator[Record]:
-        """As the journal does; each record has been observed when the next one is asked for."""
+        """As the journal does; each record has been observed when the next one is requested."""
         for record in self._journal.records(after):
             yield record
             for event in record.events:

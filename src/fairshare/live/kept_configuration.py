@@ -1,7 +1,7 @@
 """Owns the scheduler's properties where documents may change them: their version, and their file.
 
-Knows neither what a property means nor who changed it. Kept in memory alone, they are those of
-capacity-scheduler.xml again after a restart; in a file of the state directory they outlive it.
+Knows neither what a property means nor its author. In memory alone, they are reset to those of
+capacity-scheduler.xml by a restart; in a file of the state directory they outlive it.
 """
 
 import contextlib
@@ -19,14 +19,15 @@ FILE: Final = "scheduler-conf.json"
 
 
 class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the file holds. The first version is 1; every change that is taken makes a new one."""
+    """The content of the file. The first version is 1; every accepted change makes a new one."""
 
     version: int
     properties: tuple[Entry, ...]
 
 
 def read_kept(state_directory: Path) -> Kept | None:
-    """What an earlier server kept; None if there is nothing. Raises FairshareError."""
+    """The properties that an earlier server stored; None if there are none. Raises
+    FairshareError."""
     path = state_directory.expanduser() / FILE
     try:
         return msgspec.json.decode(path.read_bytes(), type=Kept)
@@ -55,14 +56,14 @@ class KeptConfiguration:
             self.version, self.properties = found.version, dict(found.properties)
 
     def stage(self, properties: Mapping[str, str]) -> None:
-        """Write down what is about to be in force, so that only a new name is missing afterwards.
-        Raises FairshareError if it cannot be written."""
+        """Write the next properties to a temporary file, so that only a rename remains. Raises
+        FairshareError if it cannot be written."""
         self._staged = Kept(self.version + 1, tuple(properties.items()))
         if self._draft is not None:
             write_file(self._draft, msgspec.json.encode(self._staged) + b"\n")
 
     def confirm(self) -> int:
-        """What was staged is in force now; its version."""
+        """Put the staged properties in force; their version."""
         kept = self._staged
         assert kept is not None, "nothing was staged"
         if self._path is not None and self._draft is not None:
@@ -71,7 +72,7 @@ class KeptConfiguration:
         return self.version
 
     def discard(self) -> None:
-        """What was staged was refused."""
+        """Discard the staged properties, which were refused."""
         self._staged = None
         if self._draft is not None:
             with contextlib.suppress(OSError):

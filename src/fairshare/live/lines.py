@@ -1,9 +1,10 @@
-"""Owns one short line for each application and node: what a list shows, sorts and counts by.
+"""Owns one short line for each application and node: the fields that a list shows, sorts and
+counts.
 
-`Lines` keeps them and makes anew only those that are different, so that ten thousand of them cost
-a look at each, and no more. A line that did not change is the same object as before, by which
-others see what changed. Shares and headroom, which change for all when one application moves, do
-not stand in a line. Knows nothing of HTTP and changes nothing.
+`Lines` caches them and replaces only changed ones: an update is O(n) in rows, one comparison each.
+An unchanged line stays the same object, so that readers can compare by identity. A line excludes
+shares and headroom, which change for all when one application moves. Knows nothing of HTTP and
+changes nothing.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ApplicationLine(msgspec.Struct, frozen=True):
-    """One application as it stands in a list. `id` is its number."""
+    """One application as a list shows it. `id` is its number."""
 
     id: ApplicationId
     name: str
@@ -59,14 +60,14 @@ class Lines:
         self._nodes_version = -1
 
     def applications(self) -> dict[ApplicationId, ApplicationLine]:
-        """All applications that are known, the oldest first. Not to be changed by the reader."""
+        """All known applications, the oldest first. Callers must not change the result."""
         if self._applications_version != self._service.version:
             self._applications = self._look_at_applications(self._service.state)
             self._applications_version = self._service.version
         return self._applications
 
     def nodes(self) -> dict[str, NodeView]:
-        """All nodes in the order in which they joined. Not to be changed by the reader."""
+        """All nodes in the order of registration. Callers must not change the result."""
         if self._nodes_version != self._service.version:
             self._nodes = self._look_at_nodes(self._service.state)
             self._nodes_version = self._service.version
@@ -104,7 +105,8 @@ class Lines:
 
 
 def _look(one: Application) -> tuple[Any, ...]:
-    """What a line is made of, in so far as it can change: equal looks have equal lines.
+    """The values from which a line is made, as far as they can change: equal values have equal
+    lines.
 
     A task begins with a launch, and ends with a container.
     """

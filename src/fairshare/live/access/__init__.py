@@ -1,1 +1,1 @@
-"""Owns who may talk to a running server, and as whom."""
+"""Owns authentication, access lists and the audit log of a running server."""

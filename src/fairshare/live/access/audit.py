@@ -1,9 +1,10 @@
-"""Owns the audit log, STATE/audit.log: who did what and what came of it, one JSON object a line.
+"""Owns the audit log, STATE/audit.log: callers, their actions and the results, one JSON object a
+line.
 
-Every change and every refusal has a line. There is never a secret in it: no header, no body, no
-parameter, and what looks like a token of ours is masked. The file is its owner's alone, and begins
-anew when it is large; some older ones are kept. Refusals that repeat are summed up, or whoever is
-refused often enough could empty it.
+Every change and every refusal has a line. The log never contains secrets: it has no headers, bodies
+or parameters, and masks text that looks like a token of ours. Only its owner can read the file,
+which is rotated when it is large; some older files are kept. Repeated refusals are summarized;
+otherwise a caller with many refusals could rotate everything else out.
 """
 
 import logging
@@ -37,18 +38,18 @@ class AuditEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     application: str = ""
     queue: str = ""
     code: str = ""
-    repeated: int = 0  # so many more like this one were not told; this is the last of them
+    repeated: int = 0  # so many more like this one have no line; this is the last of them
 
 
 class _PrivateFile(LogFile):
-    """A log file that nobody else may read, from its first byte."""
+    """A log file that only its owner can read, from its first byte."""
 
     def _open(self) -> TextIOWrapper:
         return open(self.baseFilename, "a", encoding="utf-8", opener=_private)
 
 
 class AuditLog:
-    """The file. A full disk does not end the server; that lines are missing is told on stderr."""
+    """The file. A full disk does not end the server; stderr reports that lines are missing."""
 
     def __init__(self, state_directory: Path) -> None:
         path = state_directory / FILE
@@ -74,7 +75,7 @@ class AuditLog:
         return self._refusals.add(key, entry, at_once)
 
     def flush(self) -> None:
-        """Add the lines for what was counted."""
+        """Add the lines for counted refusals."""
         if self._open:
             self._refusals.flush()
 
@@ -101,7 +102,7 @@ def instant(now_ms: int) -> str:
 
 
 def told(text: str) -> str:
-    """A text of a caller's as it may stand in the log: not too long, and without a token.
+    """A caller's text in a form that is safe to log: truncated, and without tokens.
 
     >>> told("/x/fst_0a1b2c3d_" + "s" * 43)
     '/x/fst_0a1b2c3d_...'

@@ -1,7 +1,7 @@
-"""Owns the question who a caller is, from the credentials that came with a call.
+"""Owns the identification of callers by the credentials of a call.
 
-Three kinds are believed: a user's token, the token that a driver was started with, and the header
-of a proxy that was named. Knows nothing of HTTP but a header's text.
+Three kinds are accepted: a user's token, the token of a driver's environment, and the header of a
+configured proxy. Knows nothing of HTTP except the text of headers.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ from fairshare.schedulers.protocol import State
 
 
 class Authentication:
-    """Of one server. `required` is whether anybody must prove who he is at all."""
+    """The authentication of one server. `required`: callers must authenticate."""
 
     def __init__(
         self,
@@ -37,11 +37,11 @@ class Authentication:
 
     @property
     def headers(self) -> tuple[str, ...]:
-        """The headers by which somebody proves who he is, in lower case."""
+        """The headers that carry credentials, in lower case."""
         return ("authorization", self._settings.proxy_header.lower())
 
     def identify(self, headers: Mapping[str, str], peer: str) -> Identity | None:
-        """Who calls over a connection from `peer`; None if that is not proven."""
+        """The caller on a connection from `peer`; None if it is not authenticated."""
         scheme, _, token = headers.get("authorization", "").partition(" ")
         token = token.strip()
         if scheme.lower() == "bearer" and token:
@@ -55,7 +55,7 @@ class Authentication:
         return None
 
     def _driver(self, token: str) -> Identity | None:
-        """Of a token that belongs to the present attempt of some application.
+        """The identity of a token that belongs to the present attempt of some application.
 
         It takes the same time however many drivers there are.
         """
@@ -72,8 +72,8 @@ class Authentication:
         return Identity(application.user, proof="driver", application=application.id)
 
     def _of_earlier_servers(self) -> Mapping[str, ApplicationId]:
-        """The drivers that may have been started with a token that names no application: those
-        that live when somebody first comes with such a one."""
+        """The drivers that may have a token without an application: those that live when the first
+        such token arrives."""
         if self._earlier is None:
             self._earlier = {
                 self._drivers.code(application.id, application.attempt): application.id

@@ -1,5 +1,5 @@
-"""Owns how many applications of each user are not over: those that are recorded, and those that
-are on their way; and how much he has handed in. Derived from events; knows no limit."""
+"""Owns the number of unfinished applications of each user, recorded or being submitted, and the
+bytes of the user's submissions. Derived from events; knows no limit."""
 
 import contextlib
 from collections import Counter
@@ -12,7 +12,7 @@ from fairshare.model.identifiers import ApplicationId
 
 
 class Census:
-    """Of one server; begins with the applications that were recovered."""
+    """The census of one server; begins with the recovered applications."""
 
     def __init__(self, applications: Iterable[Application] = ()) -> None:
         self._users: dict[ApplicationId, str] = {}
@@ -24,7 +24,7 @@ class Census:
                 self._enter(application.id, application.user)
 
     def observe(self, event: Event) -> None:
-        """Take in what was recorded."""
+        """Apply recorded events."""
         self.handed_in.observe(event)
         if isinstance(event, ApplicationSubmitted):
             self._enter(event.application, event.submission.user)
@@ -34,12 +34,12 @@ class Census:
                 self._leave(user)
 
     def count(self, user: str) -> int:
-        """How many applications of a user are not over."""
+        """The number of a user's unfinished applications."""
         return self._counts[user]
 
     @contextlib.contextmanager
     def on_its_way(self, user: str) -> Iterator[None]:
-        """Count a submission from when it is asked for: many that come at once are many."""
+        """Count a submission from its request on, so that concurrent ones count, too."""
         self._counts[user] += 1
         try:
             yield

@@ -1,6 +1,6 @@
-"""Owns how many bytes each user has handed in: commands, environments, callables and names of his
-applications, as long as these are known, live or over; and what his masters let containers run, as
-long as these live. Derived from events; knows no limit."""
+"""Owns the number of bytes that each user has submitted: commands, environments, callables and
+names of the user's applications, as long as these are known, live or finished; and the launches of
+the user's masters, as long as the containers live. Derived from events; knows no limit."""
 
 import contextlib
 from collections import Counter
@@ -26,12 +26,12 @@ OF_AN_APPLICATION = 1_000
 OF_A_GROUP = 200
 OF_A_TASK = 40
 OF_A_WORD = 8
-"""What each costs besides its characters, roughly."""
+"""The approximate cost of each object besides its characters."""
 
 
 class HandedIn:
-    """Of one server; begins with the applications that were recovered. What their containers were
-    told to run before is not known any more, and not counted."""
+    """The submissions to one server; begins with the recovered applications. The earlier launches
+    of their masters are no longer known, and do not count."""
 
     def __init__(self, applications: Iterable[Application] = ()) -> None:
         self._users: dict[ApplicationId, str] = {}
@@ -48,7 +48,7 @@ class HandedIn:
                 self._end(application.id)
 
     def observe(self, event: Event) -> None:
-        """Take in what was recorded."""
+        """Apply recorded events."""
         match event:
             case ContainerAllocated():
                 if event.master:
@@ -78,12 +78,12 @@ class HandedIn:
                 pass
 
     def size(self, user: str) -> int:
-        """The bytes of all that a user has handed in, and of what is on its way."""
+        """The bytes of all that a user has submitted, pending submissions included."""
         return self._all[user]
 
     def oldest_over(self, user: str, size: int) -> tuple[ApplicationId, ...]:
-        """Applications of a user that are over, the first that ended first: as many as free so many
-        bytes, or all there are."""
+        """Finished applications of a user, in the order of their ends: as many as free so many
+        bytes, or all."""
         found: list[ApplicationId] = []
         for number in self._over.get(user, ()):
             if size <= 0:
@@ -94,7 +94,7 @@ class HandedIn:
 
     @contextlib.contextmanager
     def on_its_way(self, user: str, size: int) -> Iterator[None]:
-        """Count what is asked for: many submissions that come at once are many."""
+        """Count a submission from its request on, so that concurrent ones count, too."""
         self._all[user] += size
         try:
             yield
@@ -141,7 +141,7 @@ class HandedIn:
 
 
 def size_of(submission: SubmitApplication) -> int:
-    """The bytes of a submission, roughly."""
+    """The approximate bytes of a submission."""
     size = OF_AN_APPLICATION + len(submission.name) + len(submission.queue)
     size += _words(submission.tags) + _words(submission.groups)
     if submission.driver is not None:
@@ -153,14 +153,14 @@ def size_of(submission: SubmitApplication) -> int:
 
 
 def size_of_group(group: TaskGroup) -> int:
-    """The bytes of a group of tasks, roughly: its tasks cost some, too."""
+    """The approximate bytes of a task group, with a cost for each of its tasks."""
     words = _words(group.hosts) + _words(group.racks) + _words(group.after)
     size = OF_A_GROUP + group.count * OF_A_TASK + len(group.name)
     return size + words + size_of_command(group.command)
 
 
 def size_of_command(command: Command) -> int:
-    """The bytes of what a container runs, roughly."""
+    """The approximate bytes of a container's command."""
     environment = sum(
         len(name) + len(value) + 2 * OF_A_WORD for name, value in command.environment.items()
     )

@@ -1,4 +1,4 @@
-"""Owns what is known of a caller: a name that was proven, and how."""
+"""Owns the identity of a caller: the authenticated name, and the kind of proof."""
 
 import msgspec
 
@@ -6,9 +6,10 @@ from fairshare.model.identifiers import ApplicationId
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """Who calls. `proof` says how that is known (`token 1a2b3c4d`, `proxy 10.0.0.1`, `driver`).
+    """An authenticated caller. `proof` says by which credential (`token 1a2b3c4d`, `proxy
+    10.0.0.1`, `driver`).
 
-    `application` is set for a driver: it may do what is its own application's, and nothing else.
+    `application` is set for a driver: it may only act on its own application.
     """
 
     user: str

@@ -1,4 +1,4 @@
-"""Owns the lists that applications bring with them: who may look into one, who may change it."""
+"""Owns the access lists of applications: the users who may view one, and who may change it."""
 
 from collections.abc import Collection
 
@@ -7,7 +7,8 @@ from fairshare.schedulers.access_lists import allows
 
 
 def listed(acl: str | None, user: str, groups: Collection[str]) -> bool:
-    """Whether a list in Hadoop's form, `user1,user2 group1,group2`, names a user or his groups.
+    """Whether a list in Hadoop's form, `user1,user2 group1,group2`, names a user or one of the
+    user's groups.
 
     >>> listed("alice ops", "bob", ("ops",)), listed(" ", "bob", ()), listed(None, "bob", ())
     (True, False, False)
@@ -16,7 +17,7 @@ def listed(acl: str | None, user: str, groups: Collection[str]) -> bool:
 
 
 def may_look(application: Application, user: str, groups: Collection[str]) -> bool:
-    """Whether an application's own list lets a user see all of it."""
+    """Whether an application's own list lets a user view all of it."""
     return listed(application.submission.details.view_acl, user, groups)
 
 

@@ -1,8 +1,8 @@
-"""Owns which proxies are believed, and from where a call comes that one of them passes on.
+"""Owns the trusted proxies, and the client address of calls that they forward.
 
-X-Forwarded-For counts only in a call whose peer is named below `[authentication]`, and there it is
-read from the right: each proxy appends the address that it saw, so what stands to the left of the
-first address that is no named proxy was written by the caller and may be anything.
+X-Forwarded-For only counts in a call whose peer is listed below `[authentication]`, and is read
+from the right: each proxy appends the address that it saw, so the client controls everything to the
+left of the first address that is not a trusted proxy.
 """
 
 import ipaddress
@@ -21,17 +21,17 @@ class Proxies:
         return bool(self._networks)
 
     def name(self, address: str) -> bool:
-        """Whether an address is named."""
+        """Whether an address is a trusted proxy."""
         if not self._networks:
             return False
         found = parsed(address)
         return found is not None and any(found in network for network in self._networks)
 
     def origin(self, peer: str, reported: Sequence[str]) -> str:
-        """From where a call comes, whose headers X-Forwarded-For have the values `reported`.
+        """The client address of a call whose headers X-Forwarded-For have the values `reported`.
 
-        It is the last address that no named proxy has; with none that can be read it is the
-        nearest one that can.
+        It is the last address that is not a trusted proxy; if that one is unreadable, the nearest
+        readable one.
 
         >>> Proxies(["10.0.0.0/8"]).origin("10.0.0.1", ["192.0.2.9, 198.51.100.7, 10.0.0.2"])
         '198.51.100.7'
@@ -49,7 +49,7 @@ class Proxies:
 
 
 def parsed(text: str) -> Address | None:
-    """An address; one of IPv4 that is written as one of IPv6 is that of IPv4."""
+    """An address; an IPv4-mapped IPv6 address becomes the IPv4 address."""
     try:
         found = ipaddress.ip_address(text)
     except ValueError:
@@ -60,7 +60,7 @@ def parsed(text: str) -> Address | None:
 
 
 def without_port(hop: str) -> str:
-    """An address of X-Forwarded-For; some proxies write the port behind it.
+    """An address of X-Forwarded-For; some proxies append the port.
 
     >>> without_port("192.0.2.9:55"), without_port("[2001:db8::1]:55"), without_port("2001:db8::1")
     ('192.0.2.9', '2001:db8::1', '2001:db8::1')

@@ -1,6 +1,6 @@
-"""Owns how what is told again and again is summed up, so that nobody fills a log by being refused.
+"""Owns the summary of repeated messages, so that a caller cannot fill a log with refusals.
 
-It must not know what is told, nor what time it is.
+Must not know the content of messages, nor the time.
 """
 
 from collections.abc import Callable
@@ -11,10 +11,10 @@ import msgspec
 Item = TypeVar("Item")
 
 INTERVAL_S: Final = 300.0
-"""So long what repeats is counted before the count is told."""
+"""How long repeats are counted before the count is reported."""
 
 MOST_KEYS: Final = 100
-"""So many callers are told apart in one interval; all others are one."""
+"""How many callers are distinguished in one interval; all others share one key."""
 
 OTHERS: Final = "others"
 
@@ -26,8 +26,9 @@ class _Told(msgspec.Struct, Generic[Item]):
 
 
 class Repeats(Generic[Item]):
-    """Tells the first ones of each key at once, and of the others the last one with their number,
-    when `flush` is called: `tell(item, repeated, key)`, with `repeated` 0 for what is told at once.
+    """Reports the first items of each key at once, and of the others the last one with their
+    number, when `flush` is called: `tell(item, repeated, key)`, with `repeated` 0 for immediate
+    reports.
     """
 
     def __init__(self, tell: Callable[[Item, int, str], None]) -> None:
@@ -35,7 +36,8 @@ class Repeats(Generic[Item]):
         self._known: dict[str, _Told[Item]] = {}
 
     def add(self, key: str, item: Item, at_once: int = 1) -> bool:
-        """Tell or count an item; True for the first one since `flush`, which is due then."""
+        """Report or count an item; True for the first counted one since `flush`, which is then
+        due."""
         first = not self._known
         if key not in self._known and len(self._known) >= MOST_KEYS:
             key = OTHERS
@@ -51,7 +53,7 @@ class Repeats(Generic[Item]):
         return first
 
     def flush(self) -> None:
-        """Tell what was counted, and begin anew."""
+        """Report the counted items, and reset the counts."""
         known, self._known = self._known, {}
         for key, found in known.items():
             if found.counted:

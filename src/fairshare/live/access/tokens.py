@@ -1,8 +1,8 @@
-"""Owns the tokens of users: made, listed and revoked in the state directory, which is their owner's
-alone; of a token only a hash is kept.
+"""Owns the tokens of users: made, listed and revoked in the state directory, which only its owner
+can read; only a hash of each token is stored.
 
-A token is `fst_NAME_SECRET`: the name finds it in the list, the secret has 256 bits of chance, so a
-plain SHA-256 of it is as good as a slow hash. The server looks at the file again when it changes.
+A token is `fst_NAME_SECRET`: the name is the key in the list, the secret has 256 random bits, so a
+plain SHA-256 of it is as good as a slow hash. The server reads the file again when it changes.
 """
 
 import contextlib
@@ -29,12 +29,12 @@ _INSIDE = re.compile(r"(fst_[a-z0-9]{8}_|fsd_[0-9]+_)[A-Za-z0-9_-]+")
 
 
 class TokensUnreadable(FairshareError):
-    """Nobody's token can be checked. The message is for who administers the server alone: it has
+    """No token can be checked. The message is for administrators of the server only: it contains
     the path of the file."""
 
 
 class UserToken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is kept of a token. `expires_ms` None: never."""
+    """The stored data of a token. `expires_ms` None: never."""
 
     name: str
     user: str
@@ -62,7 +62,7 @@ class UserTokens:
         administrator: bool = False,
         note: str = "",
     ) -> str:
-        """Make a token for a user; what is returned is nowhere else. Raises FairshareError."""
+        """Make a token for a user; the returned text is not stored. Raises FairshareError."""
         if not user.strip() or not user.isprintable():
             raise FairshareError(f"{user!r} is no name of a user")
         with self._changing():
@@ -80,7 +80,7 @@ class UserTokens:
         return sorted(self._load().values(), key=lambda token: (token.created_ms, token.name))
 
     def revoke(self, name: str) -> None:
-        """Let a token open nothing from now on. Raises FairshareError if there is none."""
+        """Revoke a token. Raises FairshareError if there is none."""
         with self._changing():
             known = dict(self._load())
             if known.pop(name, None) is None:
@@ -88,7 +88,7 @@ class UserTokens:
             self._write(known)
 
     def identify(self, text: str, now_ms: int) -> Identity | None:
-        """Whose token it is; None for one that is unknown, revoked or too old."""
+        """The user of a token; None for one that is unknown, revoked or expired."""
         form = _FORM.fullmatch(text)
         if form is None:
             return None
@@ -103,8 +103,8 @@ class UserTokens:
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[None]:
-        """Read, change and write with nobody in between: a lost revocation would be a token that
-        opens again. The lock is the directory's, so that no file is left of it."""
+        """Read, change and write under a lock: a lost revocation would leave a token valid. The
+        lock is on the directory, so that no lock file remains."""
         folder = self._path.parent
         try:
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -112,7 +112,7 @@ class UserTokens:
             raise FairshareError(f"cannot open {folder}: {error.strerror}") from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            self._stamp = None  # two files of one moment may look alike
+            self._stamp = None  # two files of the same moment may have equal stamps
             yield
         finally:
             os.close(descriptor)
@@ -140,7 +140,7 @@ class UserTokens:
 
 
 def masked(text: str) -> str:
-    """A text in which nothing is left of the secrets of tokens, should there be any.
+    """A text without the secrets of any tokens in it.
 
     >>> masked("GET /fst_0a1b2c3d_" + "s" * 43)
     'GET /fst_0a1b2c3d_...'
