@@ -139,7 +139,7 @@ class LiveConfiguration:
         return self._watch.path if self._watch is not None else None
 
     def view(self) -> ConfigurationView:
-        """How it stands."""
+        """Its present state."""
         started, watch = self._started, self._watch
         pace = started.shell.configuration if started is not None and watch is not None else None
         finding = watch.look(self._service.now_ms()) if watch is not None else Finding.SAME

@@ -1,8 +1,8 @@
-"""Owns what tells one life of a cluster from another one below the same state directory.
+"""Owns the distinction between successive lives of a cluster in the same state directory.
 
-A journal can be lost, or set back by putting a backup in its place. Its numbers begin again then,
-while folders and processes of containers with the same numbers are still there. What the journal
-does not know must never be taken for what it does.
+A journal can be lost, or replaced by a backup. Its numbers then begin again, while folders and
+processes of containers with the same numbers still exist. Containers that the journal does not know
+must never be mistaken for those that it does.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -24,7 +24,7 @@ from fairshare.schedulers.protocol import State
 
 
 def is_new(journal: SqliteJournal) -> bool:
-    """Whether a journal has nothing in it; raises JournalError."""
+    """Whether a journal is empty; raises JournalError."""
     return not journal.snapshots() and next(journal.records(), None) is None
 
 
@@ -45,7 +45,7 @@ def launches(state: State, history: ContainerHistory, behind: int) -> Launched:
         record = history.container(identifier)
         if record is not None:
             return record.launched_ms
-        # What became of it is forgotten, or all of its application; the files are deleted with it.
+        # Its outcome is forgotten, or its whole application; the files are deleted with it.
         known = number in state.applications or bool(history.application(number).containers)
         return None if known and history.is_complete else LONG_AGO
 
@@ -53,10 +53,9 @@ def launches(state: State, history: ContainerHistory, behind: int) -> Launched:
 
 
 def numbers_given_away(containers: Path, state: State) -> Iterator[Input]:
-    """What lets the next application begin behind all that have folders already.
+    """The input that makes the next application's number follow all that already have folders.
 
-    So names that users have seen, before a backup was put in the place of the journal, do not come
-    again with another meaning.
+    So ids that users saw before a backup replaced the journal are not reused.
     """
     highest = 0
     if containers.is_dir():
@@ -73,7 +72,7 @@ def unreported_exits(
     running: frozenset[ContainerId],
     exit_of: Callable[[ContainerId], ContainerExited | None],
 ) -> Iterator[Input]:
-    """Exits that the engine told an earlier server which then died before recording them.
+    """Exits that the engine reported to an earlier server, which died before recording them.
 
     Raises EngineError if a file cannot be read now.
     """

@@ -1,4 +1,4 @@
-"""Owns which settings of the scheduler were in force when: the last `KEPT` versions.
+"""Owns the history of the scheduler's settings: the last `KEPT` versions and their instants.
 
 Derived from records, and part of snapshots, so that a restart and a shorter journal forget none. A
 version's number is that of the record that loaded it. Decides nothing.
@@ -27,7 +27,7 @@ class LoadedVersions:
         self._versions: dict[int, LoadedVersion] = {}
 
     def observe(self, record: Record) -> None:
-        """Take notice of one record."""
+        """Apply one record."""
         for event in record.events:
             if type(event) is ConfigurationLoaded:
                 self._versions[record.sequence] = LoadedVersion(

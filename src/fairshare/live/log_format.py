@@ -1,4 +1,4 @@
-"""Owns what a line of the server's log looks like: text for people, or JSON for programs."""
+"""Owns the format of the server's log lines: text for people, or JSON for programs."""
 
 import logging
 import time
@@ -13,7 +13,7 @@ _encoder = msgspec.json.Encoder(enc_hook=str)
 class LineFormatter(logging.Formatter):
     """`2026-01-31T12:00:00.123Z INFO fairshare.events: ...`, in UTC, one line each.
 
-    What tenants write (a name, a queue) may hold line breaks; they stay within the line.
+    Text of tenants (a name, a queue) may contain line breaks; they are escaped within the line.
     """
 
     converter = staticmethod(time.gmtime)
@@ -38,8 +38,8 @@ class LineFormatter(logging.Formatter):
 class JsonFormatter(LineFormatter):
     """`{"at": "2026-01-31T12:00:00.123Z", "level": "INFO", "logger": ..., "message": ...}`.
 
-    With `event` (the fields of what happened) where the line is about an event, and `traceback`
-    where a defect is told.
+    With `event` (its fields) where the line is about an event, and `traceback` where it reports a
+    bug.
     """
 
     def format(self, record: logging.LogRecord) -> str:

@@ -1,4 +1,4 @@
-"""Owns what the limits for masters were when they were last tested.
+"""Owns the limits for masters as of their last test.
 
 Hadoop shows the limits that it tested last: the Fair Scheduler tests when it grants a master, the
 Capacity Scheduler when an application comes, goes or moves, and when the cluster changes. Derived
@@ -39,7 +39,7 @@ _CLUSTER = (
 
 
 class MasterLimit(msgspec.Struct, frozen=True):
-    """What all masters of a leaf may have, those of one user, and those of each that is there."""
+    """The limits for all masters of a leaf, for those of one user, and for each present user."""
 
     masters: Resource
     user: Resource
@@ -58,7 +58,7 @@ class MasterLimits:
         return self._leaves.get(leaf)
 
     def observe(self, record: Record, state: State) -> None:
-        """Take notice of one record that has been applied."""
+        """Process one record after the core applied it."""
         if isinstance(state, FairState):
             self._fair(record, state)
         elif isinstance(state, CapacityState):

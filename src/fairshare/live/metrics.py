@@ -1,8 +1,8 @@
-"""Owns the figures of a server that Prometheus asks for: what is counted, and what is measured.
+"""Owns the metrics of a server for Prometheus: counters, and measurements.
 
-Each server has a registry of its own. What is counted is told by who does it: the journal, the
-writer, records as they are committed. How the cluster stands is looked at when somebody asks
-(`metrics_of_state.py`). Knows no HTTP path.
+Each server has a registry of its own. The journal, the writer and the committed records update the
+counters. Metrics of the cluster's state are computed on request (`metrics_of_state.py`). Knows no
+HTTP path.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ _LONG_S = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 
 
 class Metrics:
-    """All figures of one server, in one event loop."""
+    """All metrics of one server, in one event loop."""
 
     def __init__(self) -> None:
         registry = self.registry = CollectorRegistry()
@@ -73,17 +73,17 @@ class Metrics:
         self._committing_s = 0.0
 
     def exposition(self) -> bytes:
-        """All figures in the text format of Prometheus."""
+        """All metrics in the text format of Prometheus."""
         return generate_latest(self.registry)
 
     def show_streams(self, count: Callable[[], int]) -> None:
-        """Ask for the number of open streams there from now on."""
+        """Set the source of the number of open streams."""
         self._streams.set_function(count)
 
-    # Told by who does it.
+    # Updates from their sources.
 
     def observe(self, record: Record) -> None:
-        """Take notice of a record that was committed."""
+        """Count a committed record."""
         self._records.inc()
         for event in record.events:
             match event:
@@ -111,24 +111,24 @@ class Metrics:
         self._snapshots.inc()
 
     def turn(self, seconds: float, inputs: int) -> None:
-        """A turn of the writer took so long, its commits included."""
+        """Observe the duration of a turn of the writer, its commits included."""
         self._decision.observe(max(0.0, seconds - self._committing_s))
         self._committing_s = 0.0
         self._inputs.inc(inputs)
 
     def commit(self, seconds: float) -> None:
-        """A commit took so long."""
+        """Observe the duration of a commit."""
         self._commit.observe(seconds)
         self._committing_s += seconds
 
     def request(self, method: str, path: str, status: int, seconds: float | None) -> None:
-        """A request was answered; None: the answer was a stream, whose time says nothing."""
+        """Observe an answered request; None: a stream, whose duration is meaningless."""
         self._requests.labels(method, path, str(status)).inc()
         if seconds is not None:
             self._answering.labels(method, path).observe(seconds)
 
     async def watch(self) -> None:
-        """Measure until cancelled how late this loop is."""
+        """Measure the lag of this event loop until cancelled."""
         while True:
             before_s = time.perf_counter()
             await asyncio.sleep(LAG_INTERVAL_S)
@@ -153,19 +153,19 @@ class MeasuredJournal:
         self._metrics = metrics
 
     def append(self, record: Record) -> None:
-        """Add a record behind the last one."""
+        """Append a record."""
         self._journal.append(record)
 
     def commit(self) -> None:
-        """Make safe what was appended, and tell how long that took."""
+        """Commit the appended records, and report the duration."""
         before_s = time.perf_counter()
         self._journal.commit()
         self._metrics.commit(time.perf_counter() - before_s)
 
     def records(self, after: int = 0) -> Iterator[Record]:
-        """The committed records behind a number."""
+        """The committed records after a number."""
         return self._journal.records(after)
 
     def close(self) -> None:
-        """Let go of the journal."""
+        """Close the journal."""
         self._journal.close()

@@ -1,7 +1,7 @@
-"""Owns the figures of how the cluster stands: queues, nodes, applications, what waits and why.
+"""Owns the metrics of the cluster's state: queues, nodes, applications, waiting ones by reason.
 
-Looked at when somebody asks, and then not again for a while that grows with what it cost: however
-often and by how many it is asked, it takes a small part of the server's time.
+Computed on request, and then cached for a time proportional to the cost, so that any number of
+requests takes a small part of the server's time.
 """
 
 import time
@@ -18,7 +18,7 @@ from fairshare.schedulers.views import QueueView
 
 LEAST_AGE_S = 2.0
 REST_PER_COST = 20
-"""Figures that took t seconds are shown for 20 times as long: at most 5 % of a core goes there."""
+"""Metrics that took t seconds are cached for 20 t: they take at most 5 % of a core."""
 
 _VECTORS: Final = {
     "used": "What containers have",
@@ -48,7 +48,7 @@ _CAPACITIES: Final = (
 
 
 class StateCollector(Collector):
-    """The figures of one service's state; asked in its loop."""
+    """The metrics of one service's state; used in its loop."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -56,11 +56,11 @@ class StateCollector(Collector):
         self._fresh_until_s = 0.0
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing: whoever registers this need not have it computed."""
+        """Empty, so that registering the collector computes nothing."""
         return ()
 
     def collect(self) -> Iterable[Metric]:
-        """The figures, of now or of a moment ago."""
+        """The metrics, computed now or from the cache."""
         before_s = time.monotonic()
         if before_s >= self._fresh_until_s:
             self._families = [*self._cluster(), *self._queues(), self._waiting()]
@@ -129,7 +129,7 @@ class StateCollector(Collector):
         yield from _capacities(queues)
 
     def _waiting(self) -> Metric:
-        """How many applications wait, by the weightiest reason; each stands under one."""
+        """The number of waiting applications by their most important reason; each counts once."""
         service = self._service
         counts: Counter[str] = Counter()
         for application in service.state.applications.values():

@@ -1,10 +1,10 @@
-"""Owns how the cluster stood at past moments: a bounded book in memory, empty after a start.
+"""Owns past states of the cluster: a bounded history in memory, empty after a start.
 
-`Moments` keeps what it is given, packed: the views of a moment, to be shown again as they were, and
-apart from them the few figures that a chart needs, so that a line over a day unpacks little; of
-applications and nodes what has changed (`tracks.py`). What is older stands more thinly, and all
-together stays within `BUDGET_BYTES`. `watch` gives it the views of the running cluster. Decides
-nothing; knows neither HTTP nor what a figure means.
+`Moments` stores packed views of each moment, to show them again, and separately the few values that
+a chart needs, so that a line over a day unpacks little; of applications and nodes only the changes
+(`tracks.py`). Older moments are thinned out, and the total stays within `BUDGET_BYTES`. `watch`
+feeds it the views of the running cluster. Decides nothing; knows neither HTTP nor what a value
+means.
 """
 
 import asyncio
@@ -32,7 +32,8 @@ REST_PER_COST = 49
 """After t ms of taking a moment down, rest for 49 times as long: 2 % of a core at most."""
 
 AGES = ((300_000, 0), (3_600_000, 10_000), (86_400_000, 60_000))
-"""Up to this age (ms) moments stand so far apart (ms) at least; what is older is forgotten."""
+"""(age, distance) in ms: up to this age moments are at least so far apart; older ones are
+forgotten."""
 
 THINNING_INTERVAL_MS = 60_000
 
@@ -123,12 +124,12 @@ class Moments:
             self._thin_by_size()
 
     def at(self, at_ms: int) -> Moment | None:
-        """The last moment not after an instant; None if nothing reaches back so far."""
+        """The last moment not after an instant; None if no moment is that old."""
         kept = self._at(at_ms)
         return None if kept is None else _decoder.decode(zlib.decompress(kept.whole))
 
     def instant(self, at_ms: int) -> int | None:
-        """The instant of the moment that `at` gives, which is the one to ask the tracks for."""
+        """The instant of the moment that `at` returns, which is the one for the tracks."""
         kept = self._at(at_ms)
         return None if kept is None else kept.at_ms
 
@@ -139,8 +140,8 @@ class Moments:
     def series(self, queue: str, since_ms: int, until_ms: int, most: int) -> list[Point]:
         """The lines of a queue between two instants, `most` points at most.
 
-        The point that stood when the span began is the first. While the queue was not there, there
-        is no point.
+        The first point is the one in force when the span began. There are no points while the queue
+        did not exist.
         """
         first = bisect_right(self._kept, since_ms, key=lambda kept: kept.at_ms)
         last = bisect_right(self._kept, until_ms, key=lambda kept: kept.at_ms)
@@ -165,7 +166,7 @@ class Moments:
         self._keep(kept)
 
     def _thin_by_size(self) -> None:
-        """Every other moment of the older half goes: the past gets coarser, and stays as long."""
+        """Drop every other moment of the older half: the past gets coarser, but not shorter."""
         half = max(2, len(self._kept) // 2)
         self._keep(self._kept[:half:2] + self._kept[half:])
         if len(self._kept) <= 2 and self.size > self.budget_bytes:
@@ -180,7 +181,7 @@ class Moments:
 
 
 def _apart_ms(age_ms: int) -> int | None:
-    """How far apart moments of an age stand; None: they are forgotten.
+    """The least distance of moments of an age; None: they are forgotten.
 
     >>> _apart_ms(1_000), _apart_ms(600_000), _apart_ms(90_000_000)
     (0, 10000, None)
@@ -205,7 +206,7 @@ def _spread(kept: Sequence[_Kept], most: int) -> Sequence[_Kept]:
 
 
 def guaranteed(queue: QueueView) -> Resource:
-    """What a queue is promised: its capacity, or its minimum share."""
+    """The guarantee of a queue: its capacity, or its minimum share."""
     return queue.min_share if queue.capacity is None else queue.capacity.effective_min
 
 
@@ -239,7 +240,7 @@ def _point(kept: _Kept, queue: str) -> Point | None:
 
 
 async def watch(service: Service, moments: Moments, lines: Lines) -> None:
-    """Take down a moment after each change, as seldom as it costs little; until the server ends."""
+    """Record a moment after each change, rarely enough to cost little; until the server ends."""
     version = -1
     while not service.stopping:
         began = time.perf_counter()

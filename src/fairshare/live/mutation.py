@@ -1,6 +1,6 @@
 """Owns changes of a running server's configuration by document (spec/rest.md 1.8.21).
 
-Who may change what, what the scheduler says to it, and what is kept. Knows nothing of HTTP: the
+Checks permissions, applies changes to the scheduler, and stores them. Knows nothing of HTTP: the
 texts are those that Hadoop's clients read. A refused change changes nothing.
 """
 
@@ -30,8 +30,8 @@ _log = logging.getLogger("fairshare.configuration")
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """A change that was made. `ignored` are keys of the document that mean nothing, `problems` the
-    warnings of what is in force now, and what lint says of the change."""
+    """A change that was made. `ignored` are unknown keys of the document, `problems` the warnings
+    of the settings now in force, and lint's findings about the change."""
 
     version: int
     message: str = APPLIED
@@ -69,7 +69,7 @@ async def update(
 
 
 async def traps_of(service: "LiveServer", update: Update) -> tuple[Problem, ...]:
-    """What lint would say after an update that it does not say now; raises as `validate`."""
+    """Lint's findings that an update would add; raises as `validate`."""
     proposed = dict(await validate(service, update))
     return await _judged(service, service.configuration.properties(), proposed)
 
@@ -85,7 +85,7 @@ async def _judged(
 
 
 async def validate(service: "LiveServer", update: Update) -> tuple[Entry, ...]:
-    """What the configuration would be after an update; raises as `update`, and changes nothing."""
+    """The configuration that an update would give; raises as `update`, and changes nothing."""
     _check_mutable(service)
     try:
         proposed = apply_update(service.configuration.properties(), update)
@@ -96,20 +96,20 @@ async def validate(service: "LiveServer", update: Update) -> tuple[Entry, ...]:
 
 
 def current(service: "LiveServer") -> tuple[Entry, ...]:
-    """The scheduler's properties in force, as they are written; raises InputError
+    """The scheduler's properties in force, as they are configured; raises InputError
     (`not-mutable`) where documents cannot change them."""
     _check_mutable(service)
     return tuple(service.configuration.properties().items())
 
 
 def version(service: "LiveServer") -> int:
-    """How often it was changed, and one; raises InputError (`not-mutable`)."""
+    """The number of changes, plus one; raises InputError (`not-mutable`)."""
     _check_mutable(service)
     return service.configuration.properties_version()
 
 
 async def format_store(service: "LiveServer", user: str, *, check_access: bool = True) -> Outcome:
-    """Forget all changes: capacity-scheduler.xml holds again. Raises as `update`."""
+    """Discard all changes and return to capacity-scheduler.xml. Raises as `update`."""
     _check_mutable(service)
     if check_access:
         await _check_access(service, Update(), user)
@@ -133,7 +133,8 @@ def _check_mutable(server: "LiveServer") -> None:
 
 
 async def _check_access(server: "LiveServer", update: Update, user: str) -> None:
-    """Administrators of the cluster may do all; of queues what is about them, if that is set."""
+    """Administrators of the cluster may change everything; those of queues only their queues, if
+    that is enabled."""
     if not server.controls_access:
         return
     groups = await asyncio.to_thread(server.groups.of, user)
@@ -145,7 +146,7 @@ async def _check_access(server: "LiveServer", update: Update, user: str) -> None
     existing = {view.name for view in server.service.views.queues}
     added = {change.queue for change in update.add}
     for queue in queues:
-        # As in Hadoop, who adds or removes a queue must administer the one above it.
+        # As in Hadoop, adding or removing a queue requires administering its parent.
         held = parent_name(queue) if queue in (*added, *update.remove) else queue
         while held and held not in existing:
             held = parent_name(held)
@@ -154,7 +155,7 @@ async def _check_access(server: "LiveServer", update: Update, user: str) -> None
 
 
 def _refusal(error: ConfigurationError | InputError) -> InputError:
-    """An error in Hadoop's words, with one line for each thing that is wrong."""
+    """An error in Hadoop's words, with one line for each problem."""
     if isinstance(error, InputError):
         if error.code in ("bad-update", "not-mutable", "busy", "stopping"):
             return error

@@ -1,4 +1,4 @@
-"""Owns what is known of nodes beside the state: how they are, and those that are no longer there.
+"""Owns the data of nodes beside the core's state: their measurements, and the nodes that are gone.
 
 Derived from records, and from what an engine measures. Decides nothing.
 """
@@ -22,7 +22,7 @@ MAX_INACTIVE: Final = 1_000
 
 
 class Utilization(msgspec.Struct, frozen=True):
-    """What a node measures of itself: MB, and whole processors in use (2.5 is two and a half)."""
+    """A node's own measurements: MB, and processors in use (2.5 is two and a half)."""
 
     physical_memory_mb: int = 0
     virtual_memory_mb: int = 0
@@ -41,8 +41,8 @@ class InactiveNode(msgspec.Struct, frozen=True):
 
 
 class NodeBook:
-    """Nodes by name. `joined_ms` has those that are there, `inactive` those that are not, and
-    `draining` those that take no new containers, with what they would offer."""
+    """Nodes by name. `joined_ms` has the registered ones, `inactive` those that are gone, and
+    `draining` those that take no new containers, with the resources that they would offer."""
 
     def __init__(self) -> None:
         self.joined_ms: dict[str, int] = {}
@@ -52,7 +52,7 @@ class NodeBook:
         self._added: dict[str, NodeAdded] = {}
 
     def observe(self, record: Record) -> None:
-        """Take notice of one record, in the order of the journal."""
+        """Apply one record; records come in the order of the journal."""
         for event in record.events:
             if type(event) is NodeAdded:
                 self.joined_ms[event.node] = record.now_ms

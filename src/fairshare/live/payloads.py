@@ -1,13 +1,13 @@
-"""Owns the files of payloads: the pickled Python calls of applications that are not over.
+"""Owns the files of payloads: the pickled Python calls of unfinished applications.
 
-A payload is named by the hash of its content, so that what is handed in twice is there once:
+A payload is named by the hash of its content, so that equal payloads share one file:
 
-    STATE/payloads/DIGEST              as it was handed in
+    STATE/payloads/DIGEST              as it was submitted
     STATE/payloads/users/UID/DIGEST    the copy for containers under an account (`engines/local`)
 
 It is on the disk before the submission that names it is recorded, and is deleted when no live
-application names it. Whoever is killed in between leaves a file that nobody names: the next start
-deletes it. Containers that still run have names of their own for what they need.
+application names it. A server that is killed in between leaves an unreferenced file, which the next
+start deletes. Running containers have links of their own to the payloads that they need.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ _log = logging.getLogger("fairshare.server")
 
 
 class Payloads:
-    """Of one state directory; begins with the applications that were recovered.
+    """The payloads of one state directory; begins with the recovered applications.
 
     `problem` says why nothing may be written now; empty: it may. `forget` deletes further copies of
     a payload.
@@ -57,20 +57,20 @@ class Payloads:
         self._state = state
         self._problem = problem
         self._forget = forget
-        self._needed: Counter[str] = Counter()  # by applications and by what is on its way
+        self._needed: Counter[str] = Counter()  # by applications and pending submissions
         self._named: dict[ApplicationId, set[str]] = {}
         for application in applications:
             if not application.over:
                 self._name(application.id, _commands(application))
 
     def clean(self) -> None:
-        """Delete all files that no live application names. What cannot be deleted stays."""
+        """Delete all files that no live application names. Files that cannot be deleted stay."""
         for path in _files(self._state / PAYLOADS):
             if path.name not in self._needed:
                 _delete(path)
 
     def observe(self, event: Event) -> None:
-        """Take in what was recorded."""
+        """Apply recorded events."""
         match event:
             case ApplicationSubmitted():
                 self._name(event.application, _submitted(event.submission))
@@ -87,7 +87,7 @@ class Payloads:
 
     @contextlib.asynccontextmanager
     async def of_submission(self, given: SubmitApplication) -> AsyncIterator[SubmitApplication]:
-        """The submission with its callables in files, which stay while it is asked for.
+        """The submission with its callables in files, which stay while it is pending.
 
         Raises InputError (`disk-full`) if they cannot be written.
         """
@@ -160,12 +160,12 @@ def _submitted(submission: SubmitApplication) -> Iterator[Command]:
 
 
 def write_payload(state: Path, payload: Payload, content: bytes) -> None:
-    """Write the file of a payload, so that it is there after a power cut too; nothing if it is
-    there. Raises OSError, and leaves nothing behind."""
+    """Write the file of a payload durably; does nothing if it exists. Raises OSError, and leaves no
+    partial file."""
     path = state / payload.file
     with contextlib.suppress(FileNotFoundError):
         if path.stat().st_size == payload.size:
-            sync_directory(path.parent)  # who writes it at this moment may not have done it yet
+            sync_directory(path.parent)  # a concurrent writer may not have synced yet
             return
     path.parent.mkdir(mode=0o700, exist_ok=True)
     descriptor, name = tempfile.mkstemp(prefix=f"{payload.digest}.", dir=path.parent)
@@ -183,8 +183,8 @@ def write_payload(state: Path, payload: Payload, content: bytes) -> None:
 
 
 def copy_payloads(state: Path, target: Path) -> None:
-    """Copy the files of a state directory to another one, but those that are there. A file that is
-    deleted meanwhile is needed no more. Raises OSError."""
+    """Copy the files of a state directory to another one, except those that it has. A file that is
+    deleted meanwhile is no longer needed. Raises OSError."""
     for path in sorted((state / PAYLOADS).glob("[0-9a-f]*")):
         copy = target / PAYLOADS / path.name
         if "." not in path.name and not copy.exists():

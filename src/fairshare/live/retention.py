@@ -1,8 +1,8 @@
-"""Owns how long a server remembers: snapshots, the length of the journal, finished applications.
+"""Owns the retention of a server: snapshots, the length of the journal, finished applications.
 
-Nothing grows without bound: applications that are over leave the state (an input like any other,
-so that a replay forgets them at the same place), and records leave the journal once a snapshot
-stands for them. Knows neither HTTP nor what an application does.
+Nothing grows without bound: finished applications leave the state (by an ordinary input, so that a
+replay forgets them at the same place), and records leave the journal once a snapshot covers them.
+Knows neither HTTP nor what an application does.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from fairshare.runtime.snapshot import freeze, thaw
 from fairshare.schedulers.protocol import State
 
 DEFAULT_FINISHED = 1_000
-"""yarn.resourcemanager.max-completed-applications, where nobody says otherwise."""
+"""yarn.resourcemanager.max-completed-applications, by default."""
 
 FORGOTTEN_AT_ONCE = 500
 INTERVAL_S = 1.0
@@ -34,10 +34,10 @@ _log = logging.getLogger("fairshare.retention")
 
 
 def restore(journal: SqliteJournal) -> tuple[Position, dict[str, Any]]:
-    """The newest snapshot that can be read, and the position behind it; nothing if there is none.
+    """The newest readable snapshot, and the position after it; None if there is none.
 
-    One that cannot be read is passed over, for an older one with more records behind it. What lies
-    behind is checked when the records are read: JournalError, if they do not reach back so far.
+    An unreadable one is skipped for an older one with more records after it. The records are
+    checked when they are read: JournalError, if they begin after that position.
     """
     for sequence in reversed(journal.snapshots()):
         try:
@@ -51,7 +51,7 @@ def restore(journal: SqliteJournal) -> tuple[Position, dict[str, Any]]:
 
 
 class FinishedApplications:
-    """Applications that are over, the first that ended first."""
+    """Finished applications, in the order of their ends."""
 
     def __init__(self, state: State) -> None:
         ended = (a for a in state.applications.values() if a.finished_ms is not None)
@@ -74,13 +74,13 @@ class FinishedApplications:
         return old
 
     def put_back(self, now_ms: int, applications: list[ApplicationId]) -> None:
-        """They could not be forgotten yet."""
+        """Put back applications that could not be forgotten yet."""
         for number in applications:
             heapq.heappush(self._ended, (now_ms, number))
 
 
 class Retention:
-    """Looks after a running server once in a while; all in the service's event loop.
+    """Applies the retention to a running server periodically; all in the service's event loop.
 
     `parts` are the objects of a snapshot, by name: what `restore` gives back.
     """
@@ -108,7 +108,7 @@ class Retention:
         self._finished.observe(record)
 
     async def watch(self) -> None:
-        """Look after everything until cancelled. A disk that is full does not end it."""
+        """Apply the retention periodically until cancelled. A full disk does not end it."""
         while True:
             await asyncio.sleep(INTERVAL_S)
             try:
@@ -130,7 +130,7 @@ class Retention:
         ):
             try:
                 await self._service.ask(ForgetApplications(tuple(old)))
-            except InputError:  # the server is busy, or stops
+            except InputError:  # the server is busy or stopping
                 self._finished.put_back(now_ms, old)
                 return
             kept = [number for number in old if number in self._service.state.applications]
@@ -139,7 +139,7 @@ class Retention:
                 return
 
     def shorten(self) -> None:
-        """Take a snapshot if one is due, and let the journal forget a part of what is too much.
+        """Take a snapshot if one is due, and drop a part of the journal's excess records.
 
         Raises JournalError.
         """

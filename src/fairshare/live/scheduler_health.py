@@ -1,6 +1,6 @@
-"""Owns what a scheduler did last: where it allocated, released, preempted and reserved.
+"""Owns the last operations of a scheduler: allocations, releases, preemptions, reservations.
 
-Derived from records alone, for those who watch it. Decides nothing.
+Derived from records alone, for monitoring. Decides nothing.
 """
 
 import msgspec
@@ -19,7 +19,7 @@ from fairshare.model.resources import Resource, ResourceTypes, add
 
 
 class Operation(msgspec.Struct, frozen=True):
-    """Something that was done on a node; `container` is None where there is none to name."""
+    """An operation on a node; `container` is None where it has none."""
 
     node: str
     container: ContainerId | None
@@ -27,13 +27,13 @@ class Operation(msgspec.Struct, frozen=True):
 
 
 class Run(msgspec.Struct):
-    """What one node update did: how often, and how much."""
+    """The result of one node update: counts and amounts."""
 
     resources: Resource
     count: int = 0
 
     def more(self, amounts: Resource) -> None:
-        """Once more."""
+        """Count one more."""
         self.count += 1
         self.resources = add(self.resources, amounts)
 

@@ -1,7 +1,7 @@
-"""Owns a whole server but its web pages: state directory, journal, engine, runtime, service.
+"""Owns a whole server except its web pages: state directory, journal, engine, runtime, service.
 
-Puts them together at the start, brings the state up to what the engine has, and takes them apart at
-the end. Knows neither HTTP nor the command line.
+Assembles them at the start, reconciles the state with the engine, and closes them at the end. Knows
+neither HTTP nor the command line.
 """
 
 import asyncio
@@ -64,7 +64,7 @@ _log = logging.getLogger("fairshare.server")
 
 
 class LiveServer:
-    """One server of one state directory, which nobody else can use until `close`.
+    """One server of one state directory, which it locks until `close`.
 
     Made, started and closed in one event loop. Raises FairshareError with what to do when the
     directory is in use, belongs to another scheduler, or cannot be written.
@@ -147,7 +147,7 @@ class LiveServer:
         return found
 
     def _connect(self) -> None:
-        """Let the parts tell each other what they have to."""
+        """Connect the callbacks of the parts."""
         self.metrics.registry.register(StateCollector(self.service))
         self.metrics.show_streams(lambda: self.open_streams)
         self.service.on_turn = self.metrics.turn
@@ -191,7 +191,7 @@ class LiveServer:
         return runtime
 
     def _parts(self) -> dict[str, object]:
-        """What a snapshot holds, and `_recovered_runtime` begins with."""
+        """The content of a snapshot, with which `_recovered_runtime` begins."""
         manager = self._runtime.manager
         return {
             "manager": manager,
@@ -204,14 +204,15 @@ class LiveServer:
     # While it runs.
 
     def request_stop(self, stop_containers: bool | None = None) -> None:
-        """Ask whoever runs the server to end it; None leaves to the settings what happens to
+        """Ask the owner of the server to stop it; None: the settings decide about the
         containers."""
         if stop_containers is not None:
             self.stop_containers = stop_containers
         self.stop_requested.set()
 
     def running_work(self) -> tuple[int, int]:
-        """How many applications have containers that were launched, and how many these are."""
+        """The number of applications with launched containers, and the number of these
+        containers."""
         launched = self._launched()
         return len({application_of(one) for one in launched}), len(launched)
 
@@ -229,7 +230,8 @@ class LiveServer:
         return application, container_name(epoch_ms, container)
 
     def _environment(self, application: Application, master: bool) -> dict[str, str]:
-        """What a container is told of the server; the driver alone gets a token."""
+        """The variables about the server in a container's environment; only the driver gets a
+        token."""
         told = {"FAIRSHARE_URL": self.url, "FAIRSHARE_STATE": str(self.directory.path)}
         if master and application.submission.driver is not None:
             told["FAIRSHARE_TOKEN"] = self.tokens.issue(application.id, application.attempt)
@@ -251,7 +253,7 @@ class LiveServer:
             self._prune(application)
 
     def _prune(self, application: ApplicationId) -> None:
-        """Nobody can ask for the containers of this application any more: their files go too."""
+        """The containers of this application can no longer be looked up: delete their files too."""
         known = self.service.state.applications.get(application)
         if known is not None and not known.over:
             return
@@ -272,7 +274,7 @@ class LiveServer:
         return configuration is not None and configuration.acl_enabled
 
     def may_open(self, identity: Identity, groups: Sequence[str], application: Application) -> bool:
-        """Whether somebody whose name is proven may look into an application and change it."""
+        """Whether an authenticated user may view an application and change it."""
         if identity.administrator or identity.user == application.user:
             return True
         if identity.application is not None or not self.controls_access:
@@ -281,7 +283,7 @@ class LiveServer:
 
     @property
     def scheduler(self) -> Scheduler:
-        """The scheduler, to be asked; only the writer tells it anything."""
+        """The scheduler, read-only; only the writer changes it."""
         return self._runtime.manager.scheduler
 
     def may_administer(self, queue: str, user: str, groups: Sequence[str]) -> bool:
@@ -291,7 +293,7 @@ class LiveServer:
     # The start.
 
     async def start(self, url: str) -> None:
-        """Take over what runs, let nodes join, and begin to schedule. `url` is told to drivers.
+        """Adopt running containers, register nodes, and begin to schedule. Drivers get `url`.
 
         Raises ConfigurationError if the scheduler refuses its settings, EngineError if the engine
         cannot work.
@@ -306,8 +308,8 @@ class LiveServer:
             launched=launches(self.service.state, self.history, behind),
             failed=self.service.fail_soon,
         )
-        # What runs is asked for before the reports so far are taken in: a container that ends in
-        # between is then in both, and one that is in neither never ran.
+        # Running containers are listed before pending reports are processed: a container that ends
+        # in between is in both, and one that is in neither never ran.
         running = self.engine.running()
         await asyncio.sleep(0)
         self.service.record(unreported_exits(self._launched(), running, self._exit_of))
@@ -343,12 +345,12 @@ class LiveServer:
                 )
 
     def _launched(self) -> list[ContainerId]:
-        """All live containers that were told what to run."""
+        """All live containers that were launched."""
         applications = self.service.state.applications.values()
         return [container for application in applications for container in application.launched]
 
     def _warn_of_limits(self) -> None:
-        """Say what is not in force on this machine; never let it be thought to be."""
+        """Log the settings that this machine cannot enforce."""
         attributes = next((offer.attributes for offer in self.engine.nodes()), {})
         note = attributes.get("limits-note")
         because = f" ({note})" if note else ""
@@ -360,10 +362,10 @@ class LiveServer:
     # The end.
 
     async def end(self) -> None:
-        """Feed no more, and end or leave the containers as `stop_containers` says.
+        """Stop feeding, and stop or leave the containers as `stop_containers` says.
 
-        After a failure they are always left: the next server takes them over. Raises EngineError
-        if some process cannot be ended. The views can still be looked at. Twice is no error.
+        After a failure they are always left: the next server adopts them. Raises EngineError if a
+        process cannot be stopped. The views stay readable. Idempotent.
         """
         await self.background.stop()
         await self.service.stop()
@@ -375,13 +377,13 @@ class LiveServer:
             self.service.record([ContainerExited(one, *how) for one in self._launched()])
         self.left_running = self.running_work()
         await asyncio.to_thread(self.engine.close, stop_containers=well and self.stop_containers)
-        if well and not any(self.left_running):  # else drivers and clients wait for the next server
+        if well and not any(self.left_running):  # else clients wait for the next server
             self.directory.withdraw_url()
             self._retention.save_at_the_end()
         self._journal.close()
 
     async def close(self) -> None:
-        """`end`, and let go of everything, however that went."""
+        """`end`, and close everything, whatever the result."""
         try:
             await self.end()
             _log.info("stopped")

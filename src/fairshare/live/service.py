@@ -1,14 +1,13 @@
-"""Owns the only writer of a running cluster, and wakes it when there is something to do.
+"""Owns the only writer of a running cluster, and wakes it when there is work.
 
-Callers and the engine put inputs into the inbox. The writer takes all that wait, has the runtime
-decide and record them in one commit, and only then answers. In between it sleeps: until something
-arrives, or until the runtime's deadline. What can be granted may be more than fits into one turn:
-then it is left, readers and callers come in between, and the next turn goes on. Everything here
-runs in one event loop, so that readers, who come between two batches, see one whole state without
-a lock; a commit takes about as long as the disk needs, and is what the callers of a batch wait for
-anyway.
+Callers and the engine put inputs into the inbox. The writer takes all pending ones, has the runtime
+decide and record them in one commit, and only then answers. In between it sleeps until an input
+arrives, or until the runtime's deadline. The grants may exceed one turn: the next turn then
+continues, after readers and callers have had a turn of the event loop. Everything here runs in one
+event loop, so that readers, who come between two batches, see one whole state without a lock; a
+commit takes about as long as the disk needs, and is what the callers of a batch wait for anyway.
 
-Must not know what an input means, nor who shows the views.
+Must not know what an input means, nor how views are shown.
 """
 
 import asyncio
@@ -39,8 +38,8 @@ MAX_CALLS = 100
 readers wait for a whole batch."""
 
 ASKING_S = 0.005
-"""So long nodes are asked in one turn. To record, show and order what is granted takes four times
-as long."""
+"""The time for node updates in one turn. Recording, showing and launching the grants takes four
+times as long."""
 
 _STEP_S = 0.002
 _MAX_STEPS = 16
@@ -48,7 +47,7 @@ _MAX_STEPS = 16
 many: a call needs several until it is in the inbox."""
 
 _ADMITTED = frozenset((SubmitApplication, ReserveApplication))
-"""What brings new work. While the disk is nearly full it is refused."""
+"""Inputs that bring new work. They are refused while the disk is nearly full."""
 
 MAX_SLEEP_MS = 3_600_000
 MAX_RETREAT_MS = 1_000
@@ -59,7 +58,7 @@ Answer = asyncio.Future[tuple[Event, ...]]
 
 
 def log_undecided(given: Input, error: UndecidedError) -> None:
-    """Say that an input was refused though nothing was wrong with it."""
+    """Log that a valid input was refused."""
     _log.error("refused because of a defect of fairshare: %s", error, exc_info=error)
 
 
@@ -78,7 +77,7 @@ def enough_after(seconds: float) -> Enough:
 
 
 class Service:
-    """Feeds one runtime, and answers those who wait.
+    """Feeds one runtime, and answers the waiting callers.
 
     Made, started and asked in one event loop; `report` alone may be called from any thread. After
     a failure (`failure`) nothing is fed any more: the state may be ahead of the journal.
@@ -101,19 +100,19 @@ class Service:
         self._turn_s = 0.0  # how long the last turn took
         self.on_turn: Callable[[float, int], None] = lambda seconds, inputs: None
         self._views: Views | None = None
-        self._asking = 0  # calls among what waits
+        self._asking = 0  # calls among the pending inputs
         self.admission_problem: Callable[[], str] = lambda: ""
 
     # For readers.
 
     @property
     def state(self) -> State:
-        """The cluster as it stands: for looking at, and not to be kept across an `await`."""
+        """The present state of the cluster: read-only, not to be kept across an `await`."""
         return self._runtime.manager.state
 
     @property
     def version(self) -> int:
-        """The number of the last record; another one means that something is different."""
+        """The number of the last record; every change of the state gives another number."""
         return self._runtime.position.sequence
 
     @property
@@ -123,20 +122,20 @@ class Service:
 
     @property
     def views(self) -> Views:
-        """What there is to see of this version."""
+        """The views of this version."""
         if self._views is None or self._views.version != self.version:
             self._views = Views(self._runtime.manager.scheduler, self._history, self.version)
         return self._views
 
     def reasons(self, application: ApplicationId) -> list[Reason]:
-        """Why an application waits, the weightiest reason first; raises KeyError."""
+        """Why an application waits, the most important reason first; raises KeyError."""
         scheduler = self._runtime.manager.scheduler
         known = self.state.applications[application]
         return reasons(known, scheduler.limits_of(application), self.state)
 
     @property
     def stopping(self) -> bool:
-        """Whether nothing will be fed any more."""
+        """Whether the service has stopped feeding inputs."""
         return self._stopping or self.ended.is_set()
 
     @property
@@ -149,7 +148,7 @@ class Service:
         return self._clock.now_ms()
 
     async def changed(self, since: int, timeout_s: float) -> int:
-        """The version, as soon as it is not `since`, or when time is up or the server stops."""
+        """The version, as soon as it is not `since`, at the timeout, or when the server stops."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 while self.version == since and not self._stopping and not self.ended.is_set():
@@ -157,7 +156,7 @@ class Service:
         return self.version
 
     def is_over(self, container: ContainerId) -> bool:
-        """Whether a container has ended, or never was."""
+        """Whether a container has ended, or never existed."""
         application = self.state.applications.get(application_of(container))
         return application is None or container not in application.containers
 
@@ -188,7 +187,7 @@ class Service:
         return events
 
     def report(self, observation: Input) -> None:
-        """Put what an engine observed into the inbox; from any thread, returns at once."""
+        """Put an engine's report into the inbox; from any thread, returns at once."""
         with contextlib.suppress(RuntimeError):  # the loop is closed: the next server will see it
             self._loop.call_soon_threadsafe(self._reported, observation)
 
@@ -199,7 +198,7 @@ class Service:
     # The writer.
 
     def record(self, inputs: Iterable[Input]) -> list[Event]:
-        """Feed what waits and then `inputs`, and grant nothing; returns all events.
+        """Feed the pending inputs and then `inputs`, without grants; returns all events.
 
         For the start and the end only, while the writer does not run. Raises JournalError.
         """
@@ -214,7 +213,7 @@ class Service:
         self._writer = self._loop.create_task(self._write(), name="fairshare-writer")
 
     async def stop(self) -> None:
-        """Feed what waits, then feed no more."""
+        """Feed the pending inputs, then stop."""
         self._stopping = True
         self._wake.set()
         self._changed.set()
@@ -249,7 +248,7 @@ class Service:
     async def _something_to_do(self) -> bool:
         """Wait for work or a deadline; False when there is none and the service stops.
 
-        Raises what `fail` was told.
+        Raises the error that `fail` was given.
         """
         if self._inbox or (self._runtime.unsettled and not self._stopping):
             # Whoever is ready joins this batch, and answers go out.

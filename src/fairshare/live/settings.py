@@ -1,6 +1,6 @@
-"""Owns what a server is told when it starts: the configuration, and what overrides it.
+"""Owns the settings with which a server starts: the configuration, and its overrides.
 
-`config` reads the files, the command line its options; here both are put together.
+`config` reads the files, the command line its options; this module merges both.
 """
 
 from pathlib import Path
@@ -26,7 +26,7 @@ from fairshare.wording import counted
 
 
 class Overrides(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands before the configuration; None leaves what that says."""
+    """Overrides of the configuration; None keeps its value."""
 
     host: str | None = None
     port: int | None = None
@@ -39,7 +39,8 @@ class Overrides(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LiveSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a server must know to start. `scheduler_settings` is JSON of the scheduler's own.
+    """All settings that a server needs to start. `scheduler_settings` is JSON of the scheduler's
+    own.
 
     `memory_mb` and `vcores` are those of one node; None: its part of what the machine has.
     `resources` are the amounts of further types of one node. `configuration` is the directory that
@@ -126,7 +127,7 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
 
 
 def _beyond_machine(place: Place, nodes: int, memory_mb: int) -> tuple[Problem, ...]:
-    """A trap if the nodes offer more memory than this machine has: all of them are on it."""
+    """A warning if the nodes offer more memory than this machine has: all of them are on it."""
     most_mb = physical_memory_mb()
     if nodes * memory_mb <= most_mb:
         return ()
@@ -143,7 +144,7 @@ def _beyond_machine(place: Place, nodes: int, memory_mb: int) -> tuple[Problem, 
 
 
 def _retention(configuration: Configuration) -> RetentionSettings:
-    """fairshare.toml stands before yarn-site.xml."""
+    """fairshare.toml overrides yarn-site.xml."""
     written = configuration.shell.retention
     if written.finished_applications is not None:
         return written
@@ -158,7 +159,7 @@ def _state_directory(configuration: Configuration, overrides: Overrides) -> Path
 
 
 def _stored(directory: Path, overrides: Overrides) -> dict[str, str] | None:
-    """The properties that an earlier server kept, if the configuration says that they hold."""
+    """The properties that an earlier server stored, if the configuration enables them."""
     found = collect_directory(directory, Problems(), scheduler=overrides.scheduler)
     if found is None or found.store.kind != "persistent":
         return None
@@ -167,7 +168,7 @@ def _stored(directory: Path, overrides: Overrides) -> dict[str, str] | None:
 
 
 def with_own_user(configuration: Configuration) -> Configuration:
-    """As in Hadoop, who runs the server is one of its administrators, whoever else is."""
+    """As in Hadoop, the user who runs the server is always one of its administrators."""
     changed: dict[str, Any] = {}
     for name in ("fair", "fifo", "pools"):
         settings = getattr(configuration, name)

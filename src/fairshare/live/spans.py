@@ -1,5 +1,5 @@
-"""Owns the life of applications as spans: held back by a limit, queued, running; nodes kept free
-for them; and what was done to them meanwhile. From records alone, as all books.
+"""Owns the history of applications as spans: held back by a limit, queued, running; reservations;
+and marks of changes to them. Derived from records alone, as all projections.
 
 An application is queued while it has no container, and runs while it has one.
 """
@@ -46,7 +46,7 @@ class Span:
 
 
 class Mark:
-    """Something that happened in a moment: `moved`, `priority`, `attempt`, with its object."""
+    """An event at one instant: `moved`, `priority`, `attempt`, with its object."""
 
     __slots__ = ("at_ms", "kind", "what")
 
@@ -81,7 +81,7 @@ class Life:
         self.phases.append(Span(what, now_ms))
 
     def end(self, now_ms: int) -> None:
-        """Nothing goes on any more."""
+        """End all open spans."""
         for span in (*self.phases, *self.reservations):
             if span.until_ms is None:
                 span.until_ms = now_ms
@@ -90,7 +90,7 @@ class Life:
 
 
 class Lives:
-    """All applications that the records have told of."""
+    """All applications of the records."""
 
     def __init__(self) -> None:
         self._lives: dict[ApplicationId, Life] = {}
@@ -98,11 +98,11 @@ class Lives:
         self._live: set[ContainerId] = set()
 
     def of(self, application: ApplicationId) -> Life:
-        """One application; an empty life if the records have not told of it."""
+        """One application; an empty history if no record names it."""
         return self._lives.get(application) or Life()
 
     def observe(self, record: Record) -> None:
-        """Take notice of one record, in the order of the journal."""
+        """Apply one record; records come in the order of the journal."""
         for event in record.events:
             self._event(record.now_ms, event)
 

@@ -5,11 +5,11 @@
     url            where the server listens; there only while it does
     tokens.json    hashes of the users' tokens
     server.log     the log
-    audit.log      who did what, and what was refused (0600)
+    audit.log      actions of callers, and refusals (0600)
 
-The journal, payloads and the containers' folders stand beside them; their own rooms write those.
-The folder is for its owner alone (0700). What it holds must not be read as instructions by anything
-else.
+The journal, payloads and the containers' folders are beside them, written by their own packages.
+Only its owner can access the folder (0700). Its content must not be read as instructions by
+anything else.
 """
 
 import contextlib
@@ -34,9 +34,9 @@ _OWN_FILES = frozenset({"cluster.json", "lock", "secret", "tokens.json", "url", 
 
 
 class ClusterIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a journal's records mean: which scheduler decided, and what its vectors count.
+    """The context of a journal's records: the scheduler that decided, and the types of its vectors.
 
-    `epoch_ms` stands in the names of all applications and containers.
+    `epoch_ms` is part of the ids of all applications and containers.
     """
 
     scheduler: str
@@ -51,7 +51,7 @@ class ClusterIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class StateDirectory:
-    """A folder that exists and is ours alone; made by `open_state_directory`."""
+    """An existing folder that only we can access; made by `open_state_directory`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -67,7 +67,7 @@ class StateDirectory:
         return self.path / "containers"
 
     def secret(self) -> bytes:
-        """The secret of the drivers' tokens; made at the first call, the same ever after."""
+        """The secret of the drivers' tokens; created at the first call, constant afterwards."""
         path = self.path / "secret"
         try:
             found = path.read_bytes()
@@ -85,7 +85,7 @@ class StateDirectory:
         return found
 
     def identity(self) -> ClusterIdentity | None:
-        """Whose state this is; None in a new folder."""
+        """The identity of this state; None in a new folder."""
         path = self.path / "cluster.json"
         try:
             return msgspec.json.decode(path.read_bytes(), type=ClusterIdentity)
@@ -144,24 +144,24 @@ class StateDirectory:
         return changed
 
     def url(self) -> str | None:
-        """Where the last server of this state listened, as far as it is written down."""
+        """The last known address of this state's server."""
         try:
             return (self.path / "url").read_text().strip() or None
         except OSError:
             return None
 
     def publish_url(self, url: str) -> None:
-        """Write down where the server listens, for clients of the same user."""
+        """Store the server's address, for clients of the same user."""
         write_file(self.path / "url", url.encode() + b"\n")
 
     def withdraw_url(self) -> None:
-        """Nobody listens any more; a file that is not there is no error."""
+        """Delete the stored address; a missing file is not an error."""
         with contextlib.suppress(OSError):
             (self.path / "url").unlink()
 
 
 def open_state_directory(path: Path) -> StateDirectory:
-    """Make the folder if need be (0700), and see that it is ours.
+    """Create the folder if necessary (0700), and check that it is ours.
 
     Raises FairshareError if it cannot be made, belongs to another user, or holds other things.
     """
@@ -186,7 +186,7 @@ def open_state_directory(path: Path) -> StateDirectory:
             "or a new folder with --state"
         )
     if stat.S_IMODE(found.st_mode) not in (0o700, PASSABLE):
-        # What tenants ran, their output and the secret are in there.
+        # The folder contains the tenants' commands, their output and the secret.
         path.chmod(0o700)
     return StateDirectory(path)
 

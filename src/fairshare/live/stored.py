@@ -1,6 +1,6 @@
-"""Owns which books of a server are stored in snapshots, as `runtime/stored.py` does for the core.
+"""Owns the list of a server's projections in snapshots, as `runtime/stored.py` does for the core.
 
-Importing it adds them. What a server's snapshot consists of is said here too.
+Importing it registers them. It also defines the parts of a server's snapshot.
 """
 
 from typing import Any, Final

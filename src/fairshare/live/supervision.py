@@ -1,6 +1,6 @@
-"""Owns that a server's background work goes on: a task that fails is started again, and shown.
+"""Owns the supervision of background tasks: restarts a task that fails, and reports it.
 
-Knows nothing of what the tasks do, but for the one that looks whether the journal is still there.
+Knows nothing of what the tasks do, except the one that checks that the journal still exists.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ class Supervisor:
         self._tasks.append(asyncio.create_task(self._keep(name, work), name=f"fairshare-{name}"))
 
     async def stop(self) -> None:
-        """Cancel all, and wait until they have ended. Twice is no error."""
+        """Cancel all, and wait until they have ended. Idempotent."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

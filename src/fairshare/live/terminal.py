@@ -1,8 +1,8 @@
-"""Owns the lines of the log that go to stderr, and that nobody waits until they are read there.
+"""Owns the log lines for stderr, written without blocking on its reader.
 
-stderr may be a pipe whose reader has stopped: a write to it waits for ever once the pipe is full,
-and the server would stand still with it. So one thread writes, and what it cannot write is counted.
-It must not know what the lines are about.
+stderr may be a pipe whose reader has stopped: a write to it blocks forever once the pipe is full,
+and would block the server. So one thread writes, and lines that it cannot write are counted. It
+must not know what the lines are about.
 """
 
 import contextlib
@@ -13,10 +13,10 @@ import threading
 from typing import Final, TextIO
 
 MOST_LINES: Final = 1_000
-"""So many lines wait to be written; further ones are counted only."""
+"""How many lines may wait to be written; further ones are only counted."""
 
 PATIENCE_S: Final = 2.0
-"""So long the end of the server waits for the last lines."""
+"""How long the end of the server waits for the last lines."""
 
 
 class Terminal(logging.Handler):
@@ -47,7 +47,7 @@ class Terminal(logging.Handler):
             self._missing = 0
 
     def close(self) -> None:
-        """Write what waits, unless nobody reads it within `PATIENCE_S`. Twice is no error."""
+        """Write the waiting lines, for at most `PATIENCE_S`. Idempotent."""
         if not self._closed:
             self._closed = True
             with contextlib.suppress(queue.Full):

@@ -1,11 +1,11 @@
 """Owns the tokens by which a driver proves that it is the master of its application.
 
 A token is `fsd_APPLICATION_CODE`: the number finds the application, the code is a message
-authentication code over it and its attempt. So the server keeps no list of tokens, and those that
-it gave out before a restart go on working. The token of an attempt that is over opens nothing. It
-must not know how a token travels.
+authentication code over it and its attempt. So the server keeps no list of tokens, and tokens
+issued before a restart stay valid. The token of an ended attempt is refused. It must not know how a
+token is transmitted.
 
-In earlier servers a token was the code alone; drivers that were started by one go on with theirs.
+In earlier servers a token was the code alone; drivers that they started keep theirs.
 """
 
 import base64
@@ -29,7 +29,7 @@ class DriverTokens:
         self._secret = secret
 
     def issue(self, application: ApplicationId, attempt: int) -> str:
-        """The token of one attempt; it may stand in a header or a variable."""
+        """The token of one attempt; it is safe in a header or a variable."""
         return f"{PREFIX}{application}_{self.code(application, attempt)}"
 
     def code(self, application: ApplicationId, attempt: int) -> str:
@@ -39,7 +39,7 @@ class DriverTokens:
         return base64.urlsafe_b64encode(code).rstrip(b"=").decode()
 
     def accepts(self, token: str, application: ApplicationId, attempt: int) -> bool:
-        """Whether the token is that of this attempt; how long it takes does not tell how near."""
+        """Whether the token is that of this attempt; compared in constant time."""
         named = named_application(token)
         code = token if named is None else token[token.index("_", len(PREFIX)) + 1 :]
         expected = self.code(application, attempt)

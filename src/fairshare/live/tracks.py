@@ -1,8 +1,8 @@
-"""Owns how many things stood at past moments, of which few change from one moment to the next.
+"""Owns past states of many objects, of which few change from one moment to the next.
 
 A track is one thing's rows, each with the moment from which on it held. Rows are packed; what did
 not change is not written again, so ten thousand idle applications cost nothing. Knows neither what
-a row means nor which moments there are: it is told which are kept (`thin`).
+a row means nor the moments: its caller passes those to keep (`thin`).
 """
 
 from bisect import bisect_left, bisect_right
@@ -21,7 +21,7 @@ _encoder = msgspec.json.Encoder()  # which knows numbers of any size, as demands
 
 
 class _Track:
-    """One thing: from `instants[n]` on it stood as `rows[n]` says; None: it was not there."""
+    """One object: `rows[n]` is its state from `instants[n]` on; None: it did not exist."""
 
     __slots__ = ("instants", "rows")
 
@@ -53,9 +53,9 @@ class Tracks(Generic[Key, Row]):
         return len(self._tracks)
 
     def take(self, at_ms: int, rows: Mapping[Key, Row]) -> None:
-        """All things as they stand at an instant, which is later than all others.
+        """Store all objects at an instant, which is later than all others.
 
-        A row is looked at only if it is another object than last time. The mapping is kept, and
+        A row is only compared if it is another object than last time. The mapping is kept, and
         must not be changed afterwards.
         """
         last = self._last
@@ -78,7 +78,7 @@ class Tracks(Generic[Key, Row]):
         track = self._tracks.get(key)
         if track is None:
             track = self._tracks[key] = _Track([], [])
-        track.rows.append(packed)  # first: who reads meanwhile finds a row for each instant
+        track.rows.append(packed)  # first, so that concurrent readers find a row for each instant
         track.instants.append(at_ms)
         self.size += OVERHEAD_BYTES + len(packed or b"")
 
@@ -92,7 +92,7 @@ class Tracks(Generic[Key, Row]):
         return found
 
     def one(self, key: Key, at_ms: int) -> Row | None:
-        """One thing as it stood; None if it was not there, or is not remembered."""
+        """One object at a past instant; None if it did not exist, or is not remembered."""
         track = self._tracks.get(key)
         packed = None if track is None else track.at(at_ms)
         return None if packed is None else self._form(*self._decoder.decode(packed))

@@ -1,8 +1,8 @@
-"""Owns what readers see of the running cluster: frozen, of one instant, computed when asked for.
+"""Owns the views of the running cluster: frozen, of one instant, computed on demand.
 
-`Views` belongs to one version of the state; what is expensive is computed once for each version,
-and only if somebody looks. A reader takes those of the present version and does not keep them
-across an `await`. Knows nothing of HTTP and changes nothing.
+`Views` belongs to one version of the state; expensive views are computed once per version, on
+demand. A reader takes those of the present version and does not keep them across an `await`. Knows
+nothing of HTTP and changes nothing.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ from fairshare.schedulers.views import ApplicationView, QueueView
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """How many tasks stand where; the four parts add up to `total`."""
+    """The numbers of tasks by state; the four parts add up to `total`."""
 
     total: int
     succeeded: int
@@ -45,7 +45,8 @@ class GroupView(msgspec.Struct, frozen=True):
 
 
 class TaskView(msgspec.Struct, frozen=True):
-    """One task. `container` is that of its last attempt; what is not known any more is None."""
+    """One task. `container` is that of its last attempt; fields that are no longer known are
+    None."""
 
     group: str
     index: int
@@ -75,7 +76,7 @@ class ContainerView(msgspec.Struct, frozen=True):
 
 
 class NodeView(msgspec.Struct, frozen=True):
-    """One node. `reserved_for` is the application that it is kept free for."""
+    """One node. `reserved_for` is the application that has a reservation on it."""
 
     name: str
     rack: str
@@ -108,7 +109,7 @@ MAX_WRITTEN = 16
 
 
 class Views:
-    """What there is to see at one version."""
+    """The views of one version."""
 
     def __init__(self, scheduler: Scheduler, history: ContainerHistory, version: int) -> None:
         self.version = version
@@ -124,7 +125,7 @@ class Views:
         return self._written.get(key)
 
     def keep(self, key: Hashable, content: bytes) -> None:
-        """Keep an answer for the next one who asks, if there is room."""
+        """Cache an answer for the next request, if there is room."""
         if len(self._written) < MAX_WRITTEN:
             self._written[key] = content
 
@@ -152,7 +153,7 @@ class Views:
 
     @cached_property
     def nodes(self) -> tuple[NodeView, ...]:
-        """All nodes in the order in which they joined."""
+        """All nodes in the order of registration."""
         state = self._state
         return tuple(node_view(state, node) for node in state.nodes.values())
 
@@ -234,7 +235,7 @@ class Views:
 
 
 def node_view(state: State, node: Node) -> NodeView:
-    """One node as it stands."""
+    """One node in its present state."""
     reserved = node.reservation
     drain = state.drains.get(node.name)
     return NodeView(
@@ -253,7 +254,7 @@ def node_view(state: State, node: Node) -> NodeView:
 
 
 def state_of(drain: Drain | None, node: Node) -> str:
-    """How a node stands, in one word."""
+    """The state of a node, in one word."""
     if drain is None:
         return "RUNNING"
     if drain.deadline_ms is not None:
@@ -267,7 +268,7 @@ def deadline_of(drain: Drain | None) -> int | None:
 
 
 def group_view(progress: GroupProgress) -> GroupView:
-    """How the tasks of one group stand."""
+    """The numbers of tasks by state of one group."""
     limit = progress.spec.max_attempts
     failed = sum(1 for failures in progress.failed.values() if failures >= limit)
     succeeded, running = progress.succeeded, len(progress.running)
@@ -293,7 +294,7 @@ def progress_of(groups: tuple[GroupView, ...]) -> Progress:
 
 
 def kind_of(application: Application) -> str:
-    """`tasks`, `driver` or `unmanaged`: who is its master."""
+    """`tasks`, `driver` or `unmanaged`: the kind of its master."""
     if application.submission.tasks:
         return "tasks"
     return "driver" if application.submission.driver is not None else "unmanaged"

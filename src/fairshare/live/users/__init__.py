@@ -1,1 +1,2 @@
-"""Owns who is who: the server's own user, and the groups of users; one file for each source."""
+"""Owns the identity of users: the server's own user, and the groups of users; one file per
+source."""

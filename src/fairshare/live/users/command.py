@@ -15,10 +15,10 @@ MAX_OUTPUT_BYTES = 64 * 1024
 
 
 class CommandGroups:
-    """Runs a command for each lookup; no shell stands between.
+    """Runs a command for each lookup, without a shell.
 
-    In its words `{user}` is replaced. What it prints, divided by blanks or lines, are the groups,
-    the primary one first; nothing: the user has none. Another exit code than 0 is a failure.
+    `{user}` is replaced in its arguments. Its output, separated by blanks or lines, has the groups,
+    the primary one first; empty: the user has none. A nonzero exit code is a failure.
     """
 
     def __init__(self, command: Sequence[str], timeout_s: float = TIMEOUT_S) -> None:
@@ -28,7 +28,7 @@ class CommandGroups:
     def groups(self, user: str) -> tuple[str, ...]:
         """What the command prints for a user."""
         if user.startswith("-") or not user.isprintable():
-            # The command would take it for an option, or could not be given it at all.
+            # The command would take it for an option, or it cannot be passed as an argument.
             raise GroupsUnavailable(user, "no command can be asked for a user of this name")
         words = [self._command[0]]
         words += [word.replace(USER_WORD, user) for word in self._command[1:]]
@@ -43,7 +43,7 @@ class CommandGroups:
 
     def _run(self, words: Sequence[str], user: str) -> tuple[bytes, bytes, int]:
         try:
-            # A session of its own, so that what it starts ends with it when time is up.
+            # A session of its own, so that its child processes end with it at the timeout.
             process = subprocess.Popen(
                 words,
                 stdin=subprocess.DEVNULL,

@@ -13,8 +13,8 @@ _log = logging.getLogger("fairshare.users")
 
 
 class FileGroups:
-    """The groups of a file. Raises ConfigurationError if it is bad at the start; one that becomes
-    bad later leaves in force what was read before, and is told once."""
+    """The groups of a file. Raises ConfigurationError if it is invalid at the start; if it becomes
+    invalid later, the groups read before stay in force, and the error is logged once."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -1,7 +1,7 @@
-"""Owns the lookup of a user's groups: those that are fixed, those still remembered, the source.
+"""Owns the lookup of a user's groups: static groups, then the cache, then the source.
 
-Placement rules and access lists go by groups; as in Hadoop the server looks them up, and what it
-found is part of the input, so that a recorded decision never depends on the machine again.
+Placement rules and access lists depend on groups; as in Hadoop the server looks them up, and the
+result is part of the input, so that a replayed decision never depends on the machine.
 """
 
 import threading
@@ -20,9 +20,9 @@ MAX_REMEMBERED = 10_000
 
 
 class UserGroups:
-    """The groups of all users. `static` stands before the source; an answer counts `cache_ms`.
+    """The groups of all users. `static` overrides the source; an answer is cached for `cache_ms`.
 
-    A failure is not remembered. May be asked from any thread.
+    A failure is not cached. Thread-safe.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class UserGroups:
         self._changing = threading.Lock()
 
     def remembered(self, user: str) -> tuple[str, ...] | None:
-        """What `of` says, if it need not look anything up; at once."""
+        """The result of `of`, if it needs no lookup; returns at once."""
         fixed = self._static.get(user)
         if fixed is not None:
             return fixed

@@ -1,4 +1,4 @@
-"""Owns the question who runs the server."""
+"""Owns the name of the user who runs the server."""
 
 import getpass
 import os

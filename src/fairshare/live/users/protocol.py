@@ -6,7 +6,7 @@ from fairshare.errors import InputError
 
 
 class GroupSource(Protocol):
-    """Says in which groups a user is: the operating system, a file, a command."""
+    """A source of users' groups: the operating system, a file, a command."""
 
     def groups(self, user: str) -> tuple[str, ...]:
         """A user's groups, the primary one first; none for a user whom the source does not know.
@@ -16,7 +16,7 @@ class GroupSource(Protocol):
 
 
 class GroupsUnavailable(InputError):
-    """Nobody can say now in which groups a user is: what needs to know it is refused."""
+    """The source cannot return a user's groups now: calls that need them are refused."""
 
     def __init__(self, user: str, reason: str) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""Owns the groups that the operating system knows, whatever directory stands behind it."""
+"""Owns the groups that the operating system knows, from whatever directory service."""
 
 import grp
 import os
