@@ -1,6 +1,6 @@
-"""Owns which inputs are decided at all: those that the journal can hold.
+"""Owns the acceptance of inputs: only those that the journal can hold are decided.
 
-What is refused here has changed nothing and is in no record. Knows nothing of what an input means.
+A refused input changes nothing and has no record. Must not know what an input means.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ _MOST_OF: Final = {"number": GREATEST_APPLICATION}
 
 
 def refusal_of(given: Input, encode: Callable[[Input], object]) -> RequestRefused | None:
-    """Why an input is not decided: a number is out of range, or it cannot be recorded."""
+    """The reason to refuse an input: a number is out of range, or it cannot be recorded."""
     found = _out_of_range(given, "")
     if found is not None:
         return _refused(given, "number-out-of-range", found)
@@ -37,7 +37,7 @@ def refusal_of(given: Input, encode: Callable[[Input], object]) -> RequestRefuse
 
 
 def failure_of(given: Input, error: UndecidedError) -> RequestRefused:
-    """The refusal of an input that could not be decided because of a defect of fairshare."""
+    """The refusal of an input that could not be decided because of a bug in fairshare."""
     words = f"a defect of fairshare keeps this from being done ({error}); nothing has changed"
     return _refused(given, "internal-error", words)
 

@@ -1,24 +1,24 @@
-"""Owns the rounds in which nodes are asked to take containers, and when they are due.
+"""Owns the rounds of node heartbeats that assign containers, and when they are due.
 
 A node's beat is the only moment at which containers are assigned, so the runtime makes nodes beat
 as soon as something has happened that could matter, in rounds, in the order of joining, until a
 round changes nothing. Most beats that would change nothing are left out:
 
-* nobody wants anything that could be had;
-* no wanted size fits on the node. When its room has just changed it is asked nevertheless: what is
-  left of it may be reserved. A reservation of any other node would be worth nothing before that;
+* no application wants anything that is available;
+* no wanted size fits on the node. When its room has just changed it beats nevertheless: the rest of
+its room may be reserved. Reserving any other node before would be useless;
 * a node is reserved, and neither has its room changed nor is the reservation done with. It is asked
   within an interval after anything happened, since limits may have made the reservation invalid;
 * a node with the same room has just been asked in vain. While containers are only granted, room
   shrinks and usage grows, so this stays true until the end of the rounds.
 
-While somebody lets nodes pass by in the hope of a nearer one (delay scheduling), an offer is worth
-something: then each node is offered once in an interval, as Hadoop's nodes beat, and besides only
-when its own room has changed.
+While an application skips nodes in the hope of a nearer one (delay scheduling), each offer counts:
+then each node is offered once in an interval, as Hadoop's nodes beat, and besides only when its own
+room has changed.
 
-Rounds can be left after each beat and gone on with later, so that inputs are decided in between.
-A round is then finished over the nodes as they were at its beginning; what came in between is
-looked at in further rounds, which are due at once.
+Rounds can be suspended after each beat and resumed later, so that inputs are decided in between. A
+resumed round covers the nodes as of its beginning; later changes are considered in further rounds,
+which are due at once.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -63,14 +63,14 @@ from fairshare.schedulers.protocol import State
 Beat = Callable[[str], Sequence[Event]]
 
 _ROUNDS_IN_VAIN = 8
-"""So many rounds in a row may change something and grant nothing; the rest waits an interval."""
+"""How many rounds in a row may change something without a grant; the rest waits an interval."""
 
 _QUIET = frozenset((ContainerLaunched, ContainerRunning, RequestRefused))
 """Events after which nothing can be granted that could not be granted before."""
 
 
 class Beats:
-    """Made for a state as it is, and kept in step with it by `note`, which must see all events."""
+    """Created from a state, and kept in step with it by `note`, which must see all events."""
 
     def __init__(self, state: State, interval_ms: int) -> None:
         self._interval_ms = interval_ms
@@ -84,8 +84,8 @@ class Beats:
         self._fruitless: dict[Group | int, None] = {}
 
     def note(self, events: Sequence[Event]) -> tuple[bool, bool]:
-        """Take note of events. Says whether one changes more than a grant does, and whether
-        containers were granted (passing by is neither)."""
+        """Process events. Returns whether one changes more than a grant does, and whether
+        containers were granted (a skipped node is neither)."""
         other, granted = self._look_at(events)
         self._restless = self._restless or other or granted
         return other, granted
@@ -110,7 +110,7 @@ class Beats:
                 if type(event) is not SharesUpdated:
                     self._note_rare(event)
         if other:
-            self._fruitless.clear()  # what was asked in vain may be worth asking again
+            self._fruitless.clear()  # nodes that beat without effect may be useful again
         return other, granted
 
     def _note_rare(self, event: Event) -> None:
@@ -166,7 +166,7 @@ class Beats:
         return self._restless or (self._owed and now_ms >= self._thorough_ms)
 
     def next_due_ms(self, now_ms: int) -> int | None:
-        """When rounds are due though nothing happens; None if never."""
+        """When rounds are due without further events; None if never."""
         if self._restless:
             return now_ms
         return self._thorough_ms if self._owed else None

@@ -1,6 +1,7 @@
-"""Owns which nodes could take a container, be reserved, or lose a reservation. Knows no time.
+"""Owns the set of nodes that could take a container, be reserved, or lose a reservation. Knows no
+time.
 
-Kept in step with the state by looking again at the nodes and applications that events name.
+Kept in step with the state by updating the nodes and applications that events name.
 """
 
 from collections.abc import Iterator
@@ -71,7 +72,7 @@ class Candidates:
                 self.application_changed(number)
 
     def nodes_apart_changed(self) -> None:
-        """Look again at all nodes that are kept free: whom for may have left."""
+        """Update all reserved and promised nodes: the beneficiary may have left."""
         for apart in (self.rooms.reserved, self.rooms.promised):
             for number in apart:
                 self.node_changed(self.rooms.names[number], touched=True)
@@ -108,16 +109,16 @@ class Candidates:
 
     @property
     def none(self) -> bool:
-        """Whether there is certainly nothing to be had from asking."""
+        """Whether a round would certainly have no effect."""
         return not self.wishes.sizes and not self._reserved_due
 
     def to_ask(self, *, everywhere: bool) -> Heap:
         """The nodes to ask in a round.
 
-        One for each group on whose nodes some wanted size fits, unless somebody is picky: then
-        each such node by itself, if `everywhere` or touched. Touched nodes with some room, which
-        could be reserved. Reserved nodes where that may change something, and nodes with promised
-        room.
+        One for each group on whose nodes some wanted size fits, unless an application is picky:
+        then each such node by itself, if `everywhere` or touched. Touched nodes with some room,
+        which could be reserved. Reserved nodes where that may change something, and nodes with
+        promised room.
         """
         heap: Heap = []
         useful = self._useful_groups()

@@ -1,4 +1,4 @@
-"""Owns the instant. The only place of the runtime where the machine's clock is read.
+"""Owns the clock. The only place of the runtime where the machine's clock is read.
 
 Instants are whole milliseconds since 1970 (live) or since the start of a simulation.
 """
@@ -8,15 +8,15 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Says what time it is; never earlier than it said before."""
+    """A source of the time, which never goes back."""
 
     def now_ms(self) -> int:
         """The instant, in milliseconds."""
 
 
 class WallClock:
-    """The machine's clock, made monotone: when the machine's is set back, it goes at half the pace
-    until both agree again, so that what is due in a while becomes due.
+    """The machine's clock, made monotonic: when the machine's is set back, it runs at half speed
+    until both agree again, so that timers still expire.
 
     `earliest_ms` is the last recorded instant, so that time does not go back over a restart.
     """
@@ -35,17 +35,17 @@ class WallClock:
 
 
 class VirtualClock:
-    """A clock that its owner moves."""
+    """A clock that its owner advances."""
 
     def __init__(self, now_ms: int = 0) -> None:
         self._now_ms = now_ms
 
     def now_ms(self) -> int:
-        """Where it was moved to."""
+        """The instant to which it was advanced."""
         return self._now_ms
 
     def advance(self, now_ms: int) -> None:
-        """Move it forward; raises ValueError if that would be back."""
+        """Advance it; raises ValueError if that would go back."""
         if now_ms < self._now_ms:
             raise ValueError(f"time does not go back from {self._now_ms} to {now_ms}")
         self._now_ms = now_ms

@@ -14,7 +14,7 @@ LEFT_LATE = "decommissioned: its time was over"
 
 
 class Drains:
-    """The drained nodes of a state. There are few, and they stand in the state."""
+    """The drained nodes of a state. There are few, and the state lists them."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -24,7 +24,7 @@ class Drains:
         return min((deadline_ms for _, deadline_ms in self._leaving()), default=None)
 
     def take(self, now_ms: int) -> list[NodeLost]:
-        """Those that leave now, in the order in which they were told to."""
+        """Those that leave now, in the order of their decommissioning."""
         due: list[NodeLost] = []
         for name, deadline_ms in self._leaving():
             if not self._state.nodes[name].occupants:

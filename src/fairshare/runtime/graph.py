@@ -322,7 +322,7 @@ class _Form:
             setattr(one, name, value(one) if callable(value) else deepcopy(value))
 
     def named(self, value: Any) -> Any:
-        """A member of an enumeration, or what a name stands for."""
+        """A member of an enumeration, or the object of a name."""
         if self.kind.names is not None:
             return self.kind.names(value)
         return self.kind.cls(value)

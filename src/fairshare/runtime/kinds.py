@@ -1,8 +1,8 @@
-"""Owns what a kind of stored object is: a tag, a class, its fields, and what releases changed.
+"""Owns the definition of a kind of stored object: its tag, class, fields, and changes by releases.
 
-A tag is written once and for all: the class may be renamed, moved or rewritten behind it. Fields
-are known by their names, never by their order. Which classes there are, `stored.py` says, and of
-the server's books `live/stored.py`.
+A tag never changes: the class behind it may be renamed, moved or rewritten. Fields are identified
+by name, never by order. `stored.py` lists the classes, and `live/stored.py` those of the server's
+projections.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ import msgspec
 
 
 class Changes(msgspec.Struct, frozen=True):
-    """What has become of the fields of a kind since its tag was first written.
+    """The changes to the fields of a kind since its tag was first written.
 
     `renamed`: the present name of each earlier one. `added`: what a field is in snapshots that are
     older than it: a value, or a function of the object (of a structure: of its fields by name).
@@ -35,7 +35,7 @@ class Kind(msgspec.Struct, frozen=True):
     `derived` fields follow from the others: `derive`, a method of the class if nothing else is
     said, makes them when all objects have their stored fields. `names` leads from a name to the
     object, for those that are not copied at all. `structure`: made with all its fields at once.
-    `unguarded`: an object may have fields that nobody declared.
+    `unguarded`: an object may have undeclared fields.
     """
 
     tag: str

@@ -1,4 +1,4 @@
-"""Owns when applications must end whose lifetime is limited. Ends none of them itself."""
+"""Owns the deadlines of applications with a limited lifetime. Ends none of them itself."""
 
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
@@ -12,10 +12,10 @@ _SLACK = 64
 
 
 class Lifetimes:
-    """Made for a state as it is, and kept in step with it by `note`, which must see all events.
+    """Created from a state, and kept in step with it by `note`, which must see all events.
 
-    `_expires_ms` has the applications that are not over. The heap may have entries besides that
-    are no longer true: of ends that were changed, of applications that are over or forgotten.
+    `_expires_ms` has the unfinished applications. The heap may also have outdated entries: of
+    changed deadlines, of applications that are finished or forgotten.
     """
 
     def __init__(self, state: State) -> None:

@@ -1,4 +1,4 @@
-"""Owns the way from events to orders: what an engine must launch and what it must stop.
+"""Owns the translation of events to orders: the containers that an engine must launch or stop.
 
 Reads the state as it stands after the commit, so that an order which is out of date is never given
 (a container that was launched and killed in one batch is not launched). Decides nothing.
@@ -23,7 +23,7 @@ from fairshare.model.work import Command
 from fairshare.schedulers.protocol import State
 
 ExtraEnvironment = Callable[[Application, bool], dict[str, str]]
-"""What a container is told besides: its application, and whether it is the master's container."""
+"""A source of further environment: by application, and whether it is the master's container."""
 
 
 class StopOrder(msgspec.Struct, frozen=True, gc=False):
@@ -36,7 +36,7 @@ Order = LaunchOrder | StopOrder
 
 
 def nothing_extra(application: Application, master: bool) -> dict[str, str]:
-    """The extra environment of a runtime that nobody calls back."""
+    """The extra environment of a runtime without a server to call back."""
     return {}
 
 
@@ -73,7 +73,7 @@ class OrderBook:
         if application is None or record is None:  # ended meanwhile, and is perhaps forgotten
             return None
         command, environment, time_limit_ms = self._work(application, event)
-        if command is None:  # it stands for a master that runs elsewhere
+        if command is None:  # it represents a master that runs elsewhere
             return None
         if self._names[0] != number:
             self._names = (number, application_name(self._state.epoch_ms, number))
@@ -105,7 +105,7 @@ class OrderBook:
     def _work(
         application: Application, event: ContainerLaunched
     ) -> tuple[Command | None, dict[str, str], int | None]:
-        """What a container runs, what its task is told, and how long it may take."""
+        """The command of a container, the environment of its task, and the time limit."""
         if event.group < 0:
             return event.command, {}, event.time_limit_ms
         progress = application.tasks.groups[event.group]

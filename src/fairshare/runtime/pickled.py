@@ -27,7 +27,7 @@ _CONTAINERS: dict[tuple[str, str], Any] = {
 _POLICY = ("fairshare.schedulers.fair.policies", "policy_named")
 
 Layout = dict[str, tuple[str, ...]]
-"""The fields of classes by their paths, as they stand beside a snapshot."""
+"""The fields of classes by their paths, as stored beside a snapshot."""
 
 
 def data_of_pickle(body: bytes, layout: str, kinds: Kinds) -> list[Value]:
@@ -63,7 +63,7 @@ class _StandIn:
 
 
 class _Nothing:
-    """What has no tag: it may stand only in fields that are derived now."""
+    """An object without a tag: it may occur only in fields that are derived now."""
 
     def __new__(cls, *args: Any) -> "_Nothing":
         return super().__new__(cls)
@@ -83,7 +83,7 @@ class _PolicyName:
 
 
 def _no_method(*_: Any) -> None:
-    """What stands for a bound method."""
+    """The stand-in for a bound method."""
 
 
 class _Unpickler(pickle.Unpickler):
@@ -121,7 +121,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 class _Translator(Writer):
-    """Writes stand-ins as what they stand for."""
+    """Writes stand-ins as the objects that they represent."""
 
     def _way(self, kind: type) -> Way:
         if issubclass(kind, _PolicyName):

@@ -1,6 +1,7 @@
-"""Owns the comparison of what the state says with what an engine has, after a restart.
+"""Owns the comparison of the state with an engine's containers and nodes, after a restart.
 
-Pure: says what to feed and what to stop, and does neither. What it finds are inputs like any other.
+Pure: returns the inputs to feed and the containers to stop, and does neither. The inputs are
+ordinary ones.
 """
 
 from collections.abc import Iterable
@@ -36,7 +37,7 @@ def reconcile(
     """Compare nodes and containers.
 
     Containers that should run and do not have exited with -100 (aborted: their tasks wait again);
-    one that was not told what to run, or stands for an outside master, is not expected to run.
+    one that was not launched, or represents an outside master, is not expected to run.
     Containers that run and should not are to be stopped. Nodes that are gone are lost, new ones
     join, others are resized. The engine must have reported what ended in the meantime before.
     """

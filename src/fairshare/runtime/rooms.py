@@ -1,8 +1,8 @@
 """Owns the nodes in groups: nodes of one partition with the same room and size are alike.
 
-For an application that does not mind where it runs, one of a group stands for all: if nothing can
-be placed on one, nothing can be placed on the others. Nodes that are kept free for somebody, by a
-reservation or because others were preempted, stand apart. Knows no application.
+For an application without placement preferences, one node of a group represents all: if nothing can
+be placed on one, nothing can be placed on the others. Nodes that are kept free for an application,
+by a reservation or by preemption, are separate. Knows no application.
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -19,7 +19,7 @@ class Rooms:
     """All nodes, numbered in the order in which they joined.
 
     `groups` holds the numbers of those that are alike, in order; `reserved` and `promised` the
-    nodes that stand apart. `fresh` are the groups made since it was last emptied.
+    nodes that are separate. `fresh` are the groups made since it was last emptied.
     """
 
     def __init__(self, state: State) -> None:
@@ -56,7 +56,7 @@ class Rooms:
             self._stand_apart(number, node)
 
     def group_of(self, number: int) -> Group | None:
-        """The group of a node; None if it stands apart or has left."""
+        """The group of a node; None if it is separate or has left."""
         return self._group_of.get(number)
 
     def after(self, group: Group, number: int) -> int | None:

@@ -1,7 +1,6 @@
 """Owns the driver: decide, record, commit, act. Live and simulated are this, with other plugs.
 
-Knows no loop, socket or clock: whoever drives it says what time it is. One thread at a time may
-call it.
+Knows no loop, socket or clock: its caller passes the time. One thread at a time may call it.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -43,7 +42,7 @@ NOT_STARTED = -1000
 """Hadoop's exit code of a container that has none: it never ran."""
 
 _OWN = frozenset((LifetimeOver, NodeBeat, PreemptContainers, TidyQueues, UpdateShares))
-"""What the runtime feeds by itself: nobody's change."""
+"""Inputs that the runtime feeds itself, without a request."""
 
 _PASSES = 16
 """So often shares are updated and nodes beat at one instant; what is left then waits a moment."""
@@ -53,12 +52,12 @@ class Runtime:
     """One driver, three plugs: manager (with its scheduler), journal, engine.
 
     `observers` see each record after its commit and before its orders; they must not raise.
-    `extra_environment` adds to what a container is told. `beat_interval_ms` is Hadoop's heartbeat:
-    the pace of offers while somebody waits for a nearer node. `unused_expiry_ms` is how long a
-    driver may keep a container without launching anything in it; None: for ever.
+    `extra_environment` adds to the environment of containers. `beat_interval_ms` is Hadoop's
+    heartbeat: the pace of offers while an application waits for a nearer node. `unused_expiry_ms`
+    is how long a driver may keep a container without launching anything in it; None: for ever.
 
-    `on_undecided` is told of each input from outside that a defect kept from being decided; its
-    step then has a refusal that is in no record. None: the exception is raised.
+    `on_undecided` is called with each input from outside that a bug kept from being decided; its
+    step then has a refusal without a record. None: the exception is raised.
     """
 
     def __init__(
@@ -122,7 +121,7 @@ class Runtime:
         return self.position
 
     def reconcile(self, now_ms: int) -> list[Step]:
-        """Compare the state with what the engine has, feed the difference, stop what is too much.
+        """Compare the state with the engine, feed the difference, stop surplus containers.
 
         To be called after `recover`, and after what the engine reported at its start was fed.
         """
@@ -221,10 +220,10 @@ class Runtime:
             self._unused.note(events)
 
     def _bring_clocks_up_to_date(self, inputs: Sequence[Input]) -> list[Step]:
-        """Let the scheduler see once more, before a change, how things were until now.
+        """Let the scheduler update its view of the present state once more before a change.
 
-        Hadoop looks every 500 ms. We do not while nobody waits; without this, a queue that was at
-        its share for hours would be found starved for hours at the first change.
+        Hadoop updates every 500 ms. We do not while no application waits; without this update, a
+        queue that was at its share for hours would count as starved for hours at the first change.
         """
         interval_ms = self.manager.scheduler.clock_interval_ms()
         if interval_ms is None or self._now_ms - self._updated_ms <= interval_ms:
@@ -309,7 +308,7 @@ class Runtime:
         return _earliest_ms(times, soon_ms)
 
     def _next_update_ms(self) -> int | None:
-        """When shares must be updated though nothing happens: somebody's patience is running."""
+        """When shares must be updated without further events: a starvation timeout is running."""
         interval_ms = self.manager.scheduler.update_interval_ms()
         return None if interval_ms is None else self._updated_ms + interval_ms
 
@@ -317,7 +316,7 @@ class Runtime:
         self._provoke(UpdateShares())
 
     def _provoke(self, given: Input) -> tuple[Event, ...]:
-        """Decide what nobody has asked for; it is a step only if something came of it."""
+        """Decide an input of the runtime itself; it is a step only if it has events."""
         events = self._decide(given)
         if events:
             self._steps.append((given, events))

@@ -19,7 +19,7 @@ from fairshare.runtime.pickled import data_of_pickle
 from fairshare.runtime.stored import STORED
 
 FORM: Final = "graph-1"
-"""What stands beside a snapshot of this form; beside earlier ones, the fields of classes."""
+"""The entry stored beside a snapshot of this form; beside earlier ones, the fields of classes."""
 
 MOST_BYTES: Final = 4 * 1024**3
 """Of a snapshot that has been unpacked: more is no state, but an attack."""

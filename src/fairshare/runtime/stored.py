@@ -1,8 +1,8 @@
-"""Owns which classes of the core are stored in snapshots, under which tags, and with which fields.
+"""Owns the list of core classes that snapshots store, with their tags and fields.
 
-A tag stays for ever; so does the name of a field, unless `changes` says what has become of it. One
-test names each class that the state reaches and that is not here, and each field that nobody
-declares: `tests/unit/runtime/test_stored.py`.
+A tag is permanent; so is the name of a field, unless `changes` lists its change. One test names
+each class that the state reaches and that is missing here, and each undeclared field:
+`tests/unit/runtime/test_stored.py`.
 """
 
 from typing import Any, Final
@@ -54,7 +54,7 @@ from fairshare.schedulers.pools.state import PoolsState
 from fairshare.schedulers.pools.tree import Pool
 
 STORED: Final = Kinds()
-"""All that snapshots may hold. The server's books are added by `live/stored.py`."""
+"""All kinds in snapshots. `live/stored.py` adds the server's projections."""
 
 add = STORED.add
 

@@ -1,7 +1,7 @@
-"""Owns when containers are taken back in which a driver has launched nothing. Takes none itself.
+"""Owns the expiry of containers in which a driver has launched nothing. Releases none itself.
 
-A driver is given containers and says what each shall run. One that it forgets would be kept from
-everybody else for as long as the application lives.
+A driver gets containers and launches a command in each. A forgotten container would be unavailable
+to other applications for as long as the application lives.
 """
 
 from collections import OrderedDict
@@ -18,7 +18,7 @@ class UnusedContainers:
     and ends of containers.
 
     `expiry_ms` is how long a container may stay unused, None: for ever. Containers of outside
-    masters, which run elsewhere, are nobody's to launch and never expire.
+    masters, which run elsewhere, are never launched and never expire.
     """
 
     def __init__(self, state: State, expiry_ms: int | None) -> None:

@@ -1,4 +1,4 @@
-"""Owns what is wanted now, as far as it says which nodes could be useful: sizes and preferences.
+"""Owns the present demand, as far as it determines useful nodes: sizes and preferences.
 
 Kept in step with the state by looking again at the applications that events name. Knows no node.
 """
@@ -53,13 +53,14 @@ class Wishes:
             self.waiting.pop(number, None)
 
     def _is_picky(self, application: Application) -> bool:
-        """Who may borrow from other partitions waits for the own one as who waits for a host."""
+        """An application that may borrow from other partitions waits for its own one as for a
+        host."""
         return _is_picky(application) or (
             self._state.lends and any(not key.label for key in application.asks.wanting)
         )
 
     def passed_by(self, number: ApplicationId) -> None:
-        """An application let a node pass by."""
+        """An application skipped a node."""
         if number in self.picky:
             self.waiting[number] = None
 
