@@ -8,8 +8,8 @@ How it is built, from the inside out:
     supervisor   one for each container: starts it, limits it, ends its whole tree, writes its exit
 
 The supervisor needs neither the server nor the zygote: a container and its exit status survive the
-death of both. What they tell each other stands in files below the state directory
-(`directories`), so that the next server can go on.
+death of both. They communicate through files below the state directory (`directories`), so that the
+next server can continue.
 
 This module imports nothing, on purpose: the zygote stays small, and every supervisor with it.
 """

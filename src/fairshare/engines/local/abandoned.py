@@ -1,7 +1,7 @@
-"""Owns what is done with containers of another life: of a journal that is gone, or was set back.
+"""Owns the removal of containers of an earlier journal, which was lost or replaced by a backup.
 
-Their names can come again, for other tenants and other work. So what still runs of them is ended,
-and their files are moved away, to where nobody looks for logs and results.
+Their ids can be reused for other tenants and other work. So their running processes are killed, and
+their files are moved to a folder that is not searched for logs and results.
 """
 
 import logging
@@ -21,15 +21,15 @@ _log = logging.getLogger("fairshare.engine")
 
 def is_of_this_life(directory: ContainerDirectory, launch: Launch | None, launched_ms: int) -> bool:
     """Whether the files of a container are those of the one that was launched at that time."""
-    if launch is None:  # perhaps nobody began with it
+    if launch is None:  # perhaps it was never begun
         return not (directory.pid.exists() or directory.exit.exists())
     return launched_ms in (LONG_AGO, launch.launched_ms)
 
 
 def put_unknown_aside(state: StateDirectory, launched: Launched) -> None:
-    """Put aside every container that the state did not launch, before anything is adopted.
+    """Move away every container that the state did not launch, before any adoption.
 
-    Raises OSError if that is not possible: nobody may find them in their old place.
+    Raises OSError if that is not possible: they must not stay in their old place.
     """
     moved: list[str] = []
     supervised: frozenset[str] | None = None

@@ -1,8 +1,8 @@
-"""Owns the question under whose account a container runs, and what it needs to run there.
+"""Owns the choice of the account under which a container runs, and its preconditions.
 
-With `run_as = "user"` a container has the rights of who submitted its application, and no others:
-for that the server has to be root, the user needs an account on this machine, and the way to the
-working directories must be open. Used by the server only; `execution` makes the switch.
+With `run_as = "user"` a container has only the rights of the user who submitted its application:
+the server has to be root, the user needs an account on this machine, and the parents of the working
+directories must be searchable. Used by the server only; `execution` makes the switch.
 """
 
 import os
@@ -15,10 +15,10 @@ from fairshare.engines.local.outcome import NOT_EXECUTABLE, StartFailure
 from fairshare.errors import EngineError
 
 SUBMITTING_USER = "submitting-user"
-"""What nodes say of themselves (`run-as`) where containers run so."""
+"""The value of the node attribute `run-as` in this mode."""
 
 _OWN_FOLDER = 0o711
-"""Others may pass through to what is theirs, and see nothing on the way."""
+"""Others may traverse the folder to their own files, but not list it."""
 
 
 class Account(NamedTuple):
@@ -69,10 +69,10 @@ def check_switch(state_directory: Path) -> None:
 
 
 def open_way(state_directory: Path, containers: Path) -> None:
-    """Let users pass through the state directory to what is theirs, and to nothing else.
+    """Let users traverse the state directory to their own files only.
 
-    All that is there beside the containers is closed to everybody but the server, whatever mode it
-    was made with. Raises OSError.
+    Everything beside the containers becomes accessible to the server only, whatever its mode was.
+    Raises OSError.
     """
     for entry in sorted(state_directory.iterdir()):
         if entry != containers and not entry.is_symlink():

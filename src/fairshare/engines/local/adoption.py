@@ -1,6 +1,6 @@
-"""Owns the question what became of a container, asked of its directory and of /proc.
+"""Owns the lookup of a container's state in its directory and in /proc.
 
-For a new server on an old state directory, and for supervisors that ended without a word. With
+For a new server on an old state directory, and for supervisors that ended without a report. With
 `run_as = "server"` a container can write into its own directory, so that no file there is trusted
 to be whole: one that cannot be understood is named in the log, and its container counts as lost.
 """
@@ -27,7 +27,7 @@ _log = logging.getLogger("fairshare.engine")
 
 
 class Never(NamedTuple):
-    """It was not ordered, or nobody began with it."""
+    """It was not ordered, or never begun."""
 
 
 class Alive(NamedTuple):
@@ -37,13 +37,13 @@ class Alive(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """It has ended, and how is in its file."""
+    """It has ended, and its file has the outcome."""
 
     outcome: Outcome
 
 
 class Orphaned(NamedTuple):
-    """Its supervisor is gone without having said how it ended."""
+    """Its supervisor is gone without having written the outcome."""
 
     reason: str
 
@@ -92,7 +92,7 @@ def _read_record(directory: ContainerDirectory) -> tuple[str, int, int] | None:
 
 
 def fate(directory: ContainerDirectory) -> Fate:
-    """What became of a container. No zygote that could still begin it may be left.
+    """The state of a container. No zygote that could still begin it may be left.
 
     Raises OSError if a file cannot be read now.
     """

@@ -1,11 +1,11 @@
 """Owns the files of one container, and how a file is replaced as a whole.
 
-    launch.json   the order                pid.json        who runs it
+    launch.json   the order                pid.json        the supervisor that runs it
     exit.json     how it ended             settled         that this was reported
     stdout.log    stderr.log               work/           its own working directory
     stdout.dropped  stderr.dropped         what the logs had in their middle, and have no more
     call.pickle   a Python call            result.pickle   what the call returned
-    secrets.json  variables that nobody else may know, until it starts
+    secrets.json  secret variables, until it starts
     returned/     where a call leaves its result that runs under a user's account
 
 Must stay light, as supervisors use it: standard library only, nothing of the model.
@@ -163,9 +163,10 @@ class ContainerDirectory:
         return (first, end) if isinstance(first, int) and isinstance(end, int) else (0, 0)
 
     def tidy(self) -> None:
-        """Delete what nobody needs once it has ended.
+        """Delete files that are not needed once it has ended.
 
-        That is the call, an empty folder, and who the supervisor was, if how it ended is written.
+        These are the call, an empty folder, and the supervisor's identity once the outcome is
+        written.
         """
         with contextlib.suppress(OSError):
             self.call.unlink()
@@ -176,7 +177,8 @@ class ContainerDirectory:
             self.work.rmdir()
 
     def take_secrets(self) -> dict[str, str]:
-        """The variables that were left for who starts the container; nothing is left of them."""
+        """The variables that were left for the process that starts the container; deletes their
+        file."""
         try:
             found = read_json(self.secrets) or {}
         except (OSError, ValueError):

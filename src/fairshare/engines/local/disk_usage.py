@@ -1,4 +1,4 @@
-"""Owns how much the folders of containers take of the disk, and who is above a limit.
+"""Owns the disk usage of the containers' folders, and the enforcement of its limits.
 
 A thread of its own looks at them again and again: never for more than a tenth of the time, and with
 a pause behind each stretch of a walk. What has ended is measured once. Where an application or all

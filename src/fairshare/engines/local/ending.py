@@ -19,9 +19,9 @@ _PAUSE_S = 0.005
 def end_all(directory: ContainerDirectory, launch: Launch | None) -> None:
     """Kill every process that belongs to a container, and remove its groups.
 
-    A supervisor that still lives, perhaps stopped, is held until nobody is left below it: it is
-    what loses nobody, whatever a process does to its environment or its session. Raises EngineError
-    if some live on, OSError if /proc cannot be read now.
+    A supervisor that still lives, perhaps stopped, is stopped until no process is left below it: as
+    the subreaper it keeps every descendant, whatever a process does to its environment or its
+    session. Raises EngineError if some live on, OSError if /proc cannot be read now.
     """
     paths = [plan.path for plan in launch.groups] if launch else []
     deadline = time.monotonic() + _PATIENCE_S

@@ -1,7 +1,7 @@
 """Owns the local engine: this machine as nodes, orders in, reports out.
 
-`launch` and `stop` only leave a word for the engine's thread (`watcher`). Reports are made by that
-thread, and by `start` itself for what ended while nobody watched.
+`launch` and `stop` only enqueue orders for the engine's thread (`watcher`). That thread makes the
+reports, and `start` itself those of containers that ended while no server ran.
 """
 
 import contextlib
@@ -64,14 +64,14 @@ class LocalEngine:
       nothing more.
     * `enforcement`: `auto` takes cgroups where they work, `cgroup` insists on them for memory and
       CPU, `watch` does without.
-    * `memory_check` False holds nobody to his memory (Hadoop's pmem-check-enabled).
-    * `strict_cpu` True gives nobody more CPU than his vcores also when others idle (Hadoop's
+    * `memory_check` False enforces no memory limits (Hadoop's pmem-check-enabled).
+    * `strict_cpu` True limits containers to their vcores even when others are idle (Hadoop's
       strict-resource-usage); it needs a cgroup.
 
     * `process_limit`: how many processes and threads a container may have, where a cgroup can hold
       it to that; 0: any number.
     * `disk_limits`: what folders of containers may take of the disk.
-    * `run_as`: `server`, or `user` for the account of who submitted the application.
+    * `run_as`: `server`, or `user` for the account of the user who submitted the application.
 
     Raises EngineError for what cannot be.
     """
@@ -386,8 +386,8 @@ class LocalEngine:
 
 
 def _lock(descriptor: int) -> None:
-    """Raises BlockingIOError if a server holds it. Who tidies up after one that was killed only
-    looks, for a moment."""
+    """Raises BlockingIOError if a server holds it. The cleanup after a killed server holds it only
+    for a moment."""
     for _ in range(_LOCK_ATTEMPTS):
         with contextlib.suppress(BlockingIOError):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""Owns the environment of a container: what it inherits, and what it is told. Starts nothing.
+"""Owns the environment of a container: inherited and added variables. Starts nothing.
 
 Little is inherited, so that a container does not depend on how the server was started, and sees
 no secret of it.

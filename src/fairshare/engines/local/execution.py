@@ -97,9 +97,9 @@ def _become(launch: Launch, outputs: list[int], writer: int, supervisor: int) ->
     """In the new process: set everything up and exec. Must not return, whatever happens."""
     stage = "process"
     try:
-        # Its own session: signals to its group, or from a terminal, concern nobody else.
+        # Its own session: signals to its group, or from a terminal, reach no other container.
         os.setsid()
-        # Without its supervisor nobody would hold it to its limits or tell how it ended.
+        # Without its supervisor its limits would not be enforced, nor its outcome reported.
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != supervisor:
             os._exit(1)
@@ -130,7 +130,7 @@ def _become(launch: Launch, outputs: list[int], writer: int, supervisor: int) ->
 
 
 def _switch(launch: Launch, supervisor: int) -> None:
-    """Become the user, with all his groups and nobody else's rights; raises OSError."""
+    """Become the user, with all of the user's groups and no other rights; raises OSError."""
     os.initgroups(launch.account, launch.gid)
     os.setresgid(launch.gid, launch.gid, launch.gid)
     os.setresuid(launch.uid, launch.uid, launch.uid)

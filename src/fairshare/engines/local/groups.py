@@ -14,7 +14,7 @@ from fairshare.engines.local.launch import GroupPlan
 
 STATE_VARIABLE = "FAIRSHARE_STATE_DIRECTORY"
 GROUPS_VARIABLE = "FAIRSHARE_GROUPS"
-"""What a zygote is told in its environment, and containers are not."""
+"""A variable in the environment of a zygote that containers do not get."""
 
 ENGINE_LOCK = "engine.lock"
 
@@ -31,8 +31,8 @@ def write(path: str, text: str) -> None:
 def remove_abandoned(patience_s: float = 0.0) -> None:
     """Remove the empty groups that hold those of containers, where no server lives to do it.
 
-    The zygote was told them, and which lock a living server holds: one that ends has let go of it
-    after `patience_s` at the latest. A server that begins meanwhile waits a moment for the lock.
+    The zygote got their paths, and the lock that a living server holds: an ending one releases it
+    after `patience_s` at the latest. A server that starts meanwhile waits a moment for the lock.
     """
     paths = os.environ.get(GROUPS_VARIABLE, "")
     state = os.environ.get(STATE_VARIABLE, "")

@@ -206,7 +206,8 @@ def _second_version(name: str, parents: tuple[Path, ...], notes: list[str]) -> H
 
 
 def hand_down(own: Path, notes: list[str], controllers: tuple[str, ...] = _CONTROLLERS) -> None:
-    """Let the groups below our own group have its controllers, if nobody else is in it.
+    """Delegate the controllers of our own group to the groups below it, if no other process is in
+    it.
 
     A group that hands controllers down must hold no process itself (the hierarchy's rule). If we
     are alone in it we move into a group below. That is what a service with a delegated group of

@@ -11,8 +11,8 @@ DIRECTORY_VARIABLE = "FAIRSHARE_CONTAINER_DIRECTORY"
 
 
 SECRETS = ("FAIRSHARE_TOKEN",)
-"""Variables that open something. They do not stay on the disk: who starts the container reads them
-once, from a file that it deletes."""
+"""Variables with credentials. They do not stay on the disk: the process that starts the container
+reads them once, from a file that it deletes."""
 
 
 class GroupPlan(NamedTuple):

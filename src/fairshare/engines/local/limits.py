@@ -42,7 +42,7 @@ class ContainerLimits(NamedTuple):
 class Limits:
     """The limits in force for the containers of one engine.
 
-    `vcores` are all that the engine offers and `cpus` what stands behind them: with strict CPU a
+    `vcores` are all that the engine offers and `cpus` the processors behind them: with strict CPU a
     vcore is worth `cpus / vcores` of a processor at most, also when others idle. A container may
     have `process_limit` processes and threads; 0: any number.
     """
@@ -91,8 +91,8 @@ class Limits:
             try:
                 hierarchy.make_base(self._name)
                 if hierarchy is self._cpu:
-                    # Together they weigh as much as that many processes of others beside them. Who
-                    # counts a processor as a hundred vcores would keep the server waiting.
+                    # Together they weigh as much as that many processes of others beside them. A
+                    # hundred vcores per processor would otherwise starve the server.
                     most = _MOST_WEIGHT_OF_PROCESSOR * max(1, self._cpus)
                     for file, value, _ in hierarchy.weight(min(self._vcores, most)):
                         groups.write(f"{hierarchy.base(self._name)}/{file}", value)
@@ -111,7 +111,7 @@ class Limits:
     def container(self, container_name: str, memory_mb: int, vcores: int) -> ContainerLimits:
         """The limits of one container; `memory_mb` 0 is unlimited.
 
-        The group of the memory, if there is one, stands first.
+        The group of the memory, if there is one, comes first.
         """
         plans = []
         for hierarchy in self._hierarchies():

@@ -21,7 +21,8 @@ _MEBIBYTE = 1024 * 1024
 
 _CALM_S = 1.0
 _HURRIED_S = 0.1
-"""Between two looks: who prints a quarter of his limit in one interval is looked at more often."""
+"""Between two checks: a container that prints a quarter of its limit in one interval is checked
+more often."""
 
 
 class Kept:

@@ -48,7 +48,7 @@ def raise_file_limit() -> tuple[int, int]:
 
 
 def user_name() -> str:
-    """Who we are, and so our containers; the number if there is no name for it."""
+    """Our user name, which is also that of our containers; the number if it has no name."""
     try:
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:

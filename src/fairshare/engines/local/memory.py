@@ -1,6 +1,6 @@
 """Owns how a running container is held to its memory: by a cgroup, or by looking at it.
 
-A holder tells when the limit was hit and what the peak was. The supervisor acts on it. Must stay
+A holder reports when the limit was hit, and the peak. The supervisor acts on it. Must stay
 light: supervisors use it.
 """
 
@@ -109,10 +109,10 @@ class WatchedMemory:
     """A sum over all processes of the container, now and then: it can overshoot between two looks.
 
     Resident memory counts a page once for each process that shares it. So a sum above the limit is
-    taken again with shared pages divided, which costs more, before anybody is killed for it.
+    taken again with shared pages divided, which costs more, before the container is killed for it.
 
-    The next look is after `interval_ms`, or as much later as nobody can have filled what is free
-    before: 4 GiB of free memory last a second (`_FASTEST_GROWTH`).
+    The next check is after `interval_ms`, or later if the free memory cannot be filled before: 4
+    GiB of free memory last a second (`_FASTEST_GROWTH`).
     """
 
     descriptor = None

@@ -81,7 +81,7 @@ class Nursery:
         """Wait until no zygote of this state directory is left that could still fork.
 
         Returns the lock that says so, to be handed to the next zygote. Supervisors hold it too,
-        until their pid.json or exit.json stands. Raises EngineError if it takes too long.
+        until their pid.json or exit.json is written. Raises EngineError if it takes too long.
         """
         try:
             descriptor = os.open(self._state.zygote_lock, os.O_RDWR | os.O_CREAT, 0o600)
@@ -104,7 +104,8 @@ class Nursery:
                 return descriptor
 
     def _hurry(self, left_s: float) -> None:
-        """See that who holds the lock is not stopped: a container can do that to its supervisor."""
+        """Resume stopped holders of the lock, and finally kill them: a container can stop its
+        supervisor."""
         if left_s > _PATIENCE_S - _STOPPED_S:
             return
         number = signal.SIGCONT if left_s > _STOPPED_S else signal.SIGKILL
@@ -262,7 +263,7 @@ class Nursery:
             with contextlib.suppress(EngineError):
                 os.close(self.await_silence())
             if self._process.poll() is None:
-                self._process.returncode = 0  # nobody here is to wait for it, or to warn of that
+                self._process.returncode = 0  # so that Popen neither waits for it nor warns
             self._process = None
 
     def close(self, *, kill: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Owns what /proc says of processes: who they are, what descends from whom, what memory they hold.
+"""Owns what /proc says of processes: their identity, their descendants, their memory.
 
 A process is named by its number *and* its start time (field 22 of /proc/PID/stat, in clock ticks
 since the start of the machine), since numbers are used again. Must stay light: supervisors use it.
@@ -51,19 +51,19 @@ def start_time(pid: int) -> int | None:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process can still do anything: one that nobody has reaped cannot."""
+    """Whether a process can still run: an unreaped zombie cannot."""
     fields = _fields(pid)
     return fields is not None and fields[0] not in (b"Z", b"X")
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether a process was stopped, by SIGSTOP or by who traces it."""
+    """Whether a process was stopped, by SIGSTOP or by its tracer."""
     fields = _fields(pid)
     return fields is not None and fields[0] in (b"T", b"t")
 
 
 def number_of(pidfd: int) -> int:
-    """The number of the process that a pidfd stands for; -1 if that has ended. Raises OSError."""
+    """The number of the process of a pidfd; -1 if it has ended. Raises OSError."""
     lines = _read(f"/proc/self/fdinfo/{pidfd}").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(b"Pid:"))
 
@@ -108,7 +108,7 @@ def all_pids() -> Iterator[int]:
 def descendants(pid: int) -> list[int]:
     """The numbers of all that descends from a process, parents before children.
 
-    What forks meanwhile may be missing: who wants to end all of it asks again until none is left.
+    Concurrent forks may be missing: to end all of them, call it again until none is left.
     """
     children = _finder()
     found: list[int] = []
@@ -167,7 +167,7 @@ def resident_bytes(pids: Iterable[int]) -> int:
 def proportional_bytes(pids: Iterable[int]) -> int:
     """The memory of processes, where a page that n of them share counts 1/n for each.
 
-    Falls back to the resident memory of a process whose share the kernel does not tell.
+    Falls back to the resident memory of a process whose share the kernel does not report.
     """
     total = 0
     for pid in pids:

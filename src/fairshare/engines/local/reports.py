@@ -1,4 +1,4 @@
-"""Owns what the engine tells: that a container started, how it ended, and what still runs.
+"""Owns the engine's reports: that a container started, how it ended, and which still run.
 
 Reports are made by the engine's thread (by `start` before it runs); `held` is asked from any.
 """
@@ -51,7 +51,7 @@ class Reports:
 
     def settle(self, directory: ContainerDirectory, outcome: Outcome) -> None:
         """Report how a container ended, then mark it as reported: rather twice than never."""
-        directory.tidy()  # before: who hears of the end may delete the directory
+        directory.tidy()  # first, since the receiver of the report may delete the directory
         self.ended(outcome)
         with contextlib.suppress(OSError):
             directory.settled.touch()
