@@ -64,7 +64,7 @@ class Supervisor:
         self._kill_pause_ms = _KILL_PAUSE_MS
         self._over_memory = False
         self._logs = LogLimit((directory.stdout, directory.stderr), launch.log_limit_bytes)
-        self._unheard: socket.socket | None = None  # who waits for the word that it runs
+        self._unheard: socket.socket | None = None  # the receiver of the report that it runs
         self._poll = select.poll()
         self._wake, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._poll.register(self._wake, select.POLLIN)
@@ -205,7 +205,7 @@ class Supervisor:
                 self._status = status
 
     def _tell(self) -> None:
-        """Say once that the container runs; never wait for who does not listen."""
+        """Report once that the container runs; never wait for the receiver."""
         if self._unheard is None:
             return
         try:
@@ -256,7 +256,7 @@ class Supervisor:
             return self._outcome(self._reason_code, self._reason, peak_mb)
         words = self._reason
         if code not in (128 + signal.SIGTERM, 128 + signal.SIGKILL):
-            # What it says of itself is no success: it was told to end before it was done.
+            # Its own exit code is not a success: it was ordered to end before it was done.
             words = f"{words}; it answered SIGTERM with exit code {code}"
             code = 128 + signal.SIGTERM
         return self._outcome(code, self._with_tail(words), peak_mb)
