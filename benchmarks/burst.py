@@ -14,72 +14,32 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from tests.manual_engine import ManualEngine
+
 from benchmarks.service import ALLOCATIONS, SITE, Caller, processor_s, quantile, submit_all
-from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
 from fairshare.live.server import LiveServer
 from fairshare.live.settings import LiveSettings, Overrides, read_settings
-from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
 from fairshare.web.listener import serve
 
 NODE = {"memory-mb": 16_384, "vcores": 16}
 SMALL = {"memory-mb": 1024, "vcores": 1}
 
 
-class PretendedEngine:
-    """Has nodes and runs nothing."""
+class PretendedEngine(ManualEngine):
+    """Has nodes, all alike; each container ends by itself after `task_s`."""
 
     def __init__(self, path: Path, nodes: int, task_s: float) -> None:
-        self._path = path
-        self._nodes = nodes
+        super().__init__(path, *(NodeOffer(f"n{n}", "/rack", NODE, {}) for n in range(nodes)))
         self._task_s = task_s
-        self._live: set[int] = set()
-
-    def nodes(self) -> tuple[NodeOffer, ...]:
-        """All alike."""
-        return tuple(NodeOffer(f"n{n}", "/rack", NODE, {}) for n in range(self._nodes))
-
-    def start(self, report: Callable[[Input], None], **_: object) -> None:
-        """Nothing was left running."""
-        self._report = report
 
     def launch(self, order: LaunchOrder) -> None:
         """It runs already; its end comes by itself."""
-        self._live.add(order.container)
-        self._report(ContainerStarted(order.container))
-        loop = asyncio.get_running_loop()
-        loop.call_later(self._task_s, self._end, order.container, 0)
-
-    def stop(self, container: int) -> None:
-        """It has ended."""
-        self._end(container, 143)
-
-    def _end(self, container: int, exit_code: int) -> None:
-        if container in self._live:
-            self._live.remove(container)
-            self._report(ContainerExited(container, exit_code))
-
-    def running(self) -> frozenset[int]:
-        """What was launched and has not ended."""
-        return frozenset(self._live)
-
-    def files(self, application_name: str, container_name: str) -> ContainerDirectory:
-        """None are there."""
-        return ContainerDirectory(self._path / "none" / application_name / container_name)
-
-    def trouble(self) -> str:
-        """Never."""
-        return ""
-
-    def prune(self, application_name: str) -> None:
-        """There is nothing."""
-
-    def close(self, *, stop_containers: bool) -> None:
-        """There is nothing."""
+        super().launch(order)
+        asyncio.get_running_loop().call_later(self._task_s, self.end, order.container)
 
 
 def run_server(folder: Path, nodes: int, task_s: float) -> None:

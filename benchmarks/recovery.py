@@ -9,17 +9,15 @@ import asyncio
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
+from tests.manual_engine import ManualEngine
 
-from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
 from fairshare.live.server import LiveServer
 from fairshare.live.settings import LiveSettings
-from fairshare.model.identifiers import ContainerId
-from fairshare.model.inputs import ContainerExited, Input, SubmitApplication
+from fairshare.model.inputs import ContainerExited, SubmitApplication
 from fairshare.model.work import Command, TaskGroup
 from fairshare.schedulers.fair.settings import FairSettings
 
@@ -27,41 +25,16 @@ TASKS = 1_000
 MANY = 1_000_000
 
 
-class InstantEngine:
-    """Each container ends as soon as it is launched."""
+class InstantEngine(ManualEngine):
+    """One large node; each container ends as soon as it is launched."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self._report: Callable[[Input], None] = lambda given: None
-
-    def nodes(self) -> tuple[NodeOffer, ...]:
-        """One large node."""
-        return (NodeOffer("n1", "/default-rack", {"memory-mb": MANY, "vcores": MANY}, {}),)
-
-    def start(self, report: Callable[[Input], None], **_: object) -> None:
-        """Begin to report."""
-        self._report = report
+        offer = NodeOffer("n1", "/default-rack", {"memory-mb": MANY, "vcores": MANY}, {})
+        super().__init__(path, offer, starts=False, stops=False)
 
     def launch(self, order: LaunchOrder) -> None:
         """It has ended already."""
-        self._report(ContainerExited(order.container, 0))
-
-    def stop(self, container: ContainerId) -> None:
-        """Nothing runs."""
-
-    def running(self) -> frozenset[ContainerId]:
-        """Nothing."""
-        return frozenset()
-
-    def files(self, application_name: str, container_name: str) -> ContainerDirectory:
-        """A folder that there is not."""
-        return ContainerDirectory(self.path / application_name / container_name)
-
-    def prune(self, application_name: str) -> None:
-        """Nothing was written."""
-
-    def close(self, *, stop_containers: bool) -> None:
-        """Nothing is held."""
+        self.report(ContainerExited(order.container, 0))
 
 
 def settings(state: Path) -> LiveSettings:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.manual_engine import ManualEngine
 
-from fairshare.engines.local.directories import ContainerDirectory
-from fairshare.engines.protocol import LaunchOrder, NodeOffer
+from fairshare.engines.protocol import NodeOffer
 from fairshare.journal.memory import MemoryJournal
 from fairshare.live.server import LiveServer
 from fairshare.live.settings import LiveSettings
@@ -27,8 +27,6 @@ from fairshare.model.events import (
 )
 from fairshare.model.inputs import (
     ChangeLifetime,
-    ContainerExited,
-    ContainerStarted,
     NodeJoined,
     PreemptContainers,
     SubmitApplication,
@@ -263,35 +261,9 @@ def test_without_the_policy_of_removal_a_queue_stays_for_ever():
 # On a server.
 
 
-class StandingEngine:
-    """Containers that run until they are stopped."""
-
-    def nodes(self):
-        return (NodeOffer("n1", "/default-rack", {"memory-mb": 4096, "vcores": 4}, {}),)
-
-    def start(self, report, **_):
-        self.report = report
-
-    def launch(self, order: LaunchOrder):
-        self.report(ContainerStarted(order.container))
-
-    def stop(self, container):
-        self.report(ContainerExited(container, 143))
-
-    def running(self):
-        return frozenset()
-
-    def files(self, application_name, container_name):
-        return ContainerDirectory(Path("/nonexistent"))
-
-    def prune(self, application_name):
-        pass
-
-    def close(self, *, stop_containers):
-        pass
-
-
 def live_server(given: CapacitySettings, directory: Path) -> LiveServer:
+    offer = NodeOffer("n1", "/default-rack", {"memory-mb": 4096, "vcores": 4}, {})
+    engine = ManualEngine(directory / "containers", offer)
     live = LiveSettings(
         scheduler="capacity",
         types=given.types,
@@ -306,7 +278,7 @@ def live_server(given: CapacitySettings, directory: Path) -> LiveServer:
         stop_containers=False,
         warnings=(),
     )
-    return LiveServer(live, lambda settings, path: StandingEngine())
+    return LiveServer(live, lambda settings, path: engine)
 
 
 async def until(server: LiveServer, condition) -> None:

@@ -1,19 +1,18 @@
 """Who is starved gets his share when his time is up: simulated, and on a server's own clock."""
 
 import asyncio
-from pathlib import Path
 
 import msgspec
 import pytest
+from tests.manual_engine import ManualEngine
 
-from fairshare.engines.local.directories import ContainerDirectory
-from fairshare.engines.protocol import LaunchOrder, NodeOffer
+from fairshare.engines.protocol import NodeOffer
 from fairshare.journal.memory import MemoryJournal
 from fairshare.live.server import LiveServer
 from fairshare.live.settings import LiveSettings
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ContainerCompleted, ContainerMarked, Record
-from fairshare.model.inputs import ContainerExited, ContainerStarted, NodeJoined, SubmitApplication
+from fairshare.model.inputs import NodeJoined, SubmitApplication
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup
 from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
@@ -72,39 +71,13 @@ def test_in_a_simulation_a_starved_queue_waits_for_its_timeout_and_not_longer(qu
     assert simulator.manager.state.applications[2].used == SHARE
 
 
-class RecordingEngine:
-    """Starts nothing; what it is told to stop has stopped."""
-
-    def nodes(self):
-        return (NodeOffer("n1", "/default-rack", {"memory-mb": 4096, "vcores": 4}, {}),)
-
-    def start(self, report, **_):
-        self.report = report
-
-    def launch(self, order: LaunchOrder):
-        self.report(ContainerStarted(order.container))
-
-    def stop(self, container):
-        self.report(ContainerExited(container, 143))
-
-    def running(self):
-        return frozenset()
-
-    def files(self, application_name, container_name):
-        return ContainerDirectory(Path("/nonexistent"))
-
-    def prune(self, application_name):
-        pass
-
-    def close(self, *, stop_containers):
-        pass
-
-
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.parametrize("queue", ["root.b", "root.c"])
 async def test_on_a_server_a_starved_queue_waits_for_its_timeout_and_not_longer(queue, tmp_path):
     fair = settings(400, 50, 100)
+    offer = NodeOffer("n1", "/default-rack", {"memory-mb": 4096, "vcores": 4}, {})
+    engine = ManualEngine(tmp_path / "containers", offer)
     live = LiveSettings(
         scheduler="fair",
         types=fair.types,
@@ -119,7 +92,7 @@ async def test_on_a_server_a_starved_queue_waits_for_its_timeout_and_not_longer(
         stop_containers=False,
         warnings=(),
     )
-    server = LiveServer(live, lambda settings, path: RecordingEngine())
+    server = LiveServer(live, lambda settings, path: engine)
     await server.start("http://127.0.0.1:1")
     state = server.service.state
     await server.service.ask(submission("root.a", 4))
