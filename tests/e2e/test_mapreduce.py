@@ -248,7 +248,7 @@ def test_an_attempt_that_is_ended_leaves_nothing_in_the_result(client, job, tmp_
     until((tmp_path / "printed").exists)
     folder = made.layout.attempts
     (before,) = folder.iterdir()
-    client.stop_container(running(client, application, "map").id)
+    client.stop_container(until(lambda: running(client, application, "map")).id)
     result = made.follow(client, application)
     assert lines_of(result.output) == [b"a", b"b"]
     assert sorted(path.name for path in result.output.iterdir()) == [
