@@ -134,7 +134,7 @@ def visit(browser) -> Iterator[Callable[..., object]]:
         context = browser.new_context(
             viewport={"width": width, "height": height}, color_scheme=theme
         )
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(30_000)
         contexts.append(context)
         page = context.new_page()
         page.on(

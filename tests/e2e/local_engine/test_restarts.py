@@ -1,10 +1,13 @@
 """Orders that come twice, and servers that come and go."""
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
 import textwrap
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -203,6 +206,24 @@ def test_two_servers_cannot_use_one_state_directory(start, state):
     second = LocalEngine(state)
     with pytest.raises(EngineError, match=f"in use by process {os.getpid()}"):
         second.start(Reports())
+
+
+def test_a_directory_whose_server_has_ended_is_taken_as_soon_as_the_cleanup_is_done(start, state):
+    local, _ = start()
+    local.close(stop_containers=True)
+    with (state / "engine.lock").open("r+") as lock:  # as the helper of a killed server has it
+        ended = subprocess.Popen([sys.executable, "-c", ""])
+        ended.wait()
+        lock.write(str(ended.pid))
+        lock.truncate()
+        lock.flush()
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        cleanup = threading.Timer(1.0, fcntl.flock, (lock, fcntl.LOCK_UN))
+        cleanup.start()
+        began_s = time.monotonic()
+        start()
+        assert time.monotonic() - began_s > 0.7
+        cleanup.join()
 
 
 def test_closing_without_stopping_leaves_containers_for_the_next_engine(start, tmp_path):

@@ -4,7 +4,6 @@
 reports, and `start` itself those of containers that ended while no server ran.
 """
 
-import contextlib
 import fcntl
 import os
 import queue
@@ -32,6 +31,7 @@ from fairshare.engines.local.limits import Limits
 from fairshare.engines.local.nursery import Nursery
 from fairshare.engines.local.outcome import StartFailure
 from fairshare.engines.local.preparation import Preparation
+from fairshare.engines.local.processes import is_alive
 from fairshare.engines.local.reports import Reports
 from fairshare.engines.local.rooms import Rooms
 from fairshare.engines.local.state import StateDirectory, remove_tree
@@ -50,8 +50,8 @@ DEFAULT_GRACE_MS = 250
 """From SIGTERM to SIGKILL, as Hadoop's sleep-delay-before-sigkill.ms."""
 
 _PATIENCE_S = 30.0
-_LOCK_ATTEMPTS = 25
 _LOCK_PAUSE_S = 0.02
+_LOCK_PATIENCE_S = 0.5
 
 
 class LocalEngine:
@@ -386,14 +386,20 @@ class LocalEngine:
 
 
 def _lock(descriptor: int) -> None:
-    """Raises BlockingIOError if a server holds it. The cleanup after a killed server holds it only
-    for a moment."""
-    for _ in range(_LOCK_ATTEMPTS):
-        with contextlib.suppress(BlockingIOError):
+    """Raises BlockingIOError if a server holds it. The cleanup after a killed server holds it until
+    it is done, for a moment or, on a busy machine, for longer."""
+    began_s = time.monotonic()
+    while True:
+        try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            written = os.pread(descriptor, 32, 0)
+            ended = written.isdigit() and not is_alive(int(written))
+            if time.monotonic() - began_s > (_PATIENCE_S if ended else _LOCK_PATIENCE_S):
+                raise
+            time.sleep(_LOCK_PAUSE_S)
+        else:
             return
-        time.sleep(_LOCK_PAUSE_S)
-    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _hierarchies(enforcement: Enforcement, name: str, mounts: Mounts) -> Hierarchies:
