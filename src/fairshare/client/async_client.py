@@ -1,51 +1,40 @@
 """Owns `AsyncClient`: what `Client` does, for programs that wait in an asyncio loop.
 
-Each method is the one of the same name there, and says there what it means; those that follow
-something are asynchronous iterators. A call that is cancelled lets go of its connection at once.
+The REST calls of both are described once, in `calls`; the methods here that follow
+something are asynchronous iterators. A cancelled call closes its connection at once.
 Knows no terminal.
 """
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 import httpx
 
 from fairshare.client import logs, waiting
-from fairshare.client.answers import (
-    Application,
-    Cluster,
-    Configuration,
-    Container,
-    Label,
-    Node,
-    Properties,
-    Queue,
-    Reason,
-    Refreshed,
-    Stopping,
-    Task,
-)
+from fairshare.client.answers import Application
 from fairshare.client.async_connection import AsyncConnection
-from fairshare.client.calls import Calls, map_submission
+from fairshare.client.calls import Calls, CallTable, map_submission, results
 from fairshare.client.client import LOG_LINES
 from fairshare.client.discovery import Server
 from fairshare.client.errors import ApplicationFailed
-from fairshare.client.submissions import Submission
+from fairshare.client.methods import SentInLoop
 from fairshare.errors import FairshareError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class AsyncClient:
+class AsyncClient(CallTable, SentInLoop):
     """A fairshare server, found as `Client` finds it.
 
     >>> async with AsyncClient() as client:                              # doctest: +SKIP
     ...     squares = await client.map(lambda number: number * number, range(10))
     """
+
+    connection: AsyncConnection
 
     def __init__(
         self,
@@ -55,6 +44,7 @@ class AsyncClient:
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         server = Server(url, token)
+        self._server = server
         self._calls = Calls(server)
         self.connection = AsyncConnection(server.url, server.token, transport, server.elsewhere)
         # While waiting: the least time between two questions, and how long a server may be away.
@@ -65,137 +55,6 @@ class AsyncClient:
     def url(self) -> str:
         """Where the server is."""
         return self.connection.url
-
-    async def cluster(self) -> Cluster:
-        """The cluster as a whole."""
-        return await self.connection.ask(self._calls.cluster())
-
-    async def configuration(self) -> Configuration:
-        """The configuration in force, and whether the files say something else."""
-        return await self.connection.ask(self._calls.configuration())
-
-    async def refresh_queues(self) -> Refreshed:
-        """Let the server read its configuration again. Raises Refused with all problems."""
-        return await self.connection.ask(self._calls.refresh_queues())
-
-    async def labels(self) -> list[Label]:
-        """The cluster's partitions (node labels), and the nodes of each."""
-        return await self.connection.ask(self._calls.labels())
-
-    async def add_labels(self, labels: Mapping[str, bool]) -> list[Label]:
-        """Make partitions, by name: whether each is exclusive."""
-        return await self.connection.ask(self._calls.change_labels("add", labels=dict(labels)))
-
-    async def remove_labels(self, labels: Sequence[str]) -> list[Label]:
-        """Remove partitions that no queue names."""
-        return await self.connection.ask(self._calls.change_labels("remove", labels=list(labels)))
-
-    async def label_nodes(self, nodes: Mapping[str, str], *, known: bool = False) -> list[Label]:
-        """Put nodes into partitions; "" is the default one."""
-        return await self.connection.ask(
-            self._calls.change_labels("assign", nodes=dict(nodes), known=known)
-        )
-
-    async def order_nodes(self, verb: str, nodes: Sequence[str], **more: int) -> tuple[Node, ...]:
-        """`drain`, `undrain` or `decommission` (with `timeout_ms`) nodes; all nodes as they are."""
-        return await self.connection.ask(self._calls.order_nodes(verb, nodes, more))
-
-    async def safe_mode(self) -> bool:
-        """Whether nothing is admitted and granted."""
-        return await self.connection.ask(self._calls.safe_mode())
-
-    async def set_safe_mode(self, on: bool) -> bool:
-        """Admit and grant nothing any more, or again."""
-        return await self.connection.ask(self._calls.set_safe_mode(on))
-
-    async def properties(self) -> Properties:
-        """The scheduler's properties. Raises Refused where only a file can change them."""
-        return await self.connection.ask(self._calls.properties())
-
-    async def change_configuration(
-        self, update: Mapping[str, Any], *, check: bool = False
-    ) -> Properties:
-        """Change properties by a document as Hadoop's `scheduler-conf` takes it; with `check` only
-        see what would come of it. Raises Refused with all that is wrong: nothing has changed then.
-        """
-        return await self.connection.ask(self._calls.change_configuration(update, check))
-
-    async def format_configuration(self) -> Properties:
-        """Forget all changes: the file holds again."""
-        return await self.connection.ask(self._calls.format_configuration())
-
-    async def queues(self) -> tuple[Queue, ...]:
-        """All queues, the root first."""
-        return await self.connection.ask(self._calls.queues())
-
-    async def nodes(self) -> tuple[Node, ...]:
-        """All nodes."""
-        return await self.connection.ask(self._calls.nodes())
-
-    async def applications(
-        self,
-        *,
-        state: str | None = None,
-        user: str | None = None,
-        queue: str | None = None,
-        limit: int | None = None,
-    ) -> tuple[Application, ...]:
-        """The applications of that state, user and queue, the newest first."""
-        return await self.connection.ask(
-            self._calls.applications(state=state, user=user, queue=queue, limit=limit)
-        )
-
-    async def application(self, application: str | int) -> Application:
-        """One application with its groups, its live containers and its diagnostics."""
-        return await self.connection.ask(self._calls.application(application))
-
-    async def reasons(self, application: str | int) -> tuple[Reason, ...]:
-        """Why an application waits, the weightiest reason first; none if it waits for nothing."""
-        return await self.connection.ask(self._calls.reasons(application))
-
-    async def tasks(self, application: str | int) -> tuple[Task, ...]:
-        """Every task of an application."""
-        return await self.connection.ask(self._calls.tasks(application))
-
-    async def containers(self, application: str | int) -> tuple[Container, ...]:
-        """Every container of an application, alive or over."""
-        return await self.connection.ask(self._calls.containers(application))
-
-    async def changes(self, since: int = 0, timeout_s: int = 0) -> int:
-        """The version of the cluster's state: when it is not `since`, or after the timeout."""
-        return await self.connection.ask(self._calls.changes(since, timeout_s))
-
-    async def submit(self, submission: Submission) -> str:
-        """Hand an application in; its id. Raises Refused when the cluster does not take it.
-
-        It belongs to `submission.user`, else to FAIRSHARE_USER, else to who has the token, else to
-        who runs this program.
-        """
-        return await self.connection.ask(self._calls.submit(submission))
-
-    async def kill(self, application: str | int, diagnostics: str | None = None) -> None:
-        """End an application; `diagnostics` tells its user why."""
-        await self.connection.ask(self._calls.kill(application, diagnostics))
-
-    async def move(self, application: str | int, queue: str) -> None:
-        """Put an application into another queue; its containers go on."""
-        await self.connection.ask(self._calls.move(application, queue))
-
-    async def set_priority(self, application: str | int, priority: int) -> None:
-        """Change an application's priority."""
-        await self.connection.ask(self._calls.set_priority(application, priority))
-
-    async def stop_container(self, container: str) -> None:
-        """End one container as if it had failed: its task runs again."""
-        await self.connection.ask(self._calls.stop_container(container))
-
-    async def shutdown(self, *, stop_containers: bool | None = None) -> Stopping:
-        """End the server. Containers that live on are found again by the next server of its state.
-
-        With None they live on, unless the server was started with --stop-containers. The answer
-        says which, and how much was running.
-        """
-        return await self.connection.ask(self._calls.shutdown(stop_containers))
 
     async def log(self, container: str, stream: str = "stdout") -> bytes:
         """All that a container has printed so far."""
@@ -224,10 +83,6 @@ class AsyncClient:
                 return
             if not chunk.advance:
                 await asyncio.sleep(logs.PACE_S)
-
-    async def result(self, container: str) -> Any:
-        """What the Python callable returned that a container ran; raises NotPicklable."""
-        return await self.connection.ask(self._calls.result(container))
 
     async def watch(
         self, application: str | int, timeout_s: float | None = None
@@ -293,7 +148,7 @@ class AsyncClient:
         if ended.state != "FINISHED":
             log = await self.failure_log(application)
             raise ApplicationFailed(application, ended.state, ended.diagnostics, log)
-        return await self.connection.converse(self._calls.results(application, len(given)))
+        return await self.connection.converse(results(self._calls, application, len(given)))
 
     async def failure_log(self, application: str | int, lines: int = LOG_LINES) -> str:
         """The end of what the last failed container wrote to stderr, else to stdout; may be ""."""

@@ -1,11 +1,10 @@
 """Owns every call of the REST interface as data: its path, what is sent, what its answer becomes.
 
-`Client` and `AsyncClient` send these, one waiting and one in a loop: what they have in common
-stands here once. Knows no socket.
+`Client` and `AsyncClient` have their methods from here (`methods` says how). Knows no socket.
 """
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import httpx
 import msgspec
@@ -31,40 +30,23 @@ from fairshare.client.answers import (
 )
 from fairshare.client.connection import segment
 from fairshare.client.discovery import Server
+from fairshare.client.methods import Call as Call
+from fairshare.client.methods import Conversation as Conversation
+from fairshare.client.methods import Returned, method
 from fairshare.client.submissions import DEFAULT_RESOURCES, Submission, TaskGroup
 
 Answer = TypeVar("Answer")
 Entry = TypeVar("Entry")
-Result = TypeVar("Result")
-
-Parameters = Mapping[str, str | int | float | None]
 
 
-class Call(msgspec.Struct, Generic[Answer], frozen=True):
-    """One question. A `body` is posted; without one it is a GET with `parameters`.
+class CallTable:
+    """Every call of the REST interface, once: the methods that both clients have.
 
-    `understand` makes the answer of the decoded JSON, or, with `whole`, of the response as it came.
-    `wait_s` is how long the server may take on purpose.
+    A method describes its call; whose subclass it is decides whether the call is returned, sent, or
+    sent in a loop (`methods`).
     """
 
-    path: str
-    understand: Callable[[Any], Answer]
-    body: object = None
-    parameters: Parameters = {}
-    wait_s: float = 0.0
-    whole: bool = False
-
-
-Conversation = Generator[Call[Any], Any, Result]
-"""Several calls, each of which depends on the answers before: it yields a call, is sent the answer,
-or is thrown what the call has raised, and returns what came of it all."""
-
-
-class Calls:
-    """The calls to one server, in the name of who makes them."""
-
-    def __init__(self, server: Server) -> None:
-        self._server = server
+    _server: Server
 
     def _posted(
         self, path: str, body: Mapping[str, Any], understand: Callable[[Any], Answer]
@@ -73,104 +55,197 @@ class Calls:
         user = self._server.user()
         return Call(path, understand, {**body, **({} if user is None else {"user": user})})
 
-    def cluster(self) -> Call[Cluster]:
-        return Call("/cluster", _as(Cluster))
-
-    def configuration(self) -> Call[Configuration]:
-        return Call("/configuration", _as(Configuration))
-
-    def refresh_queues(self) -> Call[Refreshed]:
-        return self._posted("/admin/refresh-queues", {}, _as(Refreshed))
-
-    def labels(self) -> Call[list[Label]]:
-        return Call("/labels", _labels)
-
-    def change_labels(self, verb: str, **body: Any) -> Call[list[Label]]:
+    def _change_labels(self, verb: str, **body: Any) -> Call[list[Label]]:
         return self._posted(f"/admin/labels/{verb}", body, _labels)
 
+    @method
+    def cluster(self) -> Call[Cluster]:
+        """The cluster as a whole."""
+        return Call("/cluster", _as(Cluster))
+
+    @method
+    def configuration(self) -> Call[Configuration]:
+        """The configuration in force, and whether the files say something else."""
+        return Call("/configuration", _as(Configuration))
+
+    @method
+    def refresh_queues(self) -> Call[Refreshed]:
+        """Let the server read its configuration again. Raises Refused with all problems."""
+        return self._posted("/admin/refresh-queues", {}, _as(Refreshed))
+
+    @method
+    def labels(self) -> Call[list[Label]]:
+        """The cluster's partitions (node labels), and the nodes of each."""
+        return Call("/labels", _labels)
+
+    @method
+    def add_labels(self, labels: Mapping[str, bool]) -> Call[list[Label]]:
+        """Make partitions, by name: whether each is exclusive."""
+        return self._change_labels("add", labels=dict(labels))
+
+    @method
+    def remove_labels(self, labels: Sequence[str]) -> Call[list[Label]]:
+        """Remove partitions that no queue names."""
+        return self._change_labels("remove", labels=list(labels))
+
+    @method
+    def label_nodes(self, nodes: Mapping[str, str], *, known: bool = False) -> Call[list[Label]]:
+        """Put nodes into partitions; "" is the default one."""
+        return self._change_labels("assign", nodes=dict(nodes), known=known)
+
+    @method
     def order_nodes(
-        self, verb: str, nodes: Sequence[str], more: Mapping[str, int]
+        self, /, verb: str, nodes: Sequence[str], **more: int
     ) -> Call[tuple[Node, ...]]:
+        """`drain`, `undrain` or `decommission` (with `timeout_ms`) nodes; all nodes as they are."""
         body = {"nodes": list(nodes), **more}
         return self._posted(f"/admin/nodes/{verb}", body, _list_of(Node, "nodes"))
 
+    @method
     def safe_mode(self) -> Call[bool]:
+        """Whether nothing is admitted and granted."""
         return Call("/admin/safe-mode", _safe_mode)
 
+    @method
     def set_safe_mode(self, on: bool) -> Call[bool]:
+        """Admit and grant nothing any more, or again."""
         return self._posted("/admin/safe-mode", {"on": on}, _safe_mode)
 
+    @method
     def properties(self) -> Call[Properties]:
+        """The scheduler's properties. Raises Refused where only a file can change them."""
         return Call("/configuration/properties", _as(Properties))
 
-    def change_configuration(self, update: Mapping[str, Any], check: bool) -> Call[Properties]:
+    @method
+    def change_configuration(
+        self, update: Mapping[str, Any], *, check: bool = False
+    ) -> Call[Properties]:
+        """Change properties by a document as Hadoop's `scheduler-conf` takes it; with `check` only
+        see what would come of it. Raises Refused with all that is wrong: nothing has changed then.
+        """
         body = {"update": update, "check": check}
         return self._posted("/admin/configuration", body, _as(Properties))
 
+    @method
     def format_configuration(self) -> Call[Properties]:
+        """Forget all changes: the file holds again."""
         return self._posted("/admin/configuration/format", {}, _as(Properties))
 
+    @method
     def queues(self) -> Call[tuple[Queue, ...]]:
+        """All queues, the root first."""
         return Call("/queues", _list_of(Queue, "queues"))
 
+    @method
     def nodes(self) -> Call[tuple[Node, ...]]:
+        """All nodes."""
         return Call("/nodes", _list_of(Node, "nodes"))
 
-    def applications(self, **wanted: str | int | None) -> Call[tuple[Application, ...]]:
-        found = _list_of(Application, "applications")
-        return Call("/applications", found, parameters=wanted)
+    @method
+    def applications(
+        self,
+        *,
+        state: str | None = None,
+        user: str | None = None,
+        queue: str | None = None,
+        limit: int | None = None,
+    ) -> Call[tuple[Application, ...]]:
+        """The applications of that state, user and queue, the newest first."""
+        parameters = {"state": state, "user": user, "queue": queue, "limit": limit}
+        return Call("/applications", _list_of(Application, "applications"), parameters=parameters)
 
+    @method
     def application(self, application: str | int) -> Call[Application]:
+        """One application with its groups, its live containers and its diagnostics."""
         return Call(_path(application), _as(Application))
 
+    @method
     def reasons(self, application: str | int) -> Call[tuple[Reason, ...]]:
+        """Why an application waits, the weightiest reason first; none if it waits for nothing."""
         return Call(_path(application, "reasons"), _list_of(Reason, "reasons"))
 
+    @method
     def tasks(self, application: str | int) -> Call[tuple[Task, ...]]:
+        """Every task of an application."""
         return Call(_path(application, "tasks"), _list_of(Task, "tasks"))
 
+    @method
     def containers(self, application: str | int) -> Call[tuple[Container, ...]]:
+        """Every container of an application, alive or over."""
         return Call(_path(application, "containers"), _list_of(Container, "containers"))
 
-    def changes(self, since: int, timeout_s: int) -> Call[int]:
+    @method
+    def changes(self, since: int = 0, timeout_s: int = 0) -> Call[int]:
+        """The version of the cluster's state: when it is not `since`, or after the timeout."""
         parameters = {"since": since, "timeout": timeout_s}
         return Call("/changes", _field("version", int), parameters=parameters, wait_s=timeout_s)
 
+    @method
     def submit(self, submission: Submission) -> Call[str]:
+        """Hand an application in; its id. Raises Refused when the cluster does not take it.
+
+        It belongs to `submission.user`, else to FAIRSHARE_USER, else to who has the token, else to
+        who runs this program.
+        """
         if submission.user is None:
             submission = msgspec.structs.replace(submission, user=self._server.user())
         return Call("/applications", _field("id", str), submission)
 
-    def kill(self, application: str | int, diagnostics: str | None) -> Call[None]:
+    @method
+    def kill(self, application: str | int, diagnostics: str | None = None) -> Call[None]:
+        """End an application; `diagnostics` tells its user why."""
         body = {} if diagnostics is None else {"diagnostics": diagnostics}
         return self._posted(_path(application, "kill"), body, _nothing)
 
+    @method
     def move(self, application: str | int, queue: str) -> Call[None]:
+        """Put an application into another queue; its containers go on."""
         return self._posted(_path(application, "move"), {"queue": queue}, _nothing)
 
+    @method
     def set_priority(self, application: str | int, priority: int) -> Call[None]:
+        """Change an application's priority."""
         return self._posted(_path(application, "priority"), {"priority": priority}, _nothing)
 
+    @method
     def stop_container(self, container: str) -> Call[None]:
+        """End one container as if it had failed: its task runs again."""
         return self._posted(f"/containers/{segment(container)}/stop", {}, _nothing)
 
-    def shutdown(self, stop_containers: bool | None) -> Call[Stopping]:
+    @method
+    def shutdown(self, *, stop_containers: bool | None = None) -> Call[Stopping]:
+        """End the server. Containers that live on are found again by the next server of its state.
+
+        With None they live on, unless the server was started with --stop-containers. The answer
+        says which, and how much was running.
+        """
         body = {} if stop_containers is None else {"stop_containers": stop_containers}
         return self._posted("/shutdown", body, _as(Stopping))
 
+    @method
     def result(self, container: str) -> Call[Any]:
+        """What the Python callable returned that a container ran; raises NotPicklable."""
+
         def unpickled(response: httpx.Response) -> Any:
             return callables.unpickled(response.content, container)
 
         return Call(f"/containers/{segment(container)}/result", unpickled, whole=True)
 
-    def results(self, application: str, count: int) -> Conversation[list[Any]]:
-        """What the calls of a map returned, in their order."""
-        containers = {task.index: task.container for task in (yield self.tasks(application))}
-        found = []
-        for index in range(count):
-            found.append((yield self.result(containers[index] or "")))
-        return found
+
+class Calls(CallTable, Returned):
+    """The calls to one server as data, for conversations."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+
+def results(calls: Calls, application: str, count: int) -> Conversation[list[Any]]:
+    """What the calls of a map returned, in their order."""
+    containers = {task.index: task.container for task in (yield calls.tasks(application))}
+    found = []
+    for index in range(count):
+        found.append((yield calls.result(containers[index] or "")))
+    return found
 
 
 def map_submission(
