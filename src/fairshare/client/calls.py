@@ -42,8 +42,8 @@ Entry = TypeVar("Entry")
 class CallTable:
     """Every call of the REST interface, once: the methods that both clients have.
 
-    A method describes its call; whose subclass it is decides whether the call is returned, sent, or
-    sent in a loop (`methods`).
+    A method describes its call. The other base of a class decides what becomes of the call: it is
+    returned, sent, or sent in a loop (`methods`).
     """
 
     _server: Server

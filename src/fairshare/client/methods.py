@@ -110,7 +110,8 @@ class method(Generic[P, Answer]):  # noqa: N801 - a decorator, as property is
 def _answering(send: Callable[..., Any]) -> Callable[..., Any]:
     """The function with the signature that users see: it returns the answer, not the call."""
     signature = inspect.signature(send)
-    (answer,) = get_args(signature.return_annotation)
+    (found,) = get_args(signature.return_annotation)
+    answer = None if found is type(None) else found
     send.__signature__ = signature.replace(return_annotation=answer)  # type: ignore[attr-defined]
     send.__annotations__ = {**send.__annotations__, "return": answer}
     return send

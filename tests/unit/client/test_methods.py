@@ -1,0 +1,31 @@
+"""Methods of both clients that are made of one description."""
+
+import inspect
+
+import pytest
+
+from fairshare.client.async_client import AsyncClient
+from fairshare.client.calls import CallTable
+from fairshare.client.client import Client
+from fairshare.client.methods import method
+
+DESCRIBED = [name for name, value in vars(CallTable).items() if isinstance(value, method)]
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_both_clients_have_the_same_signature_and_docstring(name: str) -> None:
+    waiting, in_loop = getattr(Client, name), getattr(AsyncClient, name)
+    assert inspect.signature(waiting) == inspect.signature(in_loop)
+    assert waiting.__doc__ == in_loop.__doc__
+    assert waiting.__doc__
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_only_the_async_client_has_coroutine_functions(name: str) -> None:
+    assert not inspect.iscoroutinefunction(getattr(Client, name))
+    assert inspect.iscoroutinefunction(getattr(AsyncClient, name))
+
+
+def test_a_signature_names_the_answer_and_not_the_call() -> None:
+    assert inspect.signature(Client.kill).return_annotation is None
+    assert inspect.signature(AsyncClient.submit).return_annotation is str
