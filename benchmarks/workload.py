@@ -12,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from benchmarks.grid import ASK, CHURN, NODE, SEED, Point
+from fairshare.families.registry import family_of
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ContainerAllocated, Event
 from fairshare.model.inputs import (
@@ -30,7 +31,6 @@ from fairshare.schedulers.capacity.settings import QueueSettings as CapacityQueu
 from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
 from fairshare.schedulers.pools.settings import TYPES as SLOT_TYPES
 from fairshare.schedulers.pools.settings import PoolAllocation, PoolAllocations, PoolsSettings
-from fairshare.schedulers.registry import SCHEDULERS
 
 _MASK = (1 << 64) - 1
 TURN = 10
@@ -182,7 +182,7 @@ class Driver:
         self.point = point
         kind = KINDS[policy]
         self.ask = kind.ask
-        self.manager = ResourceManager(SCHEDULERS[kind.scheduler](kind.types))
+        self.manager = ResourceManager(family_of(kind.scheduler).create(kind.types))
         self.handle = self.manager.handle
         self.now_ms = 0
         self.sample = Sample(point.id, policy)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.property.effort import examples
 
+from fairshare.families.registry import family_of
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import (
     ApplicationState,
@@ -56,7 +57,6 @@ from fairshare.schedulers.fair.settings import (
 )
 from fairshare.schedulers.fifo.settings import FifoSettings
 from fairshare.schedulers.reasons import reasons
-from fairshare.schedulers.registry import SCHEDULERS
 
 QUEUES = ("root.a", "root.b", "root.p.x", "root.p.y")
 NODES = tuple(f"n{number}" for number in range(4))
@@ -116,7 +116,7 @@ class Cluster(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.manager = ResourceManager(SCHEDULERS[self.kind](ResourceTypes()))
+        self.manager = ResourceManager(family_of(self.kind).create(ResourceTypes()))
         self.now_ms = 0
         self.alive: dict[ContainerId, ContainerAllocated] = {}
         self.loaded = False

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
+from fairshare.families.registry import family_of
 from fairshare.journal.memory import MemoryJournal
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import NodeJoined, SubmitApplication
@@ -23,7 +24,6 @@ from fairshare.schedulers.fair.settings import (
     QueueSettings,
 )
 from fairshare.schedulers.fifo.settings import FifoSettings
-from fairshare.schedulers.registry import SCHEDULERS
 from fairshare.simulate.simulator import Simulator
 from fairshare.simulate.workload import Arrival, GroupPlan, Workload
 
@@ -103,7 +103,7 @@ def workload() -> Workload:
 
 
 def new_manager(name: str) -> ResourceManager:
-    return ResourceManager(SCHEDULERS[name.split()[0]](ResourceTypes()))
+    return ResourceManager(family_of(name.split()[0]).create(ResourceTypes()))
 
 
 @pytest.fixture(params=SETTINGS)

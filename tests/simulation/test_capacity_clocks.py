@@ -11,6 +11,7 @@ import pytest
 from tests.manual_engine import ManualEngine
 
 from fairshare.engines.protocol import NodeOffer
+from fairshare.families.registry import family_of
 from fairshare.journal.memory import MemoryJournal
 from fairshare.live.server import LiveServer
 from fairshare.live.settings import LiveSettings
@@ -40,7 +41,6 @@ from fairshare.schedulers.capacity.settings import (
     QueueSettings,
     Weight,
 )
-from fairshare.schedulers.registry import SCHEDULERS
 from fairshare.simulate.simulator import Simulator
 from fairshare.simulate.workload import Arrival, GroupPlan, Workload
 
@@ -77,7 +77,7 @@ def submission(queue: str, count: int, lifetime_s: int = 0) -> SubmitApplication
 
 def simulator_of(given: CapacitySettings, *arrivals: Arrival) -> Simulator:
     return Simulator(
-        ResourceManager(SCHEDULERS["capacity"](ResourceTypes())),
+        ResourceManager(family_of("capacity").create(ResourceTypes())),
         msgspec.json.encode(given),
         Workload((NODE,), arrivals),
         MemoryJournal(),
@@ -173,7 +173,7 @@ class CountingManager(ResourceManager):
     ],
 )
 def test_rounds_are_held_only_while_somebody_waits_for_what_others_have(arrivals, rounds):
-    manager = CountingManager(SCHEDULERS["capacity"](ResourceTypes()))
+    manager = CountingManager(family_of("capacity").create(ResourceTypes()))
     simulator = Simulator(
         manager,
         msgspec.json.encode(settings(3_000, 60_000)),

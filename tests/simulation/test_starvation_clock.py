@@ -7,6 +7,7 @@ import pytest
 from tests.manual_engine import ManualEngine
 
 from fairshare.engines.protocol import NodeOffer
+from fairshare.families.registry import family_of
 from fairshare.journal.memory import MemoryJournal
 from fairshare.live.server import LiveServer
 from fairshare.live.settings import LiveSettings
@@ -16,7 +17,6 @@ from fairshare.model.inputs import NodeJoined, SubmitApplication
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup
 from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
-from fairshare.schedulers.registry import SCHEDULERS
 from fairshare.simulate.simulator import Simulator
 from fairshare.simulate.workload import Arrival, GroupPlan, Workload
 
@@ -58,7 +58,7 @@ def test_in_a_simulation_a_starved_queue_waits_for_its_timeout_and_not_longer(qu
     )
     journal = MemoryJournal()
     simulator = Simulator(
-        ResourceManager(SCHEDULERS["fair"](ResourceTypes())),
+        ResourceManager(family_of("fair").create(ResourceTypes())),
         msgspec.json.encode(settings(10_000, 500, 2_000)),
         workload,
         journal,

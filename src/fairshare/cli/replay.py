@@ -9,13 +9,13 @@ import click
 from fairshare.cli.options import Whole
 from fairshare.cli.verbs import Failure
 from fairshare.errors import JournalError
+from fairshare.families.registry import family_of
 from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
 from fairshare.live.stored import check_parts
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import Record
 from fairshare.runtime.recovery import Position, recover, replay
 from fairshare.runtime.snapshot import thaw
-from fairshare.schedulers.registry import SCHEDULERS
 from fairshare.wording import counted
 
 
@@ -102,4 +102,4 @@ def _begin(
             f"{directory} has no cluster.json, which says whose journal this is: "
             "copy it from the server's state directory, beside the journal"
         )
-    return Position(), ResourceManager(SCHEDULERS[identity.scheduler](identity.types()))
+    return Position(), ResourceManager(family_of(identity.scheduler).create(identity.types()))

@@ -14,7 +14,7 @@ from fairshare.cli.shutdown import what_runs_on
 from fairshare.cli.verbs import WrongFiles
 from fairshare.config.scheduler_choice import SchedulerName
 from fairshare.errors import ConfigurationError
-from fairshare.schedulers.registry import SCHEDULERS
+from fairshare.families.registry import FAMILIES
 
 WRONG_CONFIGURATION = 2
 STANDBY_INTERVAL_S = 0.2
@@ -48,7 +48,7 @@ class WrongConfiguration(WrongFiles):
 )
 @click.option("--memory-mb", type=MEMORY, help="The memory of each node: 2048, 2g.")
 @click.option("--vcores", type=Whole(1), help="The vcores of each node.")
-@scheduler_option(tuple(SCHEDULERS))
+@scheduler_option(tuple(FAMILIES))
 @click.option(
     "--stop-containers/--keep-containers",
     default=False,

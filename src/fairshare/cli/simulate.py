@@ -19,6 +19,7 @@ from fairshare.cli.unfinished import unfinished
 from fairshare.config.directory import Configuration, read_directory
 from fairshare.config.reservations import with_reservations
 from fairshare.config.scheduler_choice import SchedulerName
+from fairshare.families.registry import FAMILIES, family_of
 from fairshare.journal.lines import LinesJournal
 from fairshare.journal.memory import ForgetfulJournal
 from fairshare.journal.protocol import Journal
@@ -26,7 +27,6 @@ from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ApplicationState
 from fairshare.model.inputs import NodeJoined
 from fairshare.model.resources import VCORES
-from fairshare.schedulers.registry import SCHEDULERS
 from fairshare.simulate.readers import READERS, read_workload
 from fairshare.simulate.readers.options import QueueSource, ReaderOptions
 from fairshare.simulate.report import Report, encode
@@ -61,7 +61,7 @@ _REJECTED_SHOWN = 5
 @click.option(
     "--until", type=DURATION, metavar="TIME", help="Stop then, such as 1h; else at the end."
 )
-@scheduler_option(tuple(SCHEDULERS))
+@scheduler_option(tuple(FAMILIES))
 @click.option("--json", "as_json", is_flag=True, help="Print the whole report as JSON.")
 @click.option(
     "--events",
@@ -149,7 +149,7 @@ def _simulate(
     journal: Journal,
     until_ms: int | None,
 ) -> Report:
-    manager = ResourceManager(SCHEDULERS[configuration.scheduler](configuration.types))
+    manager = ResourceManager(family_of(configuration.scheduler).create(configuration.types))
     simulator = Simulator(
         manager,
         msgspec.json.encode(configuration.settings),

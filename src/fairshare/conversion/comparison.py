@@ -11,6 +11,7 @@ import msgspec
 
 from fairshare.conversion.converting import Conversion
 from fairshare.conversion.source import Source
+from fairshare.families.registry import family_of
 from fairshare.journal.memory import ForgetfulJournal
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ApplicationState
@@ -18,7 +19,6 @@ from fairshare.model.inputs import NodeJoined
 from fairshare.model.queues import ROOT
 from fairshare.schedulers.capacity.settings import CapacitySettings
 from fairshare.schedulers.fair.settings import FairSettings, QueueSettings
-from fairshare.schedulers.registry import SCHEDULERS
 from fairshare.simulate.report import ApplicationReport, Report, Sample
 from fairshare.simulate.simulator import Simulator
 from fairshare.simulate.workload import Arrival, Workload
@@ -153,7 +153,7 @@ def run(
 ) -> Report:
     """One simulation."""
     simulator = Simulator(
-        ResourceManager(SCHEDULERS[scheduler](settings.types)),
+        ResourceManager(family_of(scheduler).create(settings.types)),
         msgspec.json.encode(settings),
         workload,
         ForgetfulJournal(),

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from fairshare.engines.protocol import ContainerFiles
 from fairshare.errors import ConfigurationError, EngineError
+from fairshare.families.registry import family_of
 from fairshare.journal.sqlite import SqliteJournal
 from fairshare.live.access.audit import AuditLog
 from fairshare.live.access.authentication import Authentication
@@ -56,7 +57,6 @@ from fairshare.runtime.clock import WallClock
 from fairshare.runtime.reconciliation import reconcile
 from fairshare.runtime.runtime import Runtime
 from fairshare.schedulers.protocol import Scheduler
-from fairshare.schedulers.registry import SCHEDULERS
 
 STOPPED = "The server was stopped, and the container with it."
 
@@ -158,7 +158,7 @@ class LiveServer:
     def _recovered_runtime(self) -> Runtime:
         self._since, parts = restore(self._journal)
         manager: ResourceManager = parts.get("manager") or ResourceManager(
-            SCHEDULERS[self.settings.scheduler](self.settings.types)
+            family_of(self.settings.scheduler).create(self.settings.types)
         )
         self.history: ContainerHistory = parts.get("history") or ContainerHistory()
         self._loaded: LoadedSettings = parts.get("loaded") or LoadedSettings()

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Final
 
 from fairshare.errors import ConfigurationError, InputError
+from fairshare.families.registry import family_of
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ApplicationRejected, Event, RequestRefused
 from fairshare.model.inputs import Input, LoadConfiguration
 from fairshare.scenarios.configuration import LoadedSettings
 from fairshare.schedulers.protocol import Scheduler, State
-from fairshare.schedulers.registry import SCHEDULERS
 
 EPOCH_MS: Final = 1_000_000_000_000
 """The instant of a scenario's start. Not 0, which a real clock never shows either."""
@@ -24,7 +24,7 @@ class Cluster:
     def __init__(self, kind: str, loaded: LoadedSettings) -> None:
         self.now_ms = EPOCH_MS
         self.listeners: list[Callable[[tuple[Event, ...]], None]] = []
-        self.manager = ResourceManager(SCHEDULERS[kind](loaded.types))
+        self.manager = ResourceManager(family_of(kind).create(loaded.types))
         try:
             self.call(LoadConfiguration(loaded.encoded, EPOCH_MS))
         except InputError as refusal:  # what is wrong with the settings as a whole

@@ -18,11 +18,11 @@ from fairshare.config.problems import Problems
 from fairshare.config.site import Site
 from fairshare.config.site_files import read_site
 from fairshare.errors import FairshareError
+from fairshare.families.registry import FAMILIES
 from fairshare.model.resources import ResourceTypes
 from fairshare.scenarios.document import not_supported
 from fairshare.scenarios.steps import Scenario
 from fairshare.schedulers.capacity.settings import CapacitySettings
-from fairshare.schedulers.registry import SCHEDULERS
 
 RELOAD_WAIT_MS: Final = 5000
 """A file that was written is read by the periodic check when it is older (spec/fair.md 5.6.2)."""
@@ -99,7 +99,7 @@ class ConfigurationFiles:
     """The files of one scenario. Raises Unsupported for a scheduler that there is not yet."""
 
     def __init__(self, scenario: Scenario) -> None:
-        if scenario.scheduler not in _READERS or scenario.scheduler not in SCHEDULERS:
+        if scenario.scheduler not in _READERS or scenario.scheduler not in FAMILIES:
             raise not_supported(scenario.scheduler)
         self._scheduler = scenario.scheduler
         self._texts = dict(scenario.config)

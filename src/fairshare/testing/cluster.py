@@ -14,6 +14,7 @@ from fairshare.config.directory import read_directory
 from fairshare.config.reservations import with_reservations
 from fairshare.config.scheduler_choice import SchedulerName
 from fairshare.errors import ConfigurationError, InputError
+from fairshare.families.registry import family_of
 from fairshare.insight.why import Words
 from fairshare.journal.memory import ForgetfulJournal
 from fairshare.manager.resource_manager import ResourceManager
@@ -38,7 +39,6 @@ from fairshare.model.queues import full_name
 from fairshare.model.resources import MEMORY, VCORES, Resource
 from fairshare.model.work import TaskGroup
 from fairshare.schedulers.reasons import reasons
-from fairshare.schedulers.registry import SCHEDULERS
 from fairshare.schedulers.views import ApplicationView, QueueView
 from fairshare.simulate.simulator import Simulator
 from fairshare.simulate.workload import Arrival, GroupPlan, Workload
@@ -77,7 +77,7 @@ class FairshareCluster:
             read_directory(directory, scheduler=scheduler), count
         )
         self.types = self.configuration.types
-        self._manager = ResourceManager(SCHEDULERS[self.configuration.scheduler](self.types))
+        self._manager = ResourceManager(family_of(self.configuration.scheduler).create(self.types))
         if isinstance(nodes, int):
             each = {"memory_mb": node_memory_mb, "vcores": node_vcores}
             nodes = {f"node-{number + 1}": each for number in range(nodes)}

@@ -6,6 +6,7 @@ import time
 import msgspec
 from tests.e2e.local_engine.conftest import EPOCH_MS, PATIENCE_S, Start, alive, until
 
+from fairshare.families.registry import family_of
 from fairshare.journal.memory import MemoryJournal
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ContainerAllocated, Event
@@ -20,7 +21,6 @@ from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import Command, TaskGroup
 from fairshare.runtime.runtime import Runtime
 from fairshare.schedulers.fair.settings import FairSettings
-from fairshare.schedulers.registry import SCHEDULERS
 
 SLOW_TO_DIE = """
     trap 'while [ ! -e may-die ]; do sleep 0.02; done; exit 0' TERM
@@ -38,7 +38,7 @@ class Server:
     """A manager over a local engine with room for one container, driven by its reports."""
 
     def __init__(self, start: Start) -> None:
-        self.manager = ResourceManager(SCHEDULERS["fair"](ResourceTypes()))
+        self.manager = ResourceManager(family_of("fair").create(ResourceTypes()))
         self.state = self.manager.state
         self.reports: queue.SimpleQueue[Input] = queue.SimpleQueue()
         self.engine, _ = start(memory_mb=1024, vcores=1, grace_ms=60_000, report=self.reports.put)

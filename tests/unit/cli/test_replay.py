@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from fairshare.cli.verbs import fairshare
+from fairshare.families.registry import family_of
 from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
 from fairshare.live.access.tokens import UserTokens
 from fairshare.live.state_directory import open_state_directory
@@ -28,7 +29,6 @@ from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup
 from fairshare.runtime.snapshot import freeze
 from fairshare.schedulers.fair.settings import FairSettings
-from fairshare.schedulers.registry import SCHEDULERS
 
 JOB = SubmitApplication("ann", tasks=(TaskGroup("t", 3, (1024, 1)),))
 INPUTS = (
@@ -50,7 +50,7 @@ def state(tmp_path):
     directory = open_state_directory(tmp_path / "state")
     types = ResourceTypes()
     directory.claim("fair", types, 7)
-    manager = ResourceManager(SCHEDULERS["fair"](types))
+    manager = ResourceManager(family_of("fair").create(types))
     journal = SqliteJournal(directory.path)
     sequence = 0
     for place, given in enumerate(INPUTS):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from fairshare.families.registry import family_of
 from fairshare.journal.protocol import Snapshot
 from fairshare.journal.sqlite import SqliteJournal
 from fairshare.live.chronicle import Chronicle
@@ -27,7 +28,6 @@ from fairshare.model.state import ClusterState
 from fairshare.runtime import snapshot
 from fairshare.runtime.recovery import recover
 from fairshare.runtime.snapshot import thaw
-from fairshare.schedulers.registry import SCHEDULERS
 
 DATA = Path(__file__).parents[2] / "data"
 RELEASES = [
@@ -97,7 +97,7 @@ def test_the_snapshot_is_read_and_what_followed_is_applied(release):
 def test_the_records_alone_say_the_same(release):
     journal = SqliteJournal(release)
     types = StateDirectory(release).identity().types()
-    manager = ResourceManager(SCHEDULERS[release_scheduler(release)](types))
+    manager = ResourceManager(family_of(release_scheduler(release)).create(types))
     position = recover(journal.records(), manager.state)
     assert position.sequence == facts(release)["sequence"]
     assert told(manager.state) == facts(release, "sequence", "snapshots", "history")

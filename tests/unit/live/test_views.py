@@ -2,6 +2,7 @@
 
 import msgspec
 
+from fairshare.families.registry import family_of
 from fairshare.live.history import ContainerHistory
 from fairshare.live.views import Views
 from fairshare.manager.resource_manager import ResourceManager
@@ -9,13 +10,12 @@ from fairshare.model.inputs import LoadConfiguration, SubmitApplication
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup
 from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
-from fairshare.schedulers.registry import SCHEDULERS
 
 
 def test_an_application_that_a_limit_holds_back_counts_as_pending_wherever_it_is_counted():
     queue = QueueSettings("root.a", max_running_applications=1)
     allocations = AllocationSettings(queues={queue.name: queue}, from_file=True)
-    manager = ResourceManager(SCHEDULERS["fair"](ResourceTypes()))
+    manager = ResourceManager(family_of("fair").create(ResourceTypes()))
     settings = msgspec.json.encode(FairSettings(allocations=allocations))
     manager.handle(0, LoadConfiguration(settings, 1))
     for _ in range(2):

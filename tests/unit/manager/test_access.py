@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from fairshare.families.registry import family_of
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ApplicationState, RequestRefused
 from fairshare.model.inputs import (
@@ -17,7 +18,6 @@ from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup
 from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
 from fairshare.schedulers.fifo.settings import FifoSettings
-from fairshare.schedulers.registry import SCHEDULERS
 
 QUEUES = (
     QueueSettings("root", parent=True, submit_acl=" ", administer_acl="head"),
@@ -34,7 +34,7 @@ def manager(*, acl_enabled: bool = True, administrators: str = "boss admins") ->
         administrators=administrators,
         allocations=AllocationSettings(queues={one.name: one for one in QUEUES}, from_file=True),
     )
-    made = ResourceManager(SCHEDULERS["fair"](ResourceTypes()))
+    made = ResourceManager(family_of("fair").create(ResourceTypes()))
     made.handle(0, LoadConfiguration(msgspec.json.encode(settings), 1))
     tasks = (TaskGroup("t", 1, (1024, 1)),)
     made.handle(1, SubmitApplication("ann", "root.a", tasks=tasks))
@@ -110,7 +110,7 @@ def test_the_cluster_as_a_whole_is_for_administrators_alone():
 
 
 def test_under_fifo_everybody_may():
-    made = ResourceManager(SCHEDULERS["fifo"](ResourceTypes()))
+    made = ResourceManager(family_of("fifo").create(ResourceTypes()))
     made.handle(0, LoadConfiguration(msgspec.json.encode(FifoSettings()), 1))
     made.handle(1, SubmitApplication("ann", tasks=(TaskGroup("t", 1, (1024, 1)),)))
     assert refusal(made.handle(2, KillApplication(1, user="eve"))) is None

@@ -4,6 +4,7 @@ end, whoever has decided it: `SchedulerNode.releaseContainer` of YARN."""
 import msgspec
 import pytest
 
+from fairshare.families.registry import family_of
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ContainerCompleted, RoomFreed
 from fairshare.model.inputs import (
@@ -25,7 +26,6 @@ from fairshare.model.work import TaskGroup
 from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
 from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.schedulers.fifo.settings import FifoSettings
-from fairshare.schedulers.registry import SCHEDULERS
 
 QUEUES = {
     "root": QueueSettings(children=("default",), capacity=Percentage(100.0)),
@@ -42,7 +42,7 @@ class Cluster:
     """One node of 4 GB, and the manager that it reports to."""
 
     def __init__(self, kind: str = "fifo") -> None:
-        self.manager = ResourceManager(SCHEDULERS[kind](ResourceTypes()))
+        self.manager = ResourceManager(family_of(kind).create(ResourceTypes()))
         self.state = self.manager.state
         self.now_ms = 0
         self.feed(LoadConfiguration(msgspec.json.encode(SETTINGS[kind]), 1))

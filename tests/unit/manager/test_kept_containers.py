@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from fairshare.families.registry import family_of
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ApplicationState
 from fairshare.model.identifiers import attempt_of
@@ -27,7 +28,6 @@ from fairshare.model.work import Command, ContainerRequest, TaskGroup
 from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
 from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.schedulers.fifo.settings import FifoSettings
-from fairshare.schedulers.registry import SCHEDULERS
 
 LEAF = QueueSettings(capacity=Percentage(100.0), maximum_master_share=1.0)
 SETTINGS = {
@@ -48,7 +48,7 @@ class Cluster:
     """An application with a driver and two containers of 1 GB that run, on two nodes of 8 GB."""
 
     def __init__(self, kind: str, details: SubmissionDetails = KEPT) -> None:
-        self.manager = ResourceManager(SCHEDULERS[kind](ResourceTypes()))
+        self.manager = ResourceManager(family_of(kind).create(ResourceTypes()))
         self.feed(LoadConfiguration(msgspec.json.encode(SETTINGS[kind]), 1))
         self.feed(NodeJoined("n1", (8192, 8)))
         self.feed(

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from fairshare.families.registry import family_of
 from fairshare.manager.lives import _times_and_last
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import (
@@ -35,14 +36,13 @@ from fairshare.model.inputs import (
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import Command, ContainerRequest, TaskGroup
 from fairshare.schedulers.fair.settings import FairSettings
-from fairshare.schedulers.registry import SCHEDULERS
 
 
 class Cluster:
     """A resource manager with one node of 8 GB, checked after each input."""
 
     def __init__(self) -> None:
-        self.manager = ResourceManager(SCHEDULERS["fair"](ResourceTypes()))
+        self.manager = ResourceManager(family_of("fair").create(ResourceTypes()))
         self.now_ms = 0
         settings = FairSettings(assign_multiple=True, dynamic_max_assign=False)
         self.feed(LoadConfiguration(msgspec.json.encode(settings), 1))

@@ -5,15 +5,15 @@ import typing
 
 import pytest
 
+from fairshare.families.registry import FAMILIES
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model import events, inputs
 from fairshare.model.state import ClusterState
 from fairshare.schedulers.pools.settings import TYPES
-from fairshare.schedulers.registry import SCHEDULERS
 
 INPUTS = typing.get_args(inputs.Input)
 EVENTS = typing.get_args(events.Event)
-STATES = {name: make(TYPES).state for name, make in SCHEDULERS.items()}
+STATES = {name: family.create(TYPES).state for name, family in FAMILIES.items()}
 
 
 def words(text: str) -> frozenset[str]:
@@ -86,8 +86,8 @@ EVENT_TAGS = words(
 
 @pytest.mark.parametrize("kind", INPUTS, ids=lambda kind: kind.__name__)
 def test_every_input_is_handled(kind):
-    for make in SCHEDULERS.values():
-        manager = ResourceManager(make(TYPES))
+    for family in FAMILIES.values():
+        manager = ResourceManager(family.create(TYPES))
         assert kind in manager._inputs, f"{kind.__name__}: write a method for it in ResourceManager"
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
 from fairshare.errors import EngineError
+from fairshare.families.registry import family_of
 from fairshare.journal.memory import MemoryJournal
 from fairshare.journal.protocol import Snapshot
 from fairshare.manager.resource_manager import ResourceManager
@@ -17,7 +18,6 @@ from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup
 from fairshare.runtime.runtime import Runtime
 from fairshare.schedulers.fair.settings import FairSettings
-from fairshare.schedulers.registry import SCHEDULERS
 
 EPOCH_MS = 1_700_000_000_000
 
@@ -71,7 +71,7 @@ class Bench:
         self.settings = settings or FairSettings()
         self.journal = MemoryJournal()
         self.engine = RecordingEngine(self.journal)
-        self.manager = ResourceManager(SCHEDULERS["fair"](ResourceTypes()))
+        self.manager = ResourceManager(family_of("fair").create(ResourceTypes()))
         self.state = self.manager.state
         self.runtime = Runtime(self.manager, self.journal, self.engine, **options)
         self.load = LoadConfiguration(msgspec.json.encode(self.settings), EPOCH_MS)
@@ -82,7 +82,7 @@ class Bench:
 
     def restart(self, **options) -> None:
         """A new manager and a new runtime that know nothing but the journal."""
-        self.manager = ResourceManager(SCHEDULERS["fair"](ResourceTypes()))
+        self.manager = ResourceManager(family_of("fair").create(ResourceTypes()))
         self.state = self.manager.state
         self.runtime = Runtime(self.manager, self.journal, self.engine, **options)
         self.runtime.recover()

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from fairshare.families.registry import family_of
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import NodeRemoved, RequestRefused
 from fairshare.model.inputs import (
@@ -24,7 +25,6 @@ from fairshare.runtime.snapshot import freeze, thaw
 from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
 from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.schedulers.fifo.settings import FifoSettings
-from fairshare.schedulers.registry import SCHEDULERS
 
 
 @pytest.fixture
@@ -171,7 +171,7 @@ def test_a_restart_forgets_no_order_and_a_replay_decides_the_same(busy):
     assert busy.runtime.next_deadline_ms() == 72_000
     busy.runtime.settle(72_000)
     assert any(type(e) is NodeRemoved for e in busy.records[-1].events)
-    assert replay(busy.records, ResourceManager(SCHEDULERS["fair"](ResourceTypes()))) is None
+    assert replay(busy.records, ResourceManager(family_of("fair").create(ResourceTypes()))) is None
 
 
 ROOT_ONLY = {
@@ -187,7 +187,7 @@ SETTINGS = {
 
 @pytest.mark.parametrize("kind", sorted(SETTINGS))
 def test_a_snapshot_from_before_there_were_drains_is_read(kind, rewritten):
-    manager = ResourceManager(SCHEDULERS[kind](ResourceTypes()))
+    manager = ResourceManager(family_of(kind).create(ResourceTypes()))
     manager.handle(0, LoadConfiguration(msgspec.json.encode(SETTINGS[kind]), 1))
     lacking = {"drains", "overcommits", "safe_mode"}
     older = rewritten(

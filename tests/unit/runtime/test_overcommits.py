@@ -2,12 +2,12 @@
 
 import pytest
 
+from fairshare.families.registry import family_of
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ContainerCompleted, ExitCode
 from fairshare.model.inputs import DrainNode, NodeLost, NodeResized
 from fairshare.model.resources import ResourceTypes
 from fairshare.runtime.recovery import replay
-from fairshare.schedulers.registry import SCHEDULERS
 
 
 @pytest.fixture
@@ -86,6 +86,6 @@ def test_a_restart_keeps_the_time_and_a_replay_decides_the_same(full):
     assert full.state.overcommits == {"n1": 50_000}
     full.runtime.settle(50_000)
     assert len(on(full)) == 2
-    fresh = ResourceManager(SCHEDULERS["fair"](ResourceTypes()))
+    fresh = ResourceManager(family_of("fair").create(ResourceTypes()))
     assert replay(full.records, fresh) is None
     assert list(fresh.state.nodes["n1"].containers) == on(full)

@@ -5,6 +5,7 @@ import msgspec
 import pytest
 
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
+from fairshare.families.registry import family_of
 from fairshare.journal.memory import MemoryJournal
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import (
@@ -29,7 +30,6 @@ from fairshare.schedulers.capacity.settings import (
     QueueSettings,
     Template,
 )
-from fairshare.schedulers.registry import SCHEDULERS
 
 ALL = Percentage(100.0)
 ON_X = {"x": LabelCapacity(ALL, ALL)}
@@ -72,7 +72,7 @@ def engine() -> Engine:
 
 def started(engine: Engine, wanted: CapacitySettings, *inputs) -> Runtime:
     runtime = Runtime(
-        ResourceManager(SCHEDULERS["capacity"](ResourceTypes())), MemoryJournal(), engine
+        ResourceManager(family_of("capacity").create(ResourceTypes())), MemoryJournal(), engine
     )
     runtime.feed(0, [LoadConfiguration(msgspec.json.encode(wanted), 1)])
     runtime.feed(0, inputs)

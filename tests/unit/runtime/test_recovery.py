@@ -4,16 +4,16 @@ import msgspec
 import pytest
 
 from fairshare.errors import JournalError
+from fairshare.families.registry import family_of
 from fairshare.journal.memory import MemoryJournal
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import ContainerExited, ContainerStarted, NodeLost
 from fairshare.model.resources import ResourceTypes
 from fairshare.runtime.recovery import Position, recover, replay
-from fairshare.schedulers.registry import SCHEDULERS
 
 
 def new_manager(kind="fair"):
-    return ResourceManager(SCHEDULERS[kind](ResourceTypes()))
+    return ResourceManager(family_of(kind).create(ResourceTypes()))
 
 
 def views(manager):

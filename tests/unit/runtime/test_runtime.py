@@ -3,6 +3,7 @@
 import pytest
 
 from fairshare.errors import JournalError
+from fairshare.families.registry import family_of
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ContainerAllocated, ContainerCompleted, SharesUpdated
 from fairshare.model.inputs import (
@@ -17,7 +18,6 @@ from fairshare.model.inputs import (
 from fairshare.model.resources import ResourceTypes
 from fairshare.runtime.recovery import replay
 from fairshare.runtime.runtime import NOT_STARTED
-from fairshare.schedulers.registry import SCHEDULERS
 
 
 def test_each_input_is_answered_with_its_events(bench, submit):
@@ -195,5 +195,5 @@ def test_room_that_a_node_gives_back_is_given_on_in_the_same_turn(bench, submit)
     assert bench.state.ending == {first: "n1"}
     bench.runtime.turn(4, [ContainerExited(first, 143)])
     assert len(bench.engine.launched) == 4
-    fresh = ResourceManager(SCHEDULERS["fair"](ResourceTypes()))
+    fresh = ResourceManager(family_of("fair").create(ResourceTypes()))
     assert replay(bench.records, fresh) is None

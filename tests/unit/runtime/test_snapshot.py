@@ -9,6 +9,7 @@ import pytest
 
 import fairshare.live.stored  # noqa: F401 - adds the server's books
 from fairshare.errors import JournalError
+from fairshare.families.registry import FAMILIES, family_of
 from fairshare.journal.protocol import Snapshot
 from fairshare.live.biographies import Biography
 from fairshare.live.scheduler_health import Run
@@ -35,7 +36,6 @@ from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage,
 from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.schedulers.fifo.settings import FifoSettings
 from fairshare.schedulers.pools.settings import PoolsSettings
-from fairshare.schedulers.registry import SCHEDULERS
 
 SLOTS = ResourceTypes(("memory-mb", "vcores", "map-slots", "reduce-slots"), ("Mi", "", "", ""))
 
@@ -75,7 +75,7 @@ def rich(scheduler: str) -> ResourceManager:
         ),
         "pools": PoolsSettings(types=SLOTS),
     }[scheduler]
-    manager = ResourceManager(SCHEDULERS[scheduler](settings.types))
+    manager = ResourceManager(family_of(scheduler).create(settings.types))
     pools = scheduler == "pools"
     size, offer = ((0, 0, 1, 0), (8, 8, 3, 3)) if pools else ((1024, 1), (4096, 4))
     manager.handle(0, LoadConfiguration(msgspec.json.encode(settings), 1))
@@ -101,7 +101,7 @@ def turn(manager: ResourceManager, now_ms: int) -> list[object]:
     return [manager.handle(now_ms, given) for given in (UpdateShares(), *beats)]
 
 
-@pytest.mark.parametrize("scheduler", sorted(SCHEDULERS))
+@pytest.mark.parametrize("scheduler", sorted(FAMILIES))
 def test_a_rich_state_of_each_scheduler_goes_on_equally(scheduler):
     manager = rich(scheduler)
     copy = copied(manager)

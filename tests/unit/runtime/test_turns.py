@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from fairshare.families.registry import family_of
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ContainerAllocated
 from fairshare.model.inputs import (
@@ -16,7 +17,6 @@ from fairshare.model.inputs import (
 from fairshare.model.resources import ResourceTypes
 from fairshare.runtime.recovery import replay
 from fairshare.schedulers.fair.settings import FairSettings
-from fairshare.schedulers.registry import SCHEDULERS
 
 from .test_beats import SETTINGS, random_input
 
@@ -59,7 +59,7 @@ def wide(make_bench, nodes=20):
 
 
 def replayed(bench):
-    return replay(bench.records, ResourceManager(SCHEDULERS["fair"](ResourceTypes())))
+    return replay(bench.records, ResourceManager(family_of("fair").create(ResourceTypes())))
 
 
 def test_a_turn_that_has_had_enough_grants_no_more_and_says_that_it_must_go_on(make_bench, submit):

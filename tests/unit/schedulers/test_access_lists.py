@@ -6,6 +6,7 @@ import pytest
 from fairshare.config.fifo import read_fifo
 from fairshare.config.pools import read_pools
 from fairshare.config.site import Site
+from fairshare.families.registry import family_of
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ApplicationSubmitted, RequestRefused
 from fairshare.model.inputs import (
@@ -16,7 +17,6 @@ from fairshare.model.inputs import (
     SubmitApplication,
 )
 from fairshare.schedulers.access_lists import allows
-from fairshare.schedulers.registry import SCHEDULERS
 
 READ = {
     "fifo": lambda site: read_fifo(site)[0],
@@ -47,7 +47,7 @@ def test_a_list_names_users_and_behind_a_blank_groups(
 def manager_of(scheduler: str, values: dict[str, object]) -> ResourceManager:
     """A manager with one node, and one application of ann's."""
     settings = READ[scheduler](Site.of(values))
-    manager = ResourceManager(SCHEDULERS[scheduler](settings.types))
+    manager = ResourceManager(family_of(scheduler).create(settings.types))
     manager.handle(0, LoadConfiguration(msgspec.json.encode(settings), 1))
     manager.handle(0, NodeJoined("n1", (8,) * len(settings.types.names)))
     events = manager.handle(0, SubmitApplication("ann", "default"))

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from fairshare.families.registry import family_of
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ContainerAllocated, Event
 from fairshare.model.inputs import (
@@ -23,7 +24,6 @@ from fairshare.schedulers.fair.settings import (
     FairSettings,
     QueueSettings,
 )
-from fairshare.schedulers.registry import SCHEDULERS
 
 ONE = ContainerRequest(1, (1024, 1))
 MANY = ContainerRequest(50, (1024, 1))
@@ -31,7 +31,7 @@ MANY = ContainerRequest(50, (1024, 1))
 
 def manager_of(*queues: QueueSettings, assign_multiple: bool = False) -> ResourceManager:
     """A Fair Scheduler with these queues and no node."""
-    manager = ResourceManager(SCHEDULERS["fair"](ResourceTypes()))
+    manager = ResourceManager(family_of("fair").create(ResourceTypes()))
     settings = FairSettings(
         assign_multiple=assign_multiple,
         dynamic_max_assign=False,

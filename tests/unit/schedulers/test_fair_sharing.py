@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from fairshare.families.registry import family_of
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ContainerAllocated, Event, RequestRefused, SharesUpdated
 from fairshare.model.inputs import (
@@ -23,14 +24,13 @@ from fairshare.schedulers.fair.settings import (
     FairSettings,
     QueueSettings,
 )
-from fairshare.schedulers.registry import SCHEDULERS
 
 
 class Cluster:
     """A Fair Scheduler over some nodes of 16 GB and 16 vcores."""
 
     def __init__(self, *queues: QueueSettings, nodes: int = 1, policy: str = "fair") -> None:
-        self.manager = ResourceManager(SCHEDULERS["fair"](ResourceTypes()))
+        self.manager = ResourceManager(family_of("fair").create(ResourceTypes()))
         self.settings = FairSettings(
             assign_multiple=True,
             dynamic_max_assign=False,

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from fairshare.families.registry import family_of
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import (
     LoadConfiguration,
@@ -16,14 +17,13 @@ from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage
 from fairshare.schedulers.capacity.settings import QueueSettings as CapacityQueueSettings
 from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings
 from fairshare.schedulers.reasons import reasons
-from fairshare.schedulers.registry import SCHEDULERS
 
 
 class Cluster:
     """A manager, one node of 8 GB and 8 vcores, and everything at instant 0."""
 
     def __init__(self, kind, settings, nodes=(("n1", (8192, 8)),)):
-        self.manager = ResourceManager(SCHEDULERS[kind](ResourceTypes()))
+        self.manager = ResourceManager(family_of(kind).create(ResourceTypes()))
         self.feed(LoadConfiguration(msgspec.json.encode(settings), 1))
         for name, total in nodes:
             self.feed(NodeJoined(name, total, "/r1"))

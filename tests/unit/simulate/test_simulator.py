@@ -5,6 +5,7 @@ import json
 import msgspec
 import pytest
 
+from fairshare.families.registry import family_of
 from fairshare.journal.memory import MemoryJournal
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import ContainerExited, NodeJoined, SubmitApplication
@@ -12,7 +13,6 @@ from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import ContainerRequest, TaskGroup
 from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings
 from fairshare.schedulers.fifo.settings import FifoSettings
-from fairshare.schedulers.registry import SCHEDULERS
 from fairshare.simulate.report import encode, spread
 from fairshare.simulate.simulator import PATIENCE_MS, Simulator
 from fairshare.simulate.workload import Arrival, GroupPlan, Workload
@@ -33,7 +33,7 @@ def arrival(at_ms, user, *groups, queue="default"):
 def simulator(arrivals, kind="fair", settings=None, nodes=ONE_NODE, **options):
     settings = settings or (FairSettings() if kind == "fair" else FifoSettings())
     journal = MemoryJournal()
-    manager = ResourceManager(SCHEDULERS[kind](ResourceTypes()))
+    manager = ResourceManager(family_of(kind).create(ResourceTypes()))
     workload = Workload(tuple(nodes), tuple(arrivals), ("a note",))
     made = Simulator(manager, msgspec.json.encode(settings), workload, journal, **options)
     made.journal = journal

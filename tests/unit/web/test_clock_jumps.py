@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from fairshare.families.registry import family_of
 from fairshare.live.server import LiveServer
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import SubmitApplication
@@ -13,7 +14,6 @@ from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup
 from fairshare.runtime import clock
 from fairshare.runtime.recovery import replay
-from fairshare.schedulers.registry import SCHEDULERS
 
 pytestmark = pytest.mark.anyio
 
@@ -58,7 +58,7 @@ async def test_a_clock_that_jumps_loses_nothing_and_stops_nothing(
     records = list(server._journal.records())
     times = [record.now_ms for record in records]
     assert times == sorted(times), f"seed {seed}"
-    assert replay(records, ResourceManager(SCHEDULERS["fair"](ResourceTypes()))) is None
+    assert replay(records, ResourceManager(family_of("fair").create(ResourceTypes()))) is None
     await server.close()
 
 

@@ -1,0 +1,1 @@
+"""The FIFO scheduler of Hadoop YARN: its family and the modules that belong to it."""

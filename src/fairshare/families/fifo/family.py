@@ -1,0 +1,16 @@
+"""Owns the family of the FIFO scheduler of Hadoop YARN. Knows no other scheduler."""
+
+from fairshare.families.family import SchedulerFamily
+from fairshare.model.resources import ResourceTypes
+from fairshare.schedulers.fifo.scheduler import FifoScheduler
+
+
+class FifoFamily(SchedulerFamily):
+    """The FIFO scheduler of Hadoop YARN."""
+
+    name = "fifo"
+    title = "Fifo Scheduler"
+
+    def create(self, types: ResourceTypes) -> FifoScheduler:
+        """As `SchedulerFamily.create`."""
+        return FifoScheduler(types)

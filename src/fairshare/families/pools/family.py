@@ -1,0 +1,17 @@
+"""Owns the family of the Fair Scheduler of MapReduce 1, with pools. Knows no other scheduler."""
+
+from fairshare.families.family import SchedulerFamily
+from fairshare.model.resources import ResourceTypes
+from fairshare.schedulers.pools.scheduler import PoolsScheduler
+
+
+class PoolsFamily(SchedulerFamily):
+    """The Fair Scheduler of MapReduce 1, with pools."""
+
+    name = "pools"
+    alias = "mapreduce"
+    title = "Fair Scheduler of MapReduce"
+
+    def create(self, types: ResourceTypes) -> PoolsScheduler:
+        """As `SchedulerFamily.create`."""
+        return PoolsScheduler(types)

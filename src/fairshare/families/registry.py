@@ -1,0 +1,72 @@
+"""Owns the list of scheduler families: the four of fairshare, and those of installed packages.
+
+A new one in fairshare is a package beside this module and one line here. A package outside names
+its family in the entry point group `fairshare.schedulers`. Only what is installed there is ever
+imported: a configuration can choose a scheduler, and cannot make this process load code.
+"""
+
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Final
+
+from fairshare.errors import InputError
+from fairshare.families.capacity.family import CapacityFamily
+from fairshare.families.fair.family import FairFamily
+from fairshare.families.family import SchedulerFamily
+from fairshare.families.fifo.family import FifoFamily
+from fairshare.families.pools.family import PoolsFamily
+
+GROUP: Final = "fairshare.schedulers"
+
+FAMILIES: dict[str, SchedulerFamily] = {
+    family.name: family for family in (CapacityFamily(), FairFamily(), FifoFamily(), PoolsFamily())
+}
+"""The families by name. Those of installed packages join them with the first call of a function
+below."""
+
+
+def family_of(name: str) -> SchedulerFamily:
+    """The family of a scheduler's name; raises InputError (`unknown-scheduler`)."""
+    found = FAMILIES.get(name) or all_families().get(name)
+    if found is None:
+        known = ", ".join(sorted(FAMILIES))
+        raise InputError("unknown-scheduler", f"there is no scheduler {name!r} (there are {known})")
+    return found
+
+
+def all_families() -> dict[str, SchedulerFamily]:
+    """`FAMILIES` with those of installed packages.
+
+    Raises InputError (`scheduler-package`) for an entry point that cannot be used.
+    """
+    _load_installed()
+    return FAMILIES
+
+
+def register(family: SchedulerFamily) -> None:
+    """Add a family; raises ValueError if its name or alias is taken."""
+    taken = {name for one in FAMILIES.values() for name in (one.name, one.public_name)}
+    for name in (family.name, family.public_name):
+        if name in taken:
+            raise ValueError(f"there is another scheduler called {name!r}")
+    FAMILIES[family.name] = family
+
+
+@cache
+def _load_installed() -> None:
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
+        try:
+            loaded = entry.load()
+            family = loaded() if isinstance(loaded, type) else loaded
+            if not isinstance(family, SchedulerFamily):
+                raise TypeError(f"it is not a SchedulerFamily, but {type(family).__name__}")
+            if family.name != entry.name:
+                raise ValueError(f"its family is called {family.name!r}: both names must be equal")
+            register(family)
+        except Exception as error:  # foreign code may raise anything when it is imported
+            owner = f"package {entry.dist.name}" if entry.dist else "installed packages"
+            raise InputError(
+                "scheduler-package",
+                f"{owner}: the entry point {entry.name} = {entry.value} of the group {GROUP}"
+                f" cannot be used: {error}; correct or remove the package",
+            ) from error
