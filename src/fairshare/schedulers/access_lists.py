@@ -1,10 +1,11 @@
-"""Owns what an access list of Hadoop says of a user. Knows no queue."""
+"""Owns the evaluation of Hadoop's access lists. Does not know queues."""
 
 from collections.abc import Collection
 
 
 def allows(acl: str, user: str, groups: Collection[str]) -> bool:
-    """Whether a list, `user1,user2 group1,group2`, names a user; `*` names all, a blank nobody.
+    """Whether a list, `user1,user2 group1,group2`, names a user or one of its groups. `*` allows
+    all users, a blank list none.
 
     >>> allows("ann,bob staff", "eve", ["staff"]), allows(" ", "ann", [])
     (True, False)

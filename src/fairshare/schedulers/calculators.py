@@ -1,7 +1,7 @@
-"""Owns the comparison of two amounts of resources as Hadoop's calculators do it.
+"""Owns the comparison of two resources as Hadoop's calculators do it.
 
-A calculator answers -1, 0 or 1 for less, equal, greater (spec/fair.md 3.6). `single` asks for the
-largest part of the cluster only.
+A calculator returns -1, 0 or 1 for less, equal, greater (spec/fair.md 3.6). With `single` it
+compares the dominant shares only.
 """
 
 import math
@@ -19,12 +19,13 @@ def memory_calculator(cluster: Resource, a: Resource, b: Resource, single: bool 
 
 
 def dominant_calculator(cluster: Resource, a: Resource, b: Resource, single: bool = False) -> int:
-    """By the largest parts of the cluster, from the largest down; of equal ones the next decide.
+    """By dominant share of the cluster; equal dominant shares are compared by the next share, and
+    so on.
 
     Example: of a cluster (8000, 8), (4000, 1) is half and (2000, 5) is five eighths, so -1.
 
-    A type that the cluster has none of has no part: Hadoop passes over it, except where only memory
-    and vcores are compared as a whole.
+    Hadoop ignores a type of which the cluster has 0 units, except where it compares all shares of
+    memory and vcores only.
     """
     if a == b:
         return 0
@@ -52,10 +53,10 @@ def _present(amount: Resource, cluster: Resource) -> Resource:
 
 
 def take_from(amount: Resource, part: Resource) -> Resource:
-    """What is left of an amount, but memory and vcores are never below 0.
+    """Subtract a part from an amount; memory and vcores are never below 0.
 
-    Hadoop forgets the further types here: they may become negative, and an amount that is not 0
-    counts as starvation although nothing is missing.
+    As in Hadoop further types are not clamped: they may become negative, and an amount that is not
+    0 counts as starvation although nothing is missing.
 
     >>> take_from((1024, 2, 0), (2048, 1, 1))
     (0, 1, -1)

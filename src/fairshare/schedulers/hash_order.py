@@ -1,10 +1,10 @@
-"""Owns the order in which Java's hash maps give their keys back, where that shows in YARN.
+"""Owns the iteration order of Java's hash maps, where YARN's behaviour depends on it.
 
-YARN walks hash maps to end an application's containers, to lose a node's, and to choose victims of
-preemption. The order has no meaning, but some order there must be, and with this one a run can be
-compared with Hadoop's event by event. It follows from the keys' 32-bit hash codes and the table's
-size, a power of two that only grows: `slot = (h ^ h >> 16) & size - 1`; within a slot, the older
-key comes first. Nothing here knows what the keys are for.
+YARN iterates over hash maps when it ends the containers of an application or of a lost node and
+when it chooses victims of preemption. The order has no meaning, but with the same order a run can
+be compared with Hadoop's event by event. It follows from the keys' 32-bit hash codes and from the
+size of the table, a power of two that only grows: `slot = (h ^ h >> 16) & size - 1`; within a slot,
+the older key comes first. This module does not know what the keys are used for.
 """
 
 from collections.abc import Callable, Iterable
@@ -27,7 +27,7 @@ KeyType = TypeVar("KeyType")
 def in_hash_order(
     keys: Iterable[KeyType], code: Callable[[KeyType], int], size: int = SMALLEST_TABLE
 ) -> list[KeyType]:
-    """Keys, given in the order in which they were put into a table of `size` slots.
+    """Sort keys, given in insertion order, as a table of `size` slots iterates over them.
 
     >>> in_hash_order(["/r1", "*", "n1"], text_code)
     ['n1', '*', '/r1']
@@ -40,9 +40,9 @@ def _spread(code: int) -> int:
 
 
 def table_size(most: int, *, concurrent: bool) -> int:
-    """The slots of a table that has held up to `most` keys: it doubles at three quarters.
+    """The number of slots of a table that has held up to `most` keys: it doubles at three quarters.
 
-    A HashMap doubles when it has more, a ConcurrentHashMap when it has as many.
+    A HashMap doubles when it holds more than that, a ConcurrentHashMap when it holds as many.
 
     >>> table_size(12, concurrent=False), table_size(12, concurrent=True)
     (16, 32)
@@ -86,12 +86,12 @@ def application_code(epoch_ms: int, application: ApplicationId) -> int:
 
 
 def attempt_code(epoch_ms: int, application: ApplicationId, attempt: int) -> int:
-    """The hash code of an attempt's id, which holds that of its application."""
+    """The hash code of an attempt's id, which includes that of its application."""
     code = 347671 * 5501 + application_code(epoch_ms, application)
     return 347671 * code + attempt & _BITS
 
 
 def container_code(epoch_ms: int, container: ContainerId) -> int:
-    """The hash code of a container's id, which holds that of its attempt."""
+    """The hash code of a container's id, which includes that of its attempt."""
     code = attempt_code(epoch_ms, application_of(container), attempt_of(container))
     return 31 * number_of(container) + code & _BITS

@@ -1,4 +1,4 @@
-"""Owns how near a node is to what an ask wants, for schedulers that serve asks by that alone."""
+"""Owns the locality of a node for an ask, for schedulers that serve asks by locality alone."""
 
 from fairshare.model.asks import AskKey
 from fairshare.model.events import Locality
@@ -6,9 +6,10 @@ from fairshare.model.nodes import Node
 
 
 def level_of(key: AskKey, node: Node) -> Locality | None:
-    """How near a node is to what an ask wants; None when it must not be served there.
+    """The locality at which an ask may be served on a node; None: it must not be served there.
 
-    Example: an ask for n1 on /r1 that does not relax is node-local on n1 and None everywhere else.
+    Example: an ask for n1 on /r1 that does not relax is node-local on n1 and None on all other
+    nodes.
     """
     here, rack, ask = key.places.get(node.name), key.places.get(node.rack), key.anywhere
     if ask is None:

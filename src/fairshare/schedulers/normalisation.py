@@ -1,13 +1,15 @@
-"""Owns how a resource manager rounds what is asked for. Knows neither queue nor application."""
+"""Owns how a resource manager normalises requested resources. Knows neither queue nor
+application."""
 
 from fairshare.model.resources import Resource
 
 
 def normalise(ask: Resource, minimum: Resource, increment: Resource, maximum: Resource) -> Resource:
-    """The size that is granted for an ask (spec/fair.md 3.4.1), in each type by itself.
+    """The size that is granted for an ask (spec/fair.md 3.4.1), computed for each type separately.
 
-    At least the minimum; then up to a multiple of the increment (0: of nothing); then at most the
-    maximum. The cut comes last, so the result need not be a multiple of the increment:
+    At least the minimum; then rounded up to a multiple of the increment (0: not rounded); then at
+    most the maximum. The maximum is applied last, so the result need not be a multiple of the
+    increment:
 
     >>> normalise((4500, 1), minimum=(1024, 1), increment=(1024, 1), maximum=(5000, 4))
     (5000, 1)

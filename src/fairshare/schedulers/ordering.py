@@ -1,10 +1,10 @@
 """Owns the order in which siblings are served, kept incrementally: a heap of sort keys.
 
-Who stands first is read from the heap's top. When a sibling's key changes, its new entry is pushed
-and the old one stays behind, to be dropped when it surfaces: a change costs the logarithm of the
-number of siblings, and nothing is ever sorted as a whole. An entry is a whole number,
-`key << RANK_BITS | rank`, or a tuple that ends in the rank; the rank is the sibling's place among
-equals (by start, by name) and leads back to it. (Measured alternatives: docs/decisions/0005.)
+The top of the heap is the first sibling. When a sibling's key changes, its new entry is pushed and
+the old one stays in the heap until it reaches the top, where it is dropped: a change costs O(log n)
+of the number of siblings, and the whole list is never sorted. An entry is an integer, `key <<
+RANK_BITS | rank`, or a tuple that ends in the rank. The rank breaks ties (by start, by name) and is
+the sibling's index in `members`. (Measured alternatives: docs/decisions/0005.)
 """
 
 from collections.abc import Callable, Sequence
@@ -20,24 +20,24 @@ Entry = int | tuple[float | str, ...]
 
 
 class Ranked(Protocol):
-    """A sibling: its place among equals, and its entry (None: it is not in the order now)."""
+    """A sibling: its rank among equals, and its entry (None: it is not in the order now)."""
 
     rank: int
     entry: Entry | None
 
 
 class Source(Protocol):
-    """Where the key of an order comes from: a policy, which has one for each size of cluster."""
+    """The source of an order's key: a policy, which has one key for each size of cluster."""
 
     def key(self, cluster: Resource) -> tuple[Callable[[Any], Entry], bool]:
-        """The key, and whether it gives whole numbers."""
+        """The key, and whether it returns integers."""
 
 
 SiblingType = TypeVar("SiblingType", bound=Ranked)
 
 
 class Order(Generic[SiblingType]):
-    """Siblings by a policy's key. `key(sibling)` gives the entry, which must end in its rank."""
+    """Siblings by a policy's key. `key(sibling)` returns the entry, which must end in its rank."""
 
     __slots__ = ("heap", "key", "members", "source", "whole_numbers")
 
@@ -49,32 +49,33 @@ class Order(Generic[SiblingType]):
         self.source: tuple[Source, Resource] | None = None
 
     def follow(self, policy: Source, cluster: Resource) -> None:
-        """Take a policy's key for a cluster of this size; the caller then calls `refresh`."""
+        """Use a policy's key for a cluster of this size; the caller then calls `refresh`."""
         self.key, self.whole_numbers = policy.key(cluster)
         self.source = (policy, cluster)
 
     def derive(self) -> None:
-        """Make the key, which is a function and so not in a snapshot; without a source, whoever
-        has the order sets it."""
+        """Restore the key, a function and therefore not part of a snapshot; without a source the
+        owner of the order sets it."""
         if self.source is not None:
             policy, cluster = self.source
             self.key = policy.key(cluster)[0]
 
     def append(self, sibling: SiblingType) -> None:
-        """Give a sibling the last rank; it does not stand in the order yet."""
+        """Give a sibling the last rank; it is not in the order yet."""
         sibling.rank = len(self.members)
         sibling.entry = None
         self.members.append(sibling)
 
     def renumber(self, siblings: Sequence[SiblingType]) -> None:
-        """Give all siblings new ranks, in this order; those that stood in the order still do."""
+        """Give all siblings new ranks, in this sequence; those that were in the order stay in
+        it."""
         self.members = list(siblings)
         for rank, sibling in enumerate(siblings):
             sibling.rank = rank
         self.refresh()
 
     def first(self) -> SiblingType | None:
-        """Who is served next; None when nobody stands in the order."""
+        """The sibling that is served next; None when the order is empty."""
         heap = self.heap
         members = self.members
         whole_numbers = self.whole_numbers
@@ -84,11 +85,11 @@ class Order(Generic[SiblingType]):
             sibling = members[rank]
             if sibling is not None and sibling.entry == entry:
                 return sibling
-            heappop(heap)  # it has moved on, or left
+            heappop(heap)  # stale: the sibling has moved or left
         return None
 
     def moved(self, sibling: SiblingType) -> None:
-        """Enter a sibling, or let it stand where its key says now."""
+        """Add a sibling to the order, or move it to where its key now belongs."""
         entry = self.key(sibling)
         old = sibling.entry
         if entry == old:
@@ -112,13 +113,13 @@ class Order(Generic[SiblingType]):
         heappush(self.heap, entry)
 
     def forget(self, sibling: SiblingType) -> None:
-        """A sibling is gone for good; when half of the ranks are empty they are given anew."""
+        """Remove a sibling for good; its rank stays empty until the siblings are renumbered."""
         sibling.entry = None
         if sibling.rank < len(self.members) and self.members[sibling.rank] is sibling:
             self.members[sibling.rank] = None
 
     def refresh(self) -> None:
-        """Compute all keys anew (ranks, weights or the cluster's size have changed)."""
+        """Recompute all keys, after ranks, weights or the cluster's size have changed."""
         for sibling in self.members:
             if sibling is not None and sibling.entry is not None:
                 sibling.entry = self.key(sibling)

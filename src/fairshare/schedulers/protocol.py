@@ -1,7 +1,7 @@
 """Owns the contract between the resource manager and a scheduler, and the step they share.
 
-The manager knows lives (submissions, attempts, tasks), the scheduler knows order (queues, shares,
-limits, nodes). Both change the state only by `step.emit(event)`.
+The manager handles life cycles (submissions, attempts, tasks); the scheduler handles allocation
+(queues, shares, limits, nodes). Both change the state only by `step.emit(event)`.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ State = ClusterState[Queue[Application], Application]
 
 
 class Refusal(Exception):
-    """What a tenant asked for is not granted. Becomes an event; never leaves the core."""
+    """A tenant's request is refused. Becomes an event; never leaves the core."""
 
     def __init__(self, code: str, reason: str) -> None:
         self.code = code
@@ -32,7 +32,7 @@ class Refusal(Exception):
 
 
 class Step:
-    """One call of `handle`: the instant, and what has happened in it so far."""
+    """One call of `handle`: the instant, and the events emitted so far."""
 
     __slots__ = ("_handlers", "events", "now_ms")
 
@@ -42,25 +42,25 @@ class Step:
         self.events: list[Event] = []
 
     def emit(self, event: Event) -> None:
-        """Let something happen: change the state, and remember it."""
-        # Noted first: where a handler fails, it is known that the state may have changed.
+        """Apply an event to the state and record it."""
+        # Recorded first: if a handler fails, the caller knows that the state may have changed.
         self.events.append(event)
-        self._handlers[type(event)](self.now_ms, event)  # what `ClusterState.apply` does
+        self._handlers[type(event)](self.now_ms, event)  # as `ClusterState.apply` does
 
 
 @runtime_checkable
 class GoesBack(Protocol):
-    """A scheduler that applies its old settings once more when others were refused."""
+    """A scheduler that reapplies its old settings after new ones were refused."""
 
     def go_back(self, step: Step) -> None:
-        """Settings were refused; those in force stay."""
+        """New settings were refused; those in force remain."""
 
 
 @runtime_checkable
 class EndsInOrder(Protocol):
-    """A scheduler that says in which order containers end that end together.
+    """A scheduler that defines the order in which containers end that end at the same time.
 
-    For those that do not, the oldest ends first.
+    With any other scheduler the oldest container ends first.
     """
 
     def in_order_of_end(self, holder: Application | Node) -> Sequence[ContainerId]:
@@ -69,69 +69,73 @@ class EndsInOrder(Protocol):
 
 @runtime_checkable
 class LimitsLifetimes(Protocol):
-    """A scheduler whose queues limit how long their applications live.
+    """A scheduler whose queues limit the lifetime of their applications.
 
-    With any other an application lives as long as it wishes.
+    With any other scheduler the requested lifetime applies.
     """
 
     def lifetime_s(self, queue: str, requested_s: int) -> int:
-        """What a queue grants for a wish; 0 or less is no limit, on both sides."""
+        """The lifetime that a queue grants for a requested one; 0 or less means no limit for
+        both."""
 
     def maximum_lifetime_s(self, queue: str) -> int:
-        """The most that a later wish may come to; 0 or less: there is no limit."""
+        """The longest lifetime that a later request may set; 0 or less: no limit."""
 
 
 @runtime_checkable
 class Partitioned(Protocol):
     """A scheduler whose nodes may belong to partitions (node labels).
 
-    Any other refuses who asks for one.
+    Any other scheduler refuses requests for a partition.
     """
 
     def label_of(
         self, application: Application, wanted: str | None, *, master: bool, check: bool
     ) -> str:
-        """The partition of an ask that names this one, or none; raises Refusal if it checks."""
+        """The partition of an ask that names this one, or none; with `check` it raises Refusal if
+        the ask may not use it."""
 
     def labels(self) -> dict[str, bool]:
-        """The partitions that there are, by name: whether each is exclusive."""
+        """The existing partitions, by name: whether each is exclusive."""
 
     def add_labels(self, step: Step, new: dict[str, bool]) -> None:
-        """Make partitions, by name: whether each is exclusive; raises Refusal."""
+        """Create partitions, by name: whether each is exclusive; raises Refusal."""
 
     def remove_labels(self, step: Step, names: Sequence[str]) -> None:
         """Remove partitions; raises Refusal."""
 
     def label_nodes(self, step: Step, nodes: dict[str, str], *, known: bool) -> None:
-        """Put nodes into partitions; raises Refusal. `known`: only nodes that are there."""
+        """Assign nodes to partitions; raises Refusal. `known`: only registered nodes are
+        allowed."""
 
 
 @runtime_checkable
 class Monitored(Protocol):
-    """A scheduler whose preemption is decided in rounds (`preempt`), an interval apart."""
+    """A scheduler that decides preemption in rounds (`preempt`) at a fixed interval."""
 
     def monitor_interval_ms(self) -> int | None:
-        """How far apart rounds are now; None: none is needed, nothing could come of one."""
+        """The interval between rounds now; None: no round is needed, since none could preempt."""
 
 
 @runtime_checkable
 class TidiesInRounds(Protocol):
-    """A scheduler whose queues go when several rounds (`tidy`) have found them idle."""
+    """A scheduler that removes queues which several rounds (`tidy`) have found idle."""
 
     def tidy_interval_ms(self) -> int | None:
-        """How far apart rounds are now; None: none is needed, no queue could go."""
+        """The interval between rounds now; None: no round is needed, since no queue could be
+        removed."""
 
 
 @runtime_checkable
 class SettlesSteps(Protocol):
-    """A scheduler that has the last word in a step, once what was told is done."""
+    """A scheduler that completes a step after its input has been processed."""
 
     def settle(self, step: Step) -> None:
-        """Let happen what follows for all from what has happened to one."""
+        """Emit the cluster-wide consequences of the events of this step."""
 
 
 class Scheduler(Protocol):
-    """Fair, capacity, pools, fifo: one room each, one protocol."""
+    """Fair, capacity, pools, fifo: one package each, one protocol."""
 
     @property
     def name(self) -> str:
@@ -143,19 +147,19 @@ class Scheduler(Protocol):
 
     @property
     def master_attempts(self) -> int:
-        """How often an application's master may fail, the first time included."""
+        """The maximum number of master attempts of an application, the first one included."""
 
     def load(self, step: Step, settings: bytes, epoch_ms: int) -> None:
-        """Take settings over; raises Refusal when they cannot be used at run time."""
+        """Apply settings; raises Refusal when they cannot be applied at run time."""
 
     def place(self, step: Step, submission: SubmitApplication) -> tuple[str, int]:
-        """The queue (made if need be) and the priority of a submission; raises Refusal."""
+        """The queue (created if necessary) and the priority of a submission; raises Refusal."""
 
     def start_attempt(self, step: Step, application: Application, attempt: int) -> None:
         """Put an attempt into its queue, runnable or waiting."""
 
     def end_attempt(self, step: Step, application: Application, *, failed: bool = False) -> None:
-        """Take an attempt out (its containers have completed), and let others start."""
+        """Remove an attempt, whose containers have completed, and let other applications start."""
 
     def check_asks(
         self, application: ApplicationId, queue: str, requests: Sequence[ResourceRequest]
@@ -163,10 +167,10 @@ class Scheduler(Protocol):
         """Raise Refusal if the queue can never grant one of these asks."""
 
     def validate(self, step: Step, queue: str, resources: Sequence[Resource]) -> None:
-        """Raise Refusal if a container of one of these sizes is never granted in the queue."""
+        """Raise Refusal if the queue never grants a container of one of these sizes."""
 
     def normalise(self, step: Step, queue: str, resource: Resource) -> Resource:
-        """The size that is granted in a queue when this one is asked for."""
+        """The size that a queue grants for an ask of this size."""
 
     def node_changed(self, step: Step) -> None:
         """A node was added, removed or resized."""
@@ -178,49 +182,51 @@ class Scheduler(Protocol):
         """Compute shares and starvation; preempt where it is due."""
 
     def preempt(self, step: Step) -> None:
-        """Kill what is due."""
+        """Kill the containers whose preemption is due."""
 
     def move(self, step: Step, application: Application, queue: str) -> None:
-        """Put an application into another queue; raises Refusal."""
+        """Move an application to another queue; raises Refusal."""
 
     def set_priority(self, step: Step, application: Application, priority: int) -> None:
         """Change an application's priority; raises Refusal."""
 
     def may_administer(self, queue: str, user: str, groups: Sequence[str]) -> bool:
-        """Whether a user may kill or move others' applications of a queue.
+        """Whether a user may kill or move other users' applications in a queue.
 
-        An empty queue is the cluster as a whole: for its administrators alone.
+        An empty queue name means the whole cluster: only its administrators may.
         """
 
     def may_submit(self, queue: str, user: str, groups: Sequence[str]) -> bool:
-        """Whether a user may bring an application into a queue."""
+        """Whether a user may submit applications to a queue."""
 
     def tidy(self, step: Step) -> None:
-        """Remove what was made on demand and is empty."""
+        """Remove queues that were created on demand and are empty."""
 
     def next_deadline_ms(self) -> int | None:
-        """When `preempt` or `update` must be called at the latest, though nothing happens."""
+        """The latest time at which `preempt` or `update` must be called even without any other
+        input."""
 
     def update_interval_ms(self) -> int | None:
-        """How often `update` must be called though nothing happens; None: not at all."""
+        """How often `update` must be called even without any other input; None: never."""
 
     def clock_interval_ms(self) -> int | None:
-        """How old the last `update` may be when something is about to happen; None: of any age.
+        """The maximum age of the last `update` when a change is about to happen; None: any age.
 
-        Clocks of starvation run from the last update that saw nobody starving. One that was long
-        ago must be repeated before a change, else the time in between counts as starved.
+        Starvation clocks run from the last update that saw no starving queue. If that update is too
+        old, it must be repeated before a change; otherwise the time in between would count as
+        starved.
         """
 
     def update_due(self) -> bool:
-        """Whether an update would change anything (clocks of starvation apart)."""
+        """Whether an update would change anything (starvation clocks aside)."""
 
     def queue_views(self, now_ms: int | None = None) -> list[QueueView]:
         """All queues, root first, parents before children. Limits are as of `now_ms`; None: long
         after the start."""
 
     def limits_of(self, application: ApplicationId) -> Limits:
-        """What keeps one application waiting, as far as only this scheduler knows; raises KeyError.
-        `schedulers.reasons.reasons` puts it together with the nodes."""
+        """The limits that keep an application waiting and that only this scheduler knows; raises
+        KeyError. `schedulers.reasons.reasons` combines them with the nodes."""
 
     def application_view(self, application: ApplicationId) -> ApplicationView:
         """One application; raises KeyError."""

@@ -1,8 +1,8 @@
 """Owns the reasons for which an application, or one of its asks, waits: causes with numbers.
 
-A scheduler adds the limits that only it knows (`Limits`); nodes and places are looked at here, the
-same for all. Nothing is remembered: the question walks once over what a heartbeat would look at,
-when somebody asks it. The words are for others (`insight`).
+A scheduler contributes the limits that only it knows (`Limits`); nodes and places are examined
+here, the same for all schedulers. Nothing is stored: each query walks once over what a heartbeat
+would examine. `insight` turns the reasons into sentences.
 """
 
 import enum
@@ -24,50 +24,51 @@ if TYPE_CHECKING:
 
 
 class Cause(enum.StrEnum):
-    """Why something waits. The first ones are about an application, the others about one ask."""
+    """Why something waits. The first causes concern an application, the others one ask."""
 
-    NOT_STARTED = "not-started"  # it has no attempt: no queue can have its name
+    NOT_STARTED = "not-started"  # no attempt: no queue can have the name that it asks for
     QUEUE_GONE = "queue-is-gone"  # `queue` has left the configuration, or became a parent
     QUEUE_APPLICATIONS = "queue-running-applications"  # `queue` may run `count` at once
     USER_APPLICATIONS = "user-running-applications"  # `user` may run `count` at once
     QUEUE_MASTERS = "queue-masters"  # masters in `queue` use `used` of `limit`
-    USER_MASTERS = "user-masters"  # those of `user` in `queue` do
+    USER_MASTERS = "user-masters"  # masters of `user` in `queue` use `used` of `limit`
     MASTER_SILENT = "master-silent"  # its master runs and has not registered
 
-    SAFE_MODE = "safe-mode"  # an administrator lets nothing be granted
+    SAFE_MODE = "safe-mode"  # an administrator has suspended all grants
 
     NODES_DRAINED = "nodes-drained"  # all `count` nodes that it may use are drained, as is `node`
-    NO_NODES = "no-nodes"  # there is no node at all, in this partition
-    TOO_LARGE = "larger-than-every-node"  # `available` is the most that a node has of each type
-    PLACE_UNKNOWN = "no-such-place"  # it names hosts or racks, and none of them is there
-    BLACKLISTED = "all-nodes-refused"  # the application refuses each node that could serve
-    NO_CAPACITY = "no-capacity-on-partition"  # `queue` may use nothing of partition `label`
+    NO_NODES = "no-nodes"  # this partition has no nodes
+    TOO_LARGE = "larger-than-every-node"  # `available` is the maximum of any node, by type
+    PLACE_UNKNOWN = "no-such-place"  # it names hosts or racks, and none of them exists
+    BLACKLISTED = "all-nodes-refused"  # the application's blacklist has each node that could serve
+    NO_CAPACITY = "no-capacity-on-partition"  # `queue` may not use partition `label`
     QUEUE_MAXIMUM = "queue-maximum"  # `queue` uses `used` of its maximum `limit`
     USER_LIMIT = "user-limit"  # `user` has `used` of `limit` in `queue`; `count`: others lower it
     SLOW_START = "slow-start"  # reduces wait until enough maps have finished
-    JOB_TASKS = "job-tasks"  # the job runs `count` tasks of this kind, as many as it may
+    JOB_TASKS = "job-tasks"  # the job runs `count` tasks of this kind, its maximum
     POOL_TASKS = "pool-tasks"  # pool `queue` does
-    RESERVED_HERE = "node-reserved-for-it"  # `node` is kept free for it, and fills up slowly
+    RESERVED_HERE = "node-reserved-for-it"  # `node` is reserved for it until enough becomes free
     RESERVED_FOR_OTHERS = "nodes-reserved-for-others"  # `count` with room; the only one is `node`
     NO_ROOM = "no-room"  # `node` comes nearest, with `available` free
     NEARER_NODE = "waits-for-a-nearer-node"  # it was passed over `count` times
     OTHERS_FIRST = "others-first"  # `count` applications or queues are served before it
-    NEXT_OFFER = "next-heartbeat"  # nothing is in its way
+    NEXT_OFFER = "next-heartbeat"  # no obstacle
 
-    # Last: what the groups before it wait for is what the application waits for.
+    # Last: what the earlier groups wait for is what the application waits for.
     GROUPS_AHEAD = "groups-ahead"  # a group of tasks waits for others of its application
 
 
 class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One reason. Amounts are vectors; a field that says nothing about the cause has its default.
+    """One reason. Amounts are vectors; fields that do not apply to the cause have their defaults.
 
-    `group` is the number of the group of tasks whose ask waits, `priority` and `request` say which
-    ask it is otherwise; all are -1 for a reason of the whole application. `wanted` is the size of
-    one container. `ahead` names who comes first: applications (the first few).
+    `group` is the number of the group of tasks whose ask waits; otherwise `priority` and `request`
+    identify the ask. All three are -1 for a reason that concerns the whole application. `wanted` is
+    the size of one container. `ahead` lists the applications that are served first (the first few).
 
-    `also` are the other obstacles for the same containers: lifting this one alone does not help.
-    `drained` is a drained node that has room for one. `preempting` containers of others are to be
-    killed for it, the first at `kill_at_ms`. `weight` is the user's.
+    `also` are the other obstacles for the same containers: removing only this one does not help.
+    `drained` is a drained node that has room for one container. `preempting` is the number of
+    containers of other applications to be killed for it, the first at `kill_at_ms`. `weight` is the
+    user's.
     """
 
     cause: Cause
@@ -93,7 +94,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Limits(Protocol):
-    """What only a scheduler knows; each answer is empty when nothing is in the way."""
+    """The limits that only a scheduler knows; an empty answer means no obstacle."""
 
     def of_application(self) -> Sequence[Reason]:
         """Limits that keep the application from running, or its master from starting."""
@@ -102,19 +103,20 @@ class Limits(Protocol):
         """Limits of queues and users that one more container of this size would exceed."""
 
     def partition(self, key: AskKey) -> Iterable[Node]:
-        """The nodes that an ask may use, its places aside."""
+        """The nodes of the ask's partition, whatever places it names."""
 
     def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:
-        """How many siblings come first on the way down to it, and applications among them."""
+        """How many siblings are served first on the way down to it, and the applications among
+        them."""
 
     def preempting(self) -> Sequence[int]:
-        """When each container that is being preempted for it, or in its favour, is killed (ms)."""
+        """When each container that is being preempted in its favour will be killed (ms)."""
 
 
 def reasons(application: Application, limits: Limits, state: "State | None" = None) -> list[Reason]:
-    """Why an application waits, the weightiest reason first; empty if it waits for nothing.
+    """Why an application waits, the most important reason first; empty if it does not wait.
 
-    `state` is the application's cluster, which knows what administrators have ordered.
+    `state` is the application's cluster, for the administrators' drains and safe mode.
     """
     if application.over:
         return []
@@ -156,11 +158,11 @@ _OBSTACLES = frozenset(
         Cause.NO_ROOM,
     }
 )
-"""What must be lifted besides a limit; others pass with the next heartbeats."""
+"""Obstacles that are reported together with a limit; others pass with the next heartbeats."""
 
 
 def _together(found: Sequence[Reason], more: Sequence[Reason] = ()) -> list[Reason]:
-    """The reasons, each with all the others beside it, since all must be lifted."""
+    """The reasons, each with all others in `also`, since all must be removed."""
     replace = msgspec.structs.replace
     beside = [*found, *(deeper for one in more for deeper in (replace(one, also=()), *one.also))]
     return [
@@ -182,7 +184,7 @@ def _of_groups(application: Application) -> list[Reason]:
 def _of_ask(
     application: Application, key: AskKey, limits: Limits, drained: Mapping[str, Drain]
 ) -> Reason:
-    """The weightiest reason of one ask."""
+    """The most important reason of one ask."""
     ask = key.anywhere
     assert ask is not None
     priority, request = key.order
@@ -249,7 +251,7 @@ def _about(about: Reason, reason: Reason) -> Reason:
 def _of_places(
     application: Application, key: AskKey, size: Resource, nodes: list[Node], about: Reason
 ) -> Reason | None:
-    """What no waiting will change, unless nodes come or others are asked for."""
+    """Obstacles that no waiting removes, unless nodes are added or the ask changes."""
     replace = msgspec.structs.replace
     if not nodes:
         return replace(about, cause=Cause.NO_NODES)
@@ -276,7 +278,7 @@ def _of_room(
     limits: Limits,
     about: Reason,
 ) -> Reason:
-    """What the next containers that end, or the next heartbeats, will change."""
+    """Obstacles that containers ending or the next heartbeats will remove."""
     replace = msgspec.structs.replace
     refused = application.blacklist
     usable = [
@@ -318,7 +320,7 @@ def _of_room(
 
 
 def _accepts(key: AskKey, node: Node) -> bool:
-    """Whether an ask accepts a node if it waits for long enough."""
+    """Whether an ask would accept a node after waiting long enough."""
     ask = key.anywhere
     assert ask is not None
     rack = key.places.get(node.rack)
@@ -328,15 +330,15 @@ def _accepts(key: AskKey, node: Node) -> bool:
 
 
 def _nearness(size: Resource, available: Resource) -> float:
-    """The part of the scarcest type that is there: 1 or more is room for one."""
+    """The available part of the scarcest type: 1 or more is room for one container."""
     return min((a / s for s, a in zip(size, available, strict=True) if s), default=1.0)
 
 
 FEW = 5
-"""How many of those who come first are named."""
+"""The maximum number of applications that `ahead` names."""
 
 
 def standing_before(entries: Iterable[tuple[ApplicationId, Any]], mine: Any) -> list[ApplicationId]:
-    """Those of some siblings whose key is lower, in order."""
+    """The siblings whose key is lower, in order."""
     lower = [(entry, number) for number, entry in entries if entry < mine]
     return [number for _, number in sorted(lower)]

@@ -1,4 +1,4 @@
-"""Owns the rounding of doubles to 32 bits, where Hadoop computes in Java's float."""
+"""Owns the rounding of doubles to 32 bits, where Hadoop computes with Java's float."""
 
 import struct
 
@@ -9,7 +9,7 @@ _pack, _unpack = _SINGLE.pack, _SINGLE.unpack
 def single(value: float) -> float:
     """The nearest 32-bit float, as a double: `single(0.2) == 0.20000000298023224`.
 
-    Infinity, and what is not a number, stay what they are.
+    Infinity and NaN are returned unchanged.
     """
     rounded: float = _unpack(_pack(value))[0]
     return rounded

@@ -1,7 +1,7 @@
 """Owns the division of one resource among siblings by weight, minimum and maximum.
 
-The numbers are Hadoop's, to the unit: one ratio R gives each sibling `clamp(R * weight, min, max)`
-and is found by doubling and 25 halvings (spec/fair.md 7.2). Nothing here knows queues.
+The results equal Hadoop's exactly: one ratio R gives each sibling `clamp(R * weight, min, max)` and
+is found by doubling and 25 halvings (spec/fair.md 7.2). This module does not know queues.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ HALVINGS = 25
 
 
 class Claim(NamedTuple):
-    """What one sibling brings: weight (>= 0), minimum and maximum (units of the total).
+    """One sibling's weight (>= 0), minimum and maximum (units of the total).
 
     `active` is False for a queue in which nothing can run: it gets 0.
     """
@@ -26,11 +26,11 @@ class Claim(NamedTuple):
 
 
 def fair_shares(total: int, claims: Sequence[Claim]) -> list[int]:
-    """Split `total` units; the parts sum to the total or a few units more (each is cut off at R).
+    """Split `total` units; the parts sum to the total or a few units more (each is truncated at R).
 
-    Example: total 30, four claims of weight 1 with maxima 100, 9, 4, 2 -> [15, 9, 4, 2].
-    Minimums are kept even if they sum to more than the total. Equal claims are computed once, so
-    the cost depends on the number of different claims.
+    Example: total 30, four claims of weight 1 with maxima 100, 9, 4, 2 -> [15, 9, 4, 2]. Minimums
+    are kept even if they sum to more than the total. Equal claims are computed once, so the cost
+    depends on the number of distinct claims.
     """
     kinds = Counter(claims)
     shares: dict[Claim, int] = {}

@@ -1,7 +1,8 @@
-"""Owns the question what of applications' views others may change, put to whichever scheduler.
+"""Owns the fields of an application view that change without an event naming the application, for
+each scheduler.
 
-Who keeps what he has written of an application asks for this instead of the whole view, which is
-many times as much work.
+Callers that cache what they have written of an application read these instead of the whole view,
+which costs many times as much.
 """
 
 from collections.abc import Callable
@@ -17,9 +18,9 @@ from fairshare.schedulers.views import Standing
 
 
 def standings(scheduler: Scheduler) -> Callable[[Application], Standing] | None:
-    """How to ask for the standing of an application, for as long as the state stays as it is.
+    """A function that returns the standing of an application, valid until the state changes.
 
-    None: all of an application's view may change at any time.
+    None: any field of an application's view may change at any time.
     """
     state = scheduler.state
     if scheduler.name == "pools":

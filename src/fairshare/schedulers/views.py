@@ -1,6 +1,6 @@
-"""Owns what a scheduler shows of its queues and applications: frozen, the same for all schedulers.
+"""Owns the views of queues and applications: frozen, the same for all schedulers.
 
-A field is None where a scheduler has no such thing. Vectors are in the order of the state's types.
+A field is None where a scheduler does not have it. Vectors are in the order of the state's types.
 REST, pages, command line, scenarios and reports read these and compute nothing themselves.
 """
 
@@ -30,8 +30,8 @@ class UserView(msgspec.Struct, frozen=True):
 class PartitionView(msgspec.Struct, frozen=True):
     """A queue's part of one partition (node label). Capacities are percentages of 0 to 100.
 
-    `configured`: the queue has a capacity of its own there. Of leaves: what masters may use, all
-    of them and those of one user of weight 1.
+    `configured`: the queue has a capacity of its own there. Of leaves: the masters' limits, for all
+    masters and for those of one user of weight 1.
     """
 
     label: str  # "": the default partition
@@ -56,7 +56,8 @@ class PartitionView(msgspec.Struct, frozen=True):
 
 
 class CapacityView(msgspec.Struct, frozen=True):
-    """What only the Capacity Scheduler knows of a queue. Capacities are percentages of 0 to 100."""
+    """The fields of a queue that only the Capacity Scheduler has. Capacities are percentages of 0
+    to 100."""
 
     state: str  # RUNNING, DRAINING or STOPPED
     mode: str  # percentage, weight or absolute
@@ -99,14 +100,14 @@ class PoolSlotsView(msgspec.Struct, frozen=True):
     min_share: int
     max_share: int | None
     to_preempt: int  # tasks that would be killed for it now
-    since_min_share_ms: int | None  # None: nobody looks
+    since_min_share_ms: int | None  # None: not monitored
     since_half_share_ms: int | None
 
 
 class PoolView(msgspec.Struct, frozen=True):
-    """What only the pool scheduler knows of a queue. `jobs` are all, also those that wait.
+    """The fields of a queue that only the pool scheduler has. `jobs` counts waiting jobs too.
 
-    `delays_ms` are the waits for the node and for the rack; None where there are none.
+    `delays_ms` are the delays for node and rack locality; None where the scheduler does not delay.
     """
 
     generation: str
@@ -117,7 +118,7 @@ class PoolView(msgspec.Struct, frozen=True):
 
 
 class JobSlotsView(msgspec.Struct, frozen=True):
-    """One kind of tasks of a job; figures other than `running` are those of the last update."""
+    """One kind of tasks of a job; all fields but `running` are those of the last update."""
 
     finished: int
     running: int
@@ -126,14 +127,14 @@ class JobSlotsView(msgspec.Struct, frozen=True):
     weight: float
     fair_share: float
     min_share: int  # its part of its pool's
-    deficit: int | None  # slot-milliseconds; None: this generation knows none
+    deficit: int | None  # slot-milliseconds; None: this generation has no deficits
 
 
 class JobView(msgspec.Struct, frozen=True):
-    """What only the pool scheduler knows of an application.
+    """The fields of an application that only the pool scheduler has.
 
-    `level` (node, rack, any) is that of the last map started, `waited_ms` how long the job has
-    waited since for a nearer one, `passed_over` whether the last heartbeat left it waiting.
+    `level` (node, rack, any) is that of the last map started; `waited_ms` is how long the job has
+    waited since then for a nearer one; `passed_over` is whether the last heartbeat left it waiting.
     """
 
     priority: str  # VERY_LOW to VERY_HIGH
@@ -146,7 +147,7 @@ class JobView(msgspec.Struct, frozen=True):
 
 
 class QueueView(msgspec.Struct, frozen=True):
-    """One queue as it stands. Shares are those of the last update."""
+    """One queue in its current state. Shares are those of the last update."""
 
     name: str
     leaf: bool
@@ -163,8 +164,8 @@ class QueueView(msgspec.Struct, frozen=True):
     fair_share: Resource
     steady_fair_share: Resource
     weight: float
-    running_applications: int  # runnable ones, of all below too
-    pending_applications: int  # held back by a limit, of all below too
+    running_applications: int  # runnable ones, including queues below
+    pending_applications: int  # held back by a limit, including queues below
     max_running_applications: int | None
     containers: int
     reserved_containers: int
@@ -184,7 +185,7 @@ class QueueView(msgspec.Struct, frozen=True):
 
 
 class ApplicationView(msgspec.Struct, frozen=True):
-    """One application as it stands; of an ended one the shares are 0."""
+    """One application in its current state; the shares of an ended one are 0."""
 
     id: ApplicationId
     name: str
@@ -212,7 +213,7 @@ class ApplicationView(msgspec.Struct, frozen=True):
 
 
 class Standing(NamedTuple):
-    """What of an application's view others may change, without an event that names it."""
+    """The fields of an application's view that may change without an event that names it."""
 
     demand: Resource
     fair_share: Resource
