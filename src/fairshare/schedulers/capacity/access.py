@@ -1,4 +1,4 @@
-"""Owns who may submit to a queue, administer it, or use a priority (spec/capacity.md 7.6, 7.9)."""
+"""Owns access to queues: submission, administration and priorities (spec/capacity.md 7.6, 7.9)."""
 
 from collections.abc import Sequence
 
@@ -8,12 +8,13 @@ from fairshare.schedulers.capacity.settings import PriorityRule
 
 
 def may_submit(queue: CapacityQueue, user: str, groups: Sequence[str]) -> bool:
-    """Whether a user may submit to a queue: its lists or those of a queue above name the user."""
+    """Whether the access lists of a queue, or of a queue above it, let a user submit
+    applications."""
     return _may(queue, user, groups, submit=True)
 
 
 def may_administer(queue: CapacityQueue, user: str, groups: Sequence[str]) -> bool:
-    """Whether a user may kill, move or change others' applications of a queue."""
+    """Whether a user may kill, move or change other users' applications in a queue."""
     return _may(queue, user, groups, submit=False)
 
 
@@ -37,7 +38,7 @@ def sorted_rules(queue: CapacityQueue) -> list[PriorityRule]:
 def may_use_priority(
     queue: CapacityQueue, user: str, groups: Sequence[str], priority: int, most: int
 ) -> bool:
-    """Whether some rule lets a user have a priority; without rules everybody may (7.9)."""
+    """Whether some rule allows a user this priority; without rules every user may have it (7.9)."""
     if not queue.priority_rules:
         return True
     return any(
@@ -47,7 +48,7 @@ def may_use_priority(
 
 
 def default_priority(queue: CapacityQueue, user: str, groups: Sequence[str]) -> int | None:
-    """The default that the rules give to a user: that of the rule with the lowest maximum."""
+    """The default priority that the rules give a user: that of the rule with the lowest maximum."""
     found: int | None = None
     for rule in sorted_rules(queue):
         if allows(rule.acl, user, groups):

@@ -1,6 +1,6 @@
-"""Owns what each container and reservation means for queues, users and orders.
+"""Owns how containers and reservations count for queues, users and orders.
 
-Called by `state.py` from the handlers of events. Decides nothing (spec/capacity.md 6, 9, 15, 33.4).
+`state.py` calls it from the event handlers. Decides nothing (spec/capacity.md 6, 9, 15, 33.4).
 """
 
 from typing import TYPE_CHECKING
@@ -25,9 +25,10 @@ def charge(
     *,
     place_later: bool = False,
 ) -> None:
-    """A leaf, all above it and a user use more on a partition, or less (`amount` negative).
+    """Add an amount (negative: subtract) to the use of a leaf, its ancestors and a user on a
+    partition.
 
-    Their keys are moved at once, unless that comes later (`place`).
+    The queues' keys are moved at once, unless the caller does it later (`place_later`).
     """
     for queue in leaf.path:
         share = queue.shares[label]
@@ -50,9 +51,9 @@ def use(
     amount: Resource,
     place_later: bool,
 ) -> None:
-    """What `charge` and `ClusterState._use` do for a container, of two types at once.
+    """`charge` and `ClusterState._use` combined for a container of two resource types.
 
-    The hottest lines of the room: every container passes here twice.
+    The hottest code of this package: every container passes here twice.
     """
     memory, vcores = amount
     a, b = application.used
@@ -71,7 +72,8 @@ def use(
 
 
 def ask_less(application: CapacityApplication, leaf: CapacityQueue, size: Resource) -> None:
-    """One container of a size less is asked for, and its queues stand where their use puts them."""
+    """Reduce the asks by one container of a size, and move the queues to where their use puts
+    them."""
     if application.labelled or len(size) != 2:
         count_pending(application)
         for queue in leaf.path:
@@ -94,7 +96,7 @@ def move_use(
     source: CapacityQueue,
     target: CapacityQueue,
 ) -> None:
-    """What an application uses and has reserved counts for another leaf."""
+    """Move what an application uses and has reserved from one leaf to another."""
     user = application.user
     for number in containers.of_application(state, application):  # sums depend on the order
         record = application.containers[number]
@@ -119,7 +121,7 @@ def move_use(
 def reserve(
     application: CapacityApplication, leaf: CapacityQueue, label: str, amount: Resource
 ) -> None:
-    """More is reserved for an application on a partition, or less."""
+    """Add an amount (negative: subtract) to an application's reservations on a partition."""
     application.reserved = add(application.reserved, amount)
     if label:
         before = application.reserved_apart.get(label, leaf.users.none)
@@ -132,20 +134,20 @@ def reserve(
 
 
 def count_reserved(leaf: CapacityQueue, amount: Resource) -> None:
-    """More is reserved on the default partition by who is in a leaf, or less."""
+    """Add to what a leaf's applications have reserved on the default partition."""
     for queue in leaf.path:
         queue.reserved_now = add(queue.reserved_now, amount)
 
 
 def change_killable(leaf: CapacityQueue, label: str, amount: Resource) -> None:
-    """Lazy preemption may kill more for others, or less (23.3)."""
+    """Add to what lazy preemption may kill in favour of other queues (23.3)."""
     for queue in leaf.path:
         share = queue.shares[label]
         share.killable = add(share.killable, amount)
 
 
 def count_pending(application: CapacityApplication) -> None:
-    """Bring the queues' pending resources up to date with an application's asks."""
+    """Update the queues' pending resources to an application's asks."""
     leaf = application.leaf
     if leaf is None:
         return
@@ -187,7 +189,7 @@ def _add_pending(leaf: CapacityQueue, label: str, amount: Resource) -> None:
 
 
 def move_pending(application: CapacityApplication, target: CapacityQueue) -> None:
-    """An application's asks count for another leaf, each for its partition."""
+    """Move an application's asks to another leaf, each on its partition."""
     leaf = application.leaf
     assert leaf is not None
     for label, counted in application.counted.items():
@@ -196,7 +198,8 @@ def move_pending(application: CapacityApplication, target: CapacityQueue) -> Non
 
 
 def measure(application: CapacityApplication) -> None:
-    """Let the fair order know of an application's containers; other orders do not look (16.2)."""
+    """Update the fair order's record of an application's containers; other orders do not use it
+    (16.2)."""
     leaf = application.leaf
     if leaf is not None and leaf.policy == "fair":
         if application.id not in leaf.unsorted:
@@ -206,7 +209,7 @@ def measure(application: CapacityApplication) -> None:
 
 
 def enter(application: CapacityApplication, stage: Stage) -> None:
-    """An attempt is in its leaf: held back, or waiting for room for its master."""
+    """Add an attempt to its leaf: held back, or waiting for room for its master."""
     leaf = application.leaf
     assert leaf is not None
     leaf.users.get_or_add(application.user)
@@ -221,10 +224,10 @@ def enter(application: CapacityApplication, stage: Stage) -> None:
 
 
 def wake(application: CapacityApplication) -> None:
-    """A held one may run: it waits for room for its master.
+    """A held application may run now: it waits for room for its master.
 
-    As in Hadoop also if it stands among the active ones already, which a change of its priority
-    makes possible: then its master counts twice.
+    As in Hadoop this includes one that is active already, which a change of its priority makes
+    possible: then its master counts twice.
     """
     leaf = application.leaf
     assert leaf is not None
@@ -239,10 +242,10 @@ def wake(application: CapacityApplication) -> None:
 
 
 def reprioritise(application: CapacityApplication, priority: int) -> None:
-    """It takes the place in its list that follows from another priority.
+    """Move an application to the position in its list that follows from another priority.
 
-    One that is held back enters the list of those that wait, as in Hadoop, and so may get its
-    master though max-parallel-apps does not let it run (17).
+    As in Hadoop, one that is held back enters the list of waiting applications and may thus get its
+    master although max-parallel-apps does not let it run (17).
     """
     leaf = application.leaf
     if leaf is None:
@@ -260,13 +263,13 @@ def reprioritise(application: CapacityApplication, priority: int) -> None:
 
 
 def count_runnable(leaf: CapacityQueue, change: int) -> None:
-    """Above a leaf one attempt more may run, or one less. As in Hadoop a move does not count."""
+    """Add to the runnable attempts of a leaf's ancestors. As in Hadoop a move does not count."""
     for queue in leaf.path[1:]:
         queue.runnable += change
 
 
 def activate(application: CapacityApplication) -> None:
-    """There is room for its master: it competes for containers."""
+    """There is room for an application's master: it competes for containers from now on."""
     leaf = application.leaf
     assert leaf is not None
     orders.stop_waiting(application)
@@ -288,7 +291,8 @@ def _charge_master(application: CapacityApplication, amount: Resource) -> None:
 
 
 def move_master(application: CapacityApplication, label: str) -> None:
-    """The node of its master is in another partition: there it counts as one of the masters."""
+    """The node of an application's master moved to another partition, where the master counts
+    now."""
     nothing = (0,) * len(application.master_resource)
     active = application.stage == Stage.ACTIVE
     if active:
@@ -299,9 +303,9 @@ def move_master(application: CapacityApplication, label: str) -> None:
 
 
 def leave(application: CapacityApplication, *, comes_back: bool = False) -> None:
-    """An attempt is no longer in its leaf, wherever it stood.
+    """Remove an attempt from its leaf, whatever its stage.
 
-    `comes_back`: its containers go on, and so the leaf remembers its user and what they use.
+    `comes_back`: its containers continue, so the leaf keeps the record of its user and their use.
     """
     leaf = application.leaf
     assert leaf is not None
@@ -328,15 +332,15 @@ def leave(application: CapacityApplication, *, comes_back: bool = False) -> None
 
 
 def count_application(leaf: CapacityQueue, change: int, now_ms: int) -> None:
-    """One more application for a leaf and all above it, or one less.
+    """Add to the number of applications of a leaf and its ancestors.
 
-    A queue that drains is stopped when its last application has gone (24).
+    A draining queue is stopped when its last application ends (24).
     """
     for queue in leaf.path:
         queue.number_of_applications += change
         if change > 0 and queue is leaf:
             queue.idle_since_ms = now_ms
-        if change > 0 and queue.state == STOPPED:  # only what comes back after a restart does this
+        if change > 0 and queue.state == STOPPED:  # only applications recovered after a restart
             queue.state = DRAINING
         if queue.state == DRAINING and queue.number_of_applications == 0:
             queue.state = STOPPED

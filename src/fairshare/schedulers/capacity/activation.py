@@ -1,5 +1,5 @@
-"""Owns who leaves the waiting list of a leaf: the pass that finds room for masters, and what
-max-parallel-apps lets run again.
+"""Owns the activation of waiting applications: the pass that finds room for masters, and the
+release of applications that max-parallel-apps held back.
 
 Decides by `step.emit` alone (spec/capacity.md 8.4, 8.5, 19).
 """
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 def activate(state: "CapacityState", step: "Step", leaf: CapacityQueue) -> None:
     """One pass over the waiting applications of a leaf.
 
-    Who does not fit is passed over, so that a smaller master further back may start. As in Hadoop
-    the user limit computed for the first application that is tested against it holds for all
-    others of the pass, whoever their users are (quirk 2).
+    An application that does not fit is skipped, so that a smaller master further back may start. As
+    in Hadoop the user limit computed for the first application that is tested against it holds for
+    all others of the pass, whatever their users (quirk 2).
     """
     if not leaf.waiting:
         return
@@ -52,7 +52,7 @@ def activate(state: "CapacityState", step: "Step", leaf: CapacityQueue) -> None:
         if label not in user_limits:
             user_limits[label] = limits.user_master_limit(state, leaf, label, application.user)
         record = leaf.users.get(application.user)
-        if record is None:  # who counts as one who waits only by a change of its priority
+        if record is None:  # a change of its priority made it wait
             step.emit(UserNoted(leaf.name, application.user))
         used = state.none if record is None else record.master_used.get(label, state.none)
         fits = state.calculator.fits(add(used, master), user_limits[label])
@@ -62,7 +62,7 @@ def activate(state: "CapacityState", step: "Step", leaf: CapacityQueue) -> None:
 
 
 def _first_anyway(state: "CapacityState", leaf: CapacityQueue, label: str) -> bool:
-    """Whether a leaf has so few masters that one may start whatever its limits."""
+    """Whether a leaf has so few masters that one may start regardless of the limits."""
     if not leaf.active:
         return True
     used = leaf.shares[label].master_used
@@ -81,11 +81,11 @@ def activate_everywhere(state: "CapacityState", step: "Step") -> None:
 
 
 def activate_for_node(state: "CapacityState", step: "Step") -> None:
-    """The passes after a node has come, gone or changed its size.
+    """The passes after a node was added, removed or resized.
 
-    Hadoop goes through all leaves again when what knows the nodes' labels reports the node: once if
-    it has come or gone, twice if its size is another one. By then users who only wait are counted
-    anew, so that a master may start that had no room in the pass before.
+    Hadoop repeats the passes over all leaves when its node-label manager reports the node: once if
+    the node was added or removed, twice if it was resized. By then users whose applications all
+    wait have been recounted, so that a master may start that had no room in the pass before.
     """
     came_or_went = any(isinstance(event, NodeAdded | NodeRemoved) for event in step.events)
     for _ in range(1 if came_or_went else 2):
@@ -99,7 +99,8 @@ def activate_for_node(state: "CapacityState", step: "Step") -> None:
 
 
 def _counts(state: "CapacityState") -> dict[str, tuple[int, int]]:
-    """Of each leaf in which somebody waits: how many users count for its masters, who waits."""
+    """For each leaf with waiting applications: the users that count for its masters' limit, and the
+    number of waiting applications."""
     return {
         queue.name: (queue.users.active_count, len(queue.waiting))
         for queue in below(state.root)
@@ -108,7 +109,7 @@ def _counts(state: "CapacityState") -> dict[str, tuple[int, int]]:
 
 
 def activate_below(state: "CapacityState", step: "Step", top: CapacityQueue) -> None:
-    """The passes after shares below a queue were computed anew."""
+    """The passes after shares below a queue were recomputed."""
     for queue in below(top):
         if queue.leaf:
             activate(state, step, queue)
@@ -122,10 +123,10 @@ def activate_below(state: "CapacityState", step: "Step", top: CapacityQueue) -> 
 def wake_after_leaving(
     state: "CapacityState", step: "Step", leaf: CapacityQueue, user: str
 ) -> None:
-    """A runnable attempt has left: let those run that it held back (19).
+    """After a runnable attempt has left, admit applications that it kept waiting (19).
 
-    As many may start as there are lists of candidates, empty ones included, so perhaps more than
-    the one that has left (quirk 3).
+    At most as many are admitted as there are lists of candidates, empty ones included, so possibly
+    more than the one that has left (quirk 3).
     """
     highest: CapacityQueue | None = None
     for queue in leaf.path:
@@ -144,7 +145,7 @@ def wake_after_leaving(
 
 
 def wake_everywhere(state: "CapacityState", step: "Step") -> None:
-    """The configuration has changed: look at all that are held back."""
+    """After a configuration change, reconsider all applications that are held back."""
     _wake(state, step, list(_held_below(state.root)), None)
 
 
@@ -164,8 +165,9 @@ def _wake(
     lists: list[list[CapacityApplication]],
     most: int | None,
 ) -> None:
-    # A list is in the order in which its applications came into the leaf; after a move that is not
-    # the order of their starts, and its first one decides when it is its turn, as in Hadoop.
+    # A list is in the order in which its applications entered the leaf. After a move this is not
+    # the order of their starts; as in Hadoop the list's first application decides when the list has
+    # its turn.
     woken = 0
     for application in merge(*lists, key=lambda a: a.start_order):
         if most is not None and woken >= most:

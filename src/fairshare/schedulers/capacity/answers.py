@@ -1,5 +1,5 @@
-"""Owns what passes between the queues and applications of one walk: the room that is handed down,
-and the answer that comes back."""
+"""Owns what queues and applications exchange during one walk: the room passed down, and the answer
+returned."""
 
 import enum
 
@@ -7,22 +7,22 @@ from fairshare.model.resources import Resource
 
 
 class Answer(enum.IntEnum):
-    """What a queue or an application made of a node."""
+    """The result of offering a node to a queue or an application."""
 
     NOTHING = 0
-    SKIPPED = 1  # the application: try the next one
-    QUEUE_LIMIT = 2  # the queue has too little left for the container that is next
-    OFF_SWITCH = 3  # granted, anywhere
+    SKIPPED = 1  # by the application: try the next one
+    QUEUE_LIMIT = 2  # the queue has too little left for the next container
+    OFF_SWITCH = 3  # granted, on any node
     NEAR = 4  # granted, on a host or rack that was asked for
     RESERVED = 5
 
 
 class Room:
-    """What a queue may use in one attempt, and what came of it.
+    """The room that a queue may use in one attempt, and the results.
 
-    `limit` is handed down; `headroom` is what the queue has left below it; `blocked` is kept aside
-    for children that wait for more room than there is; `need` is what an application must give
-    back of its reservations before it may take more.
+    `limit` is passed down; `headroom` is what the queue has left below it; `blocked` is kept free
+    for children that wait for more room than there is; `need` is the amount of reservations that an
+    application must release before it may take more.
     """
 
     __slots__ = ("blocked", "headroom", "limit", "may_kill", "need")

@@ -1,4 +1,4 @@
-"""Owns the Capacity Scheduler's view of an application. Decides nothing."""
+"""Owns the Capacity Scheduler's data of an application. Decides nothing."""
 
 import enum
 from typing import TYPE_CHECKING
@@ -16,32 +16,32 @@ Entry = tuple[float, ...]
 
 
 class Stage(enum.IntEnum):
-    """Where an attempt stands in its leaf."""
+    """The stage of an attempt in its leaf."""
 
     NOWHERE = 0
     HELD = 1  # by max-parallel-apps, and in no other list
     WAITING = 2  # for room for its master
-    ACTIVE = 3  # it competes for containers
+    ACTIVE = 3  # competes for containers
 
 
 class CapacityApplication(Application):
     """An application in a leaf queue.
 
     `asked` has the partitions that the attempt has ever asked for. `held`: max-parallel-apps holds
-    it back. `label` is the partition of its master, which counts with `master_resource` towards the
-    masters' limits there. `pending` is what it asks for, as counted last, and `counted` the same by
-    partition; `labelled`: some ask is for another partition than the default one.
-    `entry` is its key in the leaf's order while it is active: among those that ask, or (`rests`)
-    among those that do not. `size` and `demand` are what the fair order knows of it, in MB.
-    `reserved` sums its reservations, `reserved_apart` those outside of the default partition;
-    `default_misses` counts, by ask, the chances of asks for that partition where others lend;
-    `re_reservations` counts, by ask, how
-    often a reserved node beat in vain. `seen` is the leaf in which it was last considered, and its
-    user's record there, from which its headroom follows; `tells` are the users of that leaf while
-    its master hears of the headroom. `moved_from` is the leaf in which it still counts as asking
-    in the middle of a move. `drift` is what Hadoop believes that it uses beyond its containers,
-    since an ask changed its size between a reservation and its fulfilment. `to_preempt` holds
-    containers that are to be preempted; `most_containers` is how many it had at once when one went.
+    it back. `label` is the partition of its master, whose size `master_resource` counts towards the
+    masters' limits there. `pending` is the total of its asks as last counted, `counted` the same by
+    partition; `labelled`: some ask is for a partition other than the default one. `entry` is its
+    key in the leaf's order while it is active: among the applications with asks, or (`rests`) among
+    those without. `size` and `demand` are the values that the fair order uses, in MB. `reserved`
+    sums its reservations, `reserved_apart` those outside the default partition; `default_misses`
+    counts, by ask, the missed opportunities of asks for that partition where other partitions lend;
+    `re_reservations` counts, by ask, the heartbeats of reserved nodes that could not fulfil the
+    reservation. `seen` is the leaf in which it was last considered, with its user's record there,
+    from which its headroom follows; `tells` are the users of that leaf while its master receives
+    the headroom. `moved_from` is the leaf in which it still counts as asking during a move. `drift`
+    is what Hadoop counts as used beyond its containers, after an ask changed its size between a
+    reservation and its fulfilment. `to_preempt` holds containers that are to be preempted;
+    `most_containers` is the largest number of containers it had at any release.
     """
 
     __slots__ = (
@@ -90,11 +90,11 @@ class CapacityApplication(Application):
         self.tells: Users | None = None
         self.master_resource: Resource = (0,) * types
         self.first_priority = priority  # as resolved at the submission
-        self.to_preempt: dict[int, None] = {}  # of its live containers, in whatever attempt
+        self.to_preempt: dict[int, None] = {}  # live containers, of any attempt
         super().__init__(number, submission, queue, priority, now_ms, types)
 
     def begin_attempt(self, types: int) -> None:
-        """Forget what belonged to the attempt before."""
+        """Reset what belonged to the previous attempt."""
         super().begin_attempt(types)
         self.stage = Stage.NOWHERE
         self.held = False
@@ -104,12 +104,12 @@ class CapacityApplication(Application):
         self.size = 0
         self.most_containers = 0
         self.demand = 0
-        self.pending: Resource = (0,) * types  # as counted last, and by partition for its queues
+        self.pending: Resource = (0,) * types  # as last counted, in total and by partition
         self.counted: dict[str, Resource] = {}
         self.asked: dict[str, None] = {}
-        self.labelled = False  # whether some ask is for another partition than the default one
+        self.labelled = False  # whether some ask is for a partition other than the default one
         self.reserved: Resource = (0,) * types
-        self.reserved_apart: dict[str, Resource] = {}  # of it, on other partitions
+        self.reserved_apart: dict[str, Resource] = {}  # the part of it on other partitions
         self.default_misses: dict[tuple[int, int], int] = {}
         self.reserved_numbers: dict[str, int] = {}  # container numbers, by reserved node
         self.re_reservations: dict[tuple[int, int], int] = {}
@@ -118,14 +118,14 @@ class CapacityApplication(Application):
 
     @property
     def looked_at(self) -> bool:
-        """Whether it was considered since it came into its leaf."""
+        """Whether it was considered since it entered its leaf."""
         leaf, seen = self.leaf, self.seen
         if leaf is None or seen is None or seen[0] is not leaf:
             return False
         return seen[1] is leaf.users.get(self.user)
 
     def look_at(self) -> None:
-        """It is considered, in its leaf, if that knows its user: so it has a headroom there."""
+        """Consider it in its leaf, which gives it a headroom there if the leaf knows its user."""
         leaf = self.leaf
         record = None if leaf is None else leaf.users.get(self.user)
         if leaf is not None and record is not None:
@@ -133,7 +133,7 @@ class CapacityApplication(Application):
             self.tell()
 
     def tell(self) -> None:
-        """Let the leaf in which it has a headroom know whether its master hears of it."""
+        """Register it with the leaf of its headroom while its master receives that headroom."""
         hears = self.registered and self.leaf is not None and self.seen is not None
         users = self.seen[0].users if hears and self.seen is not None else None
         if users is self.tells:

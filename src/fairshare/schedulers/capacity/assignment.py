@@ -1,4 +1,4 @@
-"""Owns what one application makes of a node: which ask, how near, a container or a reservation.
+"""Owns how one application uses a node: which ask, at which locality, container or reservation.
 
 Called by `heartbeat.py`, which knows the queues (spec/capacity.md 14 and 15).
 """
@@ -33,7 +33,7 @@ LAZILY_PREEMPTED = "Container killed for a queue that is below its guarantee"
 
 
 class _Choice(NamedTuple):
-    """A container that can be had here, or a reservation. `give_up`: a node to unreserve for it."""
+    """A container or a reservation that is possible here. `give_up`: a node to unreserve for it."""
 
     resource: Resource
     locality: Locality
@@ -62,7 +62,7 @@ def offer(beat: "Heartbeat", application: CapacityApplication, room: Room) -> An
         if settings.continue_looking:
             left = add(left, application.reserved_on(beat.label))
         if not c.fits(ask.resource, left):
-            # Without reservations the room that is left is not kept from the siblings either.
+            # Without reservations the remaining room is not kept from the siblings either.
             return Answer.QUEUE_LIMIT if settings.reservations else Answer.SKIPPED
         if beat.wait_for_default(application, key):
             return Answer.SKIPPED
@@ -89,7 +89,8 @@ def _by_locality(
     *,
     reserved: bool,
 ) -> tuple[_Choice | None, bool]:
-    """The nearest place that serves an ask here, and whether the ask refuses the node (14.4)."""
+    """The best locality at which an ask is served here, and whether the ask refuses the node
+    (14.4)."""
     node = beat.node
     places = key.places
     ask = key.anywhere
@@ -119,9 +120,10 @@ def _by_locality(
 def _may_more(
     beat: "Heartbeat", application: CapacityApplication, key: AskKey, size: Resource
 ) -> bool:
-    """Whether an ask may take or reserve one more, given what is reserved for it (15.2).
+    """Whether an ask may take or reserve one more, given its reservations (15.2).
 
-    Reserved nodes that beat in vain count for patience, less so for large containers.
+    Heartbeats of reserved nodes that could not fulfil allow further reservations, fewer for large
+    containers.
     """
     reserved = application.reservations_of(key.order)
     assert key.anywhere is not None
@@ -147,7 +149,8 @@ def _fit(
     locality: Locality,
     room: Room | None,
 ) -> _Choice | None:
-    """A container here, or a reservation, or neither (15.1 to 15.4); no room: a reserved node."""
+    """A container here, a reservation, or neither (15.1 to 15.4). `room` is None for a reserved
+    node."""
     state = beat.state
     c = state.calculator
     node = beat.node
@@ -185,7 +188,7 @@ def _fit(
 def _reservation_of(
     beat: "Heartbeat", application: CapacityApplication, key: AskKey, need: Resource
 ) -> str | None:
-    """A node reserved for the same ask whose reservation gives enough back."""
+    """A node reserved for the same ask whose reservation releases enough."""
     names = [
         name
         for name, reservation in application.reservations.items()
@@ -204,7 +207,8 @@ def _commit(
     choice: _Choice,
     before: int,
 ) -> Answer:
-    """Make it so, unless a limit forbids it after all; then it is dropped without a word (15.8)."""
+    """Carry out a choice, unless a limit forbids it after all; then it is dropped silently
+    (15.8)."""
     state = beat.state
     step = beat.step
     node = beat.node
@@ -257,8 +261,8 @@ def _accepted(beat: "Heartbeat", application: CapacityApplication, choice: _Choi
 
 
 def _has_room(beat: "Heartbeat", size: Resource, killed: Resource) -> bool:
-    """Whether a node has room in every type, also in those that are not asked for: one that has
-    become smaller may have less than nothing."""
+    """Whether a node has room in every type, including those not asked for: a node that was shrunk
+    may have a negative amount available."""
     return beat.state.calculator.fits(size, add(beat.node.available, killed))
 
 
@@ -293,7 +297,8 @@ def _grant(
 def fulfil(
     beat: "Heartbeat", application: CapacityApplication, key: AskKey, reservation: Reservation
 ) -> None:
-    """The node that was reserved for an ask beats: a container if it fits by now (15.5)."""
+    """Handle a heartbeat of the node reserved for an ask: grant a container if it fits now
+    (15.5)."""
     blacklist = application.blacklist
     node = beat.node
     if blacklist and (node.name in blacklist or node.rack in blacklist):

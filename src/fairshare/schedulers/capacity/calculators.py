@@ -1,8 +1,8 @@
 """Owns the arithmetic of Hadoop's two resource calculators. Knows neither queue nor application.
 
-The memory-only calculator looks at memory alone; what it rounds or divides has one vcore again, or
-none when there is no memory. The dominant one looks at the largest part of the cluster. Answers are
-Hadoop's to the unit, single precision included (spec/capacity.md 1).
+The memory-only calculator considers memory alone; its rounded or divided results have one vcore, or
+none when the memory is 0. The dominant calculator considers the dominant share of the cluster.
+Results equal Hadoop's exactly, single precision included (spec/capacity.md 1).
 """
 
 import math
@@ -14,11 +14,11 @@ from fairshare.schedulers.rounding import single
 
 MOST_CONTAINERS = 2**31 - 1
 EXACT = 2**24
-"""Whole numbers up to here are the same in single precision."""
+"""Integers up to here are exact in single precision."""
 
 
 class ResourceCalculator(Protocol):
-    """What both calculators can do. `total` is what shares are taken of."""
+    """The operations of both calculators. `total` is the amount of which shares are computed."""
 
     name: str
 
@@ -32,16 +32,16 @@ class ResourceCalculator(Protocol):
         """How many containers of a size fit."""
 
     def divide(self, total: Resource, a: Resource, b: Resource) -> float:
-        """`a` over `b`, by the part of the cluster that counts; single precision."""
+        """`a` over `b`, by the share of the cluster that the calculator uses; single precision."""
 
     def divisor(self, total: Resource, b: Resource) -> float:
         """What `divide` divides by: `divide(t, a, b) == use(t, a, divisor(t, b))`."""
 
     def use(self, total: Resource, a: Resource, divisor: float) -> float:
-        """`a` over what `divisor` gave for `b`: `divide`, where many are divided by one."""
+        """`a` over the `divisor` of `b`: `divide` for many values with the same `b`."""
 
     def ratio(self, a: Resource, b: Resource) -> float:
-        """`a` over `b` without looking at a cluster; single precision."""
+        """`a` over `b` regardless of the cluster; single precision."""
 
     def multiply_up(self, a: Resource, by: float, step: Resource) -> Resource:
         """`a` times `by`, rounded up to the step."""
@@ -50,16 +50,16 @@ class ResourceCalculator(Protocol):
         """`a` times `by`, rounded down to the step."""
 
     def round_up(self, a: Resource, step: Resource) -> Resource:
-        """Up to a multiple of the step."""
+        """Round up to a multiple of the step."""
 
     def round_down(self, a: Resource, step: Resource) -> Resource:
-        """Down to a multiple of the step."""
+        """Round down to a multiple of the step."""
 
     def ceil_divide(self, a: Resource, by: float) -> Resource:
-        """`a / by` in single precision, rounded up; nothing when `by` is 0."""
+        """`a / by` in single precision, rounded up; 0 when `by` is 0."""
 
     def ceil_divide_whole(self, a: Resource, by: int) -> Resource:
-        """`a / by` rounded up, for a whole number."""
+        """`a / by` rounded up, for an integer."""
 
     def normalise(
         self, ask: Resource, minimum: Resource, maximum: Resource, step: Resource
@@ -67,35 +67,36 @@ class ResourceCalculator(Protocol):
         """The size that is granted for an ask."""
 
     def above_zero(self, a: Resource) -> bool:
-        """Whether some amount that counts is positive."""
+        """Whether an amount that the calculator considers is positive."""
 
     def zero_or_less(self, a: Resource) -> bool:
-        """Whether some amount that counts is 0 or negative."""
+        """Whether an amount that the calculator considers is 0 or negative."""
 
 
 def ceil_to(amount: int, step: int) -> int:
-    """`ceil_to(1500, 1024) == 2048`; a step of 0 rounds nothing.
+    """`ceil_to(1500, 1024) == 2048`; a step of 0 does not round.
 
-    Towards 0 also below it, and further than it should: `ceil_to(-1024, 1024) == 0`, as in Java.
+    Negative amounts are rounded towards 0, and further than necessary: `ceil_to(-1024, 1024) == 0`,
+    as in Java.
     """
     return ceil_quotient(amount, step) * step if step else amount
 
 
 def ceil_quotient(amount: int, by: int) -> int:
-    """`ceil_quotient(5, 2) == 3`; below 0 as Java has it, `ceil_quotient(-4, 2) == -1`."""
+    """`ceil_quotient(5, 2) == 3`; below 0 as in Java, `ceil_quotient(-4, 2) == -1`."""
     over = amount + by - 1
     return over // by if over >= 0 else -(-over // by)
 
 
 def floor_to(amount: int, step: int) -> int:
-    """`floor_to(1500, 1024) == 1024`; towards 0 also below it, as Java divides."""
+    """`floor_to(1500, 1024) == 1024`; negative amounts are rounded towards 0, as Java divides."""
     if not step:
         return amount
     return amount // step * step if amount >= 0 else -(-amount // step) * step
 
 
 def truncate(a: Resource, by: float) -> Resource:
-    """Each amount times `by`, cut off: `truncate((1000, 3), 0.5) == (500, 1)`."""
+    """Each amount times `by`, truncated: `truncate((1000, 3), 0.5) == (500, 1)`."""
     return tuple([int(amount * by) for amount in a])
 
 
@@ -114,7 +115,7 @@ def _quotient(a: float, b: float) -> float:
 
 
 def _whole(value: float) -> int:
-    """A Java double as a long: not a number is 0, and infinity the largest there is."""
+    """Convert a Java double to a long: NaN becomes 0, and infinity the largest value."""
     if math.isnan(value):
         return 0
     return UNBOUNDED if value >= UNBOUNDED else math.ceil(value)
@@ -166,11 +167,11 @@ class MemoryCalculator:
         return _quotient(a[0], b[0])
 
     def multiply_up(self, a: Resource, by: float, step: Resource) -> Resource:
-        """Half a MB is added before the fraction is cut off."""
+        """Adds half a MB, then truncates."""
         return self._of(ceil_to(_floor(a[0] * by + 0.5), step[0]))
 
     def multiply_down(self, a: Resource, by: float, step: Resource) -> Resource:
-        """The fraction is cut off first."""
+        """Truncates the fraction first."""
         return self._of(floor_to(int(a[0] * by), step[0]))
 
     def round_up(self, a: Resource, step: Resource) -> Resource:
@@ -197,11 +198,11 @@ class MemoryCalculator:
         return self._of(min(memory, maximum[0]))
 
     def above_zero(self, a: Resource) -> bool:
-        """Whether there is memory."""
+        """Whether the memory is positive."""
         return a[0] > 0
 
     def zero_or_less(self, a: Resource) -> bool:
-        """Whether there is no memory."""
+        """Whether the memory is 0 or negative."""
         return a[0] <= 0
 
 
@@ -211,7 +212,7 @@ class DominantCalculator:
     name = "dominant"
 
     def compare(self, total: Resource, a: Resource, b: Resource) -> int:
-        """The largest shares first, then the next ones."""
+        """The dominant shares first, then the next ones."""
         if a == b:
             return 0
         if not total[0] and not any(total):
@@ -241,7 +242,7 @@ class DominantCalculator:
         return all(x <= y for x, y in zip(need, room, strict=True))
 
     def containers(self, available: Resource, size: Resource) -> int:
-        """By the type that is the first to run out."""
+        """By the type that runs out first."""
         counts = [x // y if x > 0 else 0 for x, y in zip(available, size, strict=True) if y > 0]
         return min(*counts, MOST_CONTAINERS) if counts else MOST_CONTAINERS
 
@@ -270,49 +271,49 @@ class DominantCalculator:
         return max(0.0, *map(_quotient, a, b))
 
     def multiply_up(self, a: Resource, by: float, step: Resource) -> Resource:
-        """Rounded up in single precision first."""
+        """Rounds up in single precision first."""
         return tuple([ceil_to(_whole(single(x * by)), s) for x, s in zip(a, step, strict=True)])
 
     def multiply_down(self, a: Resource, by: float, step: Resource) -> Resource:
-        """The fraction is cut off first."""
+        """Truncates the fraction first."""
         return tuple([floor_to(int(x * by), s) for x, s in zip(a, step, strict=True)])
 
     def round_up(self, a: Resource, step: Resource) -> Resource:
-        """In each type by itself."""
+        """For each type separately."""
         return tuple(map(ceil_to, a, step))
 
     def round_down(self, a: Resource, step: Resource) -> Resource:
-        """In each type by itself."""
+        """For each type separately."""
         return tuple(map(floor_to, a, step))
 
     def ceil_divide(self, a: Resource, by: float) -> Resource:
-        """In each type by itself."""
+        """For each type separately."""
         return tuple([_ceil_float(x, by) for x in a])
 
     def ceil_divide_whole(self, a: Resource, by: int) -> Resource:
-        """In each type by itself."""
+        """For each type separately."""
         return tuple([ceil_quotient(x, by) for x in a])
 
     def normalise(
         self, ask: Resource, minimum: Resource, maximum: Resource, step: Resource
     ) -> Resource:
-        """In each type by itself."""
+        """For each type separately."""
         return tuple(
             min(ceil_to(max(x, least), s or least), most)
             for x, least, most, s in zip(ask, minimum, maximum, step, strict=True)
         )
 
     def above_zero(self, a: Resource) -> bool:
-        """Whether there is anything."""
+        """Whether any amount is positive."""
         return any(x > 0 for x in a)
 
     def zero_or_less(self, a: Resource) -> bool:
-        """Whether some type has run out."""
+        """Whether any amount is 0 or negative."""
         return any(x <= 0 for x in a)
 
 
 def _compare(a_high: float, a_low: float, b_high: float, b_low: float) -> int:
-    """Two shares with two others, whichever of them is the higher one."""
+    """Compare two pairs of shares, the larger share of each pair first."""
     if a_low > a_high:
         a_high, a_low = a_low, a_high
     if b_low > b_high:
@@ -329,7 +330,7 @@ def _shares(a: Resource, total: Resource) -> list[float]:
 
 
 def _largest_share(a: Resource, total: Resource) -> float:
-    """The largest one of those that are finite and positive; 0 if there is none."""
+    """The largest share that is finite and positive; 0 if there is none."""
     if len(a) == 2 and total[0] and total[1]:
         x, y = a[0] / total[0], a[1] / total[1]
         if y > x:
@@ -341,21 +342,21 @@ def _largest_share(a: Resource, total: Resource) -> float:
 
 @cache
 def calculator(dominant: bool, types: int) -> ResourceCalculator:
-    """The calculator that the settings name; always the same one."""
+    """The calculator that the settings name; the same object for the same arguments."""
     return DominantCalculator() if dominant else MemoryCalculator(types)
 
 
 def smaller(c: ResourceCalculator, total: Resource, a: Resource, b: Resource) -> Resource:
-    """The smaller of two vectors, whole: never mixed; the first when equal."""
+    """The smaller of two vectors as a whole, not by type; the first when equal."""
     return a if c.compare(total, a, b) <= 0 else b
 
 
 def larger(c: ResourceCalculator, total: Resource, a: Resource, b: Resource) -> Resource:
-    """The larger of two vectors, whole: never mixed; the first when equal."""
+    """The larger of two vectors as a whole, not by type; the first when equal."""
     return a if c.compare(total, a, b) >= 0 else b
 
 
 def subtract_not_below_zero(a: Resource, b: Resource) -> Resource:
-    """`a - b`, memory and vcores not below 0 (further types may be)."""
+    """`a - b`, where memory and vcores are at least 0 (further types may be negative)."""
     memory, vcores, *rest = subtract(a, b)
     return (max(memory, 0), max(vcores, 0), *rest)

@@ -1,7 +1,7 @@
-"""Owns what each queue's capacity is worth: fractions of the cluster, effective resources.
+"""Owns the computation of queues' capacities: fractions of the cluster, effective resources.
 
 Computed for the whole tree whenever nodes, queues or settings change (spec/capacity.md 4.4 to 4.9).
-Vectors with a unit for each type are worked out in `vectors.py`. Decides nothing.
+`vectors.py` computes vectors with a unit for each type. Decides nothing.
 """
 
 import math
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 
 def recompute(state: "CapacityCluster", top: CapacityQueue) -> None:
-    """Everything that follows from the cluster's size and the settings, for a queue and below."""
+    """Recompute all that follows from the cluster's size and the settings, for a queue and
+    below."""
     for label in state.labels:
         whole = state.total_of(label)
         if top.parent is None:
@@ -34,7 +35,7 @@ def recompute(state: "CapacityCluster", top: CapacityQueue) -> None:
 
 
 def below(top: CapacityQueue) -> list[CapacityQueue]:
-    """A queue and all below it, parents before children."""
+    """A queue and all queues below it, parents before children."""
     found = [top]
     for child in top.children.values():
         found += below(child)
@@ -42,7 +43,7 @@ def below(top: CapacityQueue) -> list[CapacityQueue]:
 
 
 def _root(root: CapacityQueue, label: str, whole: Resource) -> None:
-    """Root has all of a partition, or nothing of one that no queue of the file names."""
+    """Root has a whole partition, or nothing of a partition that no queue of the file names."""
     share = root.shares[label]
     part = 1.0 if root.has_part(label) else 0.0
     share.absolute_capacity = share.absolute_maximum = part
@@ -85,8 +86,9 @@ def _below(state: "CapacityCluster", parent: CapacityQueue, label: str, whole: R
 
 
 def _nothing(state: "CapacityCluster", child: CapacityQueue, label: str) -> None:
-    """As in Hadoop a queue made on demand has a weight on each partition of its parent, so that
-    its siblings have less, but nothing there unless its template names the partition."""
+    """As in Hadoop a queue created on demand has a weight on each partition of its parent, which
+    reduces its siblings' shares, but has no capacity there unless its template names the
+    partition."""
     if not management.makes_leaves(child.parent):
         share = child.shares[label]
         share.absolute_maximum = 0.0
@@ -96,7 +98,7 @@ def _nothing(state: "CapacityCluster", child: CapacityQueue, label: str) -> None
 def _minimum_ratios(
     state: "CapacityCluster", parent: CapacityQueue, label: str, whole: Resource
 ) -> list[float | None]:
-    """By how much absolute children are scaled down, by type; None: not at all (4.5)."""
+    """The factors by which absolute children are scaled down, by type; None: not scaled (4.5)."""
     wanted = total(
         (
             child.shares[label].configured_minimum or state.none
@@ -137,9 +139,10 @@ def _absolute(
 
 
 def _derive(c: ResourceCalculator, child: CapacityQueue, label: str, whole: Resource) -> None:
-    """The fractions of a queue whose resources are known (4.7).
+    """Compute the fractions of a queue whose resources are known (4.7).
 
-    `whole` says which type dominates: what the partition has, or in the legacy mode the cluster.
+    `whole` determines the dominant type: the partition's resources, or in legacy mode the
+    cluster's.
     """
     share = child.shares[label]
     parent = child.parent
@@ -170,9 +173,10 @@ def _refresh(state: "CapacityCluster", queue: CapacityQueue) -> None:
 
 
 def limit_applications(state: "CapacityCluster", leaf: CapacityQueue) -> None:
-    """How many applications a leaf, and one user in it, may have (7.4, 7.5).
+    """Compute how many applications a leaf, and one user in it, may have (7.4, 7.5).
 
-    Its own maximum, else one for all queues, else its part of the system's: 10 % of 10000 is 1000.
+    Its own maximum, else the one for all queues, else its part of the system's: 10 % of 10000 is
+    1000.
     """
     settings = state.settings
     every = settings.queue_maximum_applications
@@ -203,20 +207,20 @@ def child_limit(
     child: Share,
     minimum: Resource,
 ) -> Resource:
-    """What a child may have in all: what its parent has left, and what it has (11.6)."""
+    """The limit of a child: what its parent has left, plus what the child uses (11.6)."""
     room = subtract(subtract(limit, blocked), subtract(parent.used, parent.killable))
     return c.round_down(add(room, child.used), minimum)
 
 
 def leaf_limit(state: "CapacityCluster", leaf: CapacityQueue, limit: Resource) -> Resource:
-    """What a leaf can reach, as its masters' limit and headroom know it (8.2, 13.1)."""
+    """What a leaf can reach, for its masters' limit and its headroom (8.2, 13.1)."""
     c = state.calculator
     most = c.round_down(leaf.share.effective_maximum, state.settings.minimum_allocation)
     return smaller(c, state.total, most, limit)
 
 
 def _limit_leaves(state: "CapacityCluster", queue: CapacityQueue, limit: Resource) -> None:
-    """The limits that hold until a heartbeat says otherwise (4.9)."""
+    """Set the limits that hold until a heartbeat computes others (4.9)."""
     if queue.leaf:
         queue.limit = leaf_limit(state, queue, limit)
         return

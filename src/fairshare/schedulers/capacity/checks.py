@@ -1,7 +1,7 @@
-"""Owns what is wrong with settings as a whole: sums, modes, weights, limits, states, mappings.
+"""Owns the validation of settings as a whole: sums, modes, weights, limits, states, mappings.
 
-Judges a planned tree and, at a reload, what may not change while it runs. Says everything that is
-wrong, in Hadoop's words, and changes nothing (spec/capacity.md 2.6, 4, 20, 24, 25.3, 26.6).
+Checks a planned tree and, at a reload, what must not change at run time. Reports all faults, in
+Hadoop's words, and changes nothing (spec/capacity.md 2.6, 4, 20, 24, 25.3, 26.6).
 """
 
 import math
@@ -52,8 +52,8 @@ _PARENT_POLICIES = ("utilization", "priority-utilization")
 
 
 class Fault(NamedTuple):
-    """A property and what is wrong with it. `queue` is a path, `suffix` what follows it in the
-    property's name; both may be empty."""
+    """A property and its fault. `queue` is a path, `suffix` what follows it in the property's name;
+    both may be empty."""
 
     queue: str
     suffix: str
@@ -61,7 +61,7 @@ class Fault(NamedTuple):
 
 
 def refusals(settings: CapacitySettings, live: CapacityState | None = None) -> Iterator[Fault]:
-    """Everything for which settings are refused; `live` is the state that they would change."""
+    """All faults for which settings are refused; `live` is the state that they would change."""
     simple = [*sizes(settings), *_numbers(settings)]
     yield from simple
     if simple:
@@ -129,7 +129,7 @@ def _number(
 ) -> Iterator[Fault]:
     match capacity:
         case Percentage() if suffix == "maximum-capacity":
-            pass  # as in Hadoop any number is taken: more than all there is, or less than nothing
+            pass  # as in Hadoop any number is accepted, including more than 100 % and negative ones
         case Percentage(percent) if name != ROOT and not 0.0 <= percent <= 100.0:
             yield Fault(
                 name, suffix, f"Illegal {suffix} of {percent} for queue {name}: 0 to 100 is allowed"
@@ -156,12 +156,12 @@ def _number(
 def _siblings(
     planned: CapacityState, parent: CapacityQueue, live: CapacityState | None
 ) -> Iterator[Fault]:
-    """The capacities of a queue's children together (4.2, 4.3); not without the legacy mode."""
+    """Check the capacities of a queue's children together (4.2, 4.3), in legacy mode only."""
     children = list(parent.children.values())
     if not children or not planned.settings.legacy_queue_mode:
         return
     where = f"children of queue {parent.name}"
-    # Nobody looks at what children have of a partition of which their parent has nothing.
+    # Children's capacities on a partition of which their parent has nothing are not checked.
     configured = ("", *partitions.configured(planned.settings))
     labels = [label for label in configured if parent.has_part(label)]
     kinds = kinds_of(parent, labels, live)
@@ -283,7 +283,7 @@ def _plain(value: float) -> str:
 
 
 def _bounds(planned: CapacityState, queue: CapacityQueue) -> Iterator[Fault]:
-    """Absolute minimums and maximums of a queue and of the one above (4.6)."""
+    """Check the absolute minimum and maximum of a queue against those of its parent (4.6)."""
     c = planned.calculator
     share = queue.share
     minimum, maximum = share.configured_minimum, share.configured_maximum
@@ -329,7 +329,7 @@ def _state(queue: CapacityQueue) -> Iterator[Fault]:
 
 
 def _changes(planned: CapacityState, live: CapacityState) -> Iterator[Fault]:
-    """What may not change while the scheduler runs (25.3)."""
+    """Check what must not change while the scheduler runs (25.3)."""
     configured = planned.settings.queues
     for name in live.departed:
         if name in planned.queues and planned.queues[name].leaf:
@@ -376,7 +376,7 @@ def _changes(planned: CapacityState, live: CapacityState) -> Iterator[Fault]:
 
 
 def still_held(live: CapacityState, name: str) -> str:
-    """Why a queue cannot be made again that a reload has taken away."""
+    """Why a queue that a reload has removed cannot be created again."""
     count = live.departed[name].number_of_applications
     return (
         f"applications of the queue of this name that a reload has taken away are left ({count});"
@@ -385,7 +385,7 @@ def still_held(live: CapacityState, name: str) -> str:
 
 
 def _will_run(new: CapacityQueue, live: CapacityState) -> bool:
-    """Whether all above a queue are running after the reload."""
+    """Whether all ancestors of a queue are running after the reload."""
     for above in new.path[1:]:
         state = above.settings.state
         if state is None and above.name in live.queues:

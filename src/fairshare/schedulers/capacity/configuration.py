@@ -1,6 +1,7 @@
-"""Owns how settings become a queue's own: defaults, inheritance, templates, what a reload re-reads.
+"""Owns how settings become a queue's own: defaults, inheritance, templates, and what a reload
+rereads.
 
-Everything is computed from `state.settings`; nothing is decided (spec/capacity.md 2, 20, 24, 27.2).
+Everything is computed from `state.settings`; decides nothing (spec/capacity.md 2, 20, 24, 27.2).
 """
 
 from typing import TYPE_CHECKING, Any
@@ -38,18 +39,18 @@ if TYPE_CHECKING:
     from fairshare.schedulers.capacity.cluster import CapacityCluster
 
 DYNAMIC_LEAF = QueueSettings(user_limit_factor=NO_FACTOR, maximum_master_share=1.0)
-"""What holds for a leaf that is made on demand, unless a template says otherwise (27.2)."""
+"""The settings of a leaf created on demand, unless a template overrides them (27.2)."""
 
 _POLICIES = {"utilization": "utilization", "priority-utilization": "priority-utilization"}
 
 
 def decode(settings: bytes) -> CapacitySettings:
-    """Settings as they stand in an event."""
+    """Decode the settings of an event."""
     return msgspec.json.decode(settings, type=CapacitySettings)
 
 
 def overlay(base: QueueSettings, over: QueueSettings) -> QueueSettings:
-    """What `over` says, else what `base` says; user weights and labels are united."""
+    """The values of `over`, else those of `base`; user weights and labels are merged."""
     changes: dict[str, Any] = {}
     for name in QueueSettings.__struct_fields__:
         value = getattr(over, name)
@@ -60,7 +61,7 @@ def overlay(base: QueueSettings, over: QueueSettings) -> QueueSettings:
 
 
 def templates_for(settings: CapacitySettings, owner: str) -> list[Template]:
-    """The templates that hold below a queue, the weakest first (27.2).
+    """The templates that apply below a queue, in ascending precedence (27.2).
 
     Trailing parts of an owner's name may be `*`; the name with the fewest of them wins.
     """
@@ -76,7 +77,7 @@ def templates_for(settings: CapacitySettings, owner: str) -> list[Template]:
 def settings_of(
     settings: CapacitySettings, name: str, *, leaf: bool, dynamic: bool
 ) -> QueueSettings:
-    """What the file says of a queue; of one made on demand also what templates say."""
+    """A queue's settings in the file; for one created on demand also those of templates."""
     own = settings.queues.get(name, QueueSettings())
     if not dynamic:
         return own
@@ -92,8 +93,8 @@ def settings_of(
 
 
 def _of_older_leaf(own: QueueSettings, template: Template) -> QueueSettings:
-    """As in Hadoop the older template counts before what the file says of the leaf itself, which
-    has no say in its capacities at all."""
+    """As in Hadoop the older template takes precedence over the file's settings of the leaf itself,
+    which do not affect its capacities at all."""
     over = template.legacy_leaf
     return msgspec.structs.replace(
         overlay(own, over),
@@ -104,7 +105,7 @@ def _of_older_leaf(own: QueueSettings, template: Template) -> QueueSettings:
 
 
 def configure(state: "CapacityCluster", queue: CapacityQueue, *, first: bool = False) -> None:
-    """Let a queue take over what the configuration says of it; its parent has done so before."""
+    """Apply the configuration to a queue whose parent is configured already."""
     settings = state.settings
     own = settings_of(settings, queue.name, leaf=queue.leaf, dynamic=queue.dynamic)
     parent = queue.parent
@@ -138,7 +139,7 @@ def configure(state: "CapacityCluster", queue: CapacityQueue, *, first: bool = F
 
 
 def _with_all_partitions(settings: CapacitySettings, root: QueueSettings) -> QueueSettings:
-    """Root has all of each partition that any queue names, though the file does not say it."""
+    """Root has 100 % of each partition that any queue names, although the file does not say so."""
     whole = LabelCapacity(Percentage(100.0), Percentage(100.0))
     every = dict.fromkeys(partitions.configured(settings), whole)
     return overlay(QueueSettings(label_capacities=every), root) if every else root
@@ -149,7 +150,7 @@ def _or(value: Any, default: Any) -> Any:
 
 
 def user_weights(settings: CapacitySettings, queue: CapacityQueue) -> dict[str, float]:
-    """The weights that hold in a queue: from root down, the nearest wins (2.6)."""
+    """The user weights in force in a queue: from root down, the nearest queue wins (2.6)."""
     weights: dict[str, float] = {}
     for above in reversed(queue.path):
         weights.update(above.settings.user_weights)
@@ -162,10 +163,11 @@ def maximum_allocation(
     own: QueueSettings,
     parent: CapacityQueue | None,
 ) -> Resource:
-    """The largest container of a queue: its own, else its parent's, else the cluster's (2.2).
+    """The largest container of a queue: its own setting, else its parent's, else the cluster's
+    (2.2).
 
-    As in Hadoop a `maximum-allocation` leaves nothing of the types that it does not name, while
-    `maximum-allocation-mb` and `-vcores` leave the others as they are above.
+    As in Hadoop a `maximum-allocation` sets the types that it does not name to 0, while
+    `maximum-allocation-mb` and `-vcores` inherit the others.
     """
     if own.maximum_allocation is not None:
         return types.vector({**dict.fromkeys(types.names, 0), **own.maximum_allocation})
@@ -217,7 +219,7 @@ def _take_lifetimes(queue: CapacityQueue, own: QueueSettings) -> None:
 
 
 def _configured_default(queue: CapacityQueue | None) -> int | None:
-    """The default lifetime that the nearest queue above has set; it is cut to its own maximum."""
+    """The default lifetime set by the nearest queue above, capped at that queue's own maximum."""
     while queue is not None:
         own = queue.settings.default_lifetime_s
         if own is not None and own >= 0:
@@ -243,7 +245,8 @@ def _take_labels(queue: CapacityQueue, own: QueueSettings) -> None:
 
 
 def _take_state(queue: CapacityQueue, own: QueueSettings, *, first: bool) -> None:
-    """At first its own, else its parent's; at a reload what is unset changes nothing (24)."""
+    """Initially its own state, else its parent's; at a reload an unset state changes nothing
+    (24)."""
     parent = queue.parent
     configured = own.state
     if first:
@@ -257,9 +260,9 @@ def _take_state(queue: CapacityQueue, own: QueueSettings, *, first: bool) -> Non
 
 
 def take_capacities(state: "CapacityCluster", queue: CapacityQueue) -> None:
-    """Let a queue take over its capacities on all partitions; none where it has none of its own.
+    """Apply a queue's capacities on all partitions: 0 where it has none of its own.
 
-    Root has everything of a partition if any queue has a capacity there, as in Hadoop.
+    As in Hadoop root has 100 % of a partition if any queue has a capacity there.
     """
     own = queue.settings
     master = _or(own.maximum_master_share, state.settings.maximum_master_share)
@@ -281,12 +284,12 @@ def take_capacities(state: "CapacityCluster", queue: CapacityQueue) -> None:
             capacity, maximum = Percentage(100.0), Percentage(100.0)
         _take_share(queue, share, capacity, maximum)
     queue.mode = mode_of(own.capacity if queue.name != ROOT else Percentage(100.0))
-    for one in (queue, *queue.children.values()):  # a parent's policy decides about its children
+    for one in (queue, *queue.children.values()):  # a parent's policy affects its children
         one.reconsider()
 
 
 def mode_of(capacity: Capacity | None) -> str:
-    """How a capacity is given: percentage, weight or absolute."""
+    """The form of a capacity: percentage, weight or absolute."""
     if isinstance(capacity, Weight) and capacity.weight >= 0:
         return WEIGHT
     if isinstance(capacity, Vector) and absolute_amount(capacity) is not None:
@@ -295,7 +298,7 @@ def mode_of(capacity: Capacity | None) -> str:
 
 
 def absolute_amount(capacity: Capacity | None) -> Resource | None:
-    """An absolute vector's amounts; without memory it counts as not configured (4.1)."""
+    """An absolute vector's amounts; a vector without memory counts as not configured (4.1)."""
     if not isinstance(capacity, Vector):
         return None
     amounts = capacity.absolute
