@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import ContainerAllocated, Event, HeadroomTold
+from fairshare.model.events import ContainerAllocated, Event
 from fairshare.model.inputs import (
     ContainerExited,
     FinishApplication,
@@ -26,6 +26,7 @@ from fairshare.model.inputs import (
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import ContainerRequest
 from fairshare.schedulers.capacity import descent
+from fairshare.schedulers.capacity.events import HeadroomComputed
 from fairshare.schedulers.capacity.scheduler import CapacityScheduler
 from fairshare.schedulers.capacity.settings import (
     CapacitySettings,
@@ -157,7 +158,7 @@ class Pair:
 
 def decisions(events: tuple[Event, ...]) -> list[Event]:
     """What happened. Who got something has been looked at, which goes without saying."""
-    return [event for event in events if type(event) is not HeadroomTold]
+    return [event for event in events if type(event) is not HeadroomComputed]
 
 
 def picture(manager: ResourceManager) -> list[Any]:

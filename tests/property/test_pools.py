@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tests.property.effort import examples
 
+from fairshare.journal.record import Record
 from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import ContainerAllocated, Event, Record
+from fairshare.model.events import ContainerAllocated, Event
 from fairshare.model.inputs import (
     ContainerExited,
     FinishApplication,

@@ -9,15 +9,10 @@ from typing import Any
 from tests.rest_samples.server import SampleServer
 
 from fairshare.errors import InputError
+from fairshare.journal.record import Record
 from fairshare.live.node_book import Utilization
 from fairshare.model.applications import Application
-from fairshare.model.events import (
-    ApplicationRejected,
-    ApplicationSubmitted,
-    Event,
-    ExitCode,
-    Record,
-)
+from fairshare.model.events import ApplicationRejected, ApplicationSubmitted, Event, ExitCode
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_name
 from fairshare.model.inputs import (
     ContainerExited,

@@ -13,6 +13,7 @@ from tests.manual_engine import ManualEngine
 from fairshare.engines.protocol import NodeOffer
 from fairshare.families.registry import family_of
 from fairshare.journal.memory import MemoryJournal
+from fairshare.journal.record import Record
 from fairshare.live.server import LiveServer
 from fairshare.live.settings import LiveSettings
 from fairshare.manager.resource_manager import ResourceManager
@@ -22,9 +23,7 @@ from fairshare.model.events import (
     ContainerMarked,
     ContainerSpared,
     ExitCode,
-    QueueExpiring,
     QueueRemoved,
-    Record,
 )
 from fairshare.model.inputs import (
     ChangeLifetime,
@@ -34,6 +33,7 @@ from fairshare.model.inputs import (
 )
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup
+from fairshare.schedulers.capacity.events import QueueExpiring
 from fairshare.schedulers.capacity.settings import (
     CapacitySettings,
     MonitorSettings,

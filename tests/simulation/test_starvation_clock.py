@@ -9,10 +9,11 @@ from tests.manual_engine import ManualEngine
 from fairshare.engines.protocol import NodeOffer
 from fairshare.families.registry import family_of
 from fairshare.journal.memory import MemoryJournal
+from fairshare.journal.record import Record
 from fairshare.live.server import LiveServer
 from fairshare.live.settings import LiveSettings
 from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import ContainerCompleted, ContainerMarked, Record
+from fairshare.model.events import ContainerCompleted, ContainerMarked
 from fairshare.model.inputs import NodeJoined, SubmitApplication
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup

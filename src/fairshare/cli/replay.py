@@ -10,10 +10,10 @@ from fairshare.cli.options import Whole
 from fairshare.cli.verbs import Failure
 from fairshare.errors import JournalError
 from fairshare.families.registry import family_of
+from fairshare.journal.record import Record
 from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
 from fairshare.live.stored import check_parts
 from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import Record
 from fairshare.runtime.recovery import Position, recover, replay
 from fairshare.runtime.snapshot import thaw
 from fairshare.wording import counted

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from fairshare.errors import JournalError
-from fairshare.model.events import Record
+from fairshare.journal.record import Record
 
 _FLUSH_BYTES = 1 << 20
 

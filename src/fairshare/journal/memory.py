@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from fairshare.model.events import Record
+from fairshare.journal.record import Record
 
 
 class MemoryJournal:

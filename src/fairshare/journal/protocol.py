@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from fairshare.model.events import Record
+from fairshare.journal.record import Record
 
 
 class Snapshot(msgspec.Struct, frozen=True):

@@ -19,9 +19,9 @@ from fairshare.journal.checksums import checksum
 from fairshare.journal.lock import StateLock
 from fairshare.journal.place import Place
 from fairshare.journal.protocol import Snapshot
+from fairshare.journal.record import Record
 from fairshare.journal.reserve import Reserve
 from fairshare.journal.trimming import bytes_in_use, spare_records
-from fairshare.model.events import Record
 
 JOURNAL_FILE = "journal.sqlite3"
 FORMAT = 3

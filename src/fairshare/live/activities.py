@@ -6,13 +6,9 @@ requests nothing is kept. Decides nothing.
 
 import msgspec
 
+from fairshare.journal.record import Record
 from fairshare.model.applications import Application
-from fairshare.model.events import (
-    ApplicationsForgotten,
-    ContainerAllocated,
-    ContainerReserved,
-    Record,
-)
+from fairshare.model.events import ApplicationsForgotten, ContainerAllocated, ContainerReserved
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.inputs import ForgetApplications, NodeBeat
 from fairshare.model.resources import Resource

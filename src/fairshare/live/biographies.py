@@ -5,6 +5,7 @@ rebuilt from the journal at a start, and decides nothing. Amounts over time are 
 cluster's types, in units times milliseconds.
 """
 
+from fairshare.journal.record import Record
 from fairshare.model.events import (
     ApplicationEnded,
     ApplicationRejected,
@@ -22,7 +23,6 @@ from fairshare.model.events import (
     MasterStarted,
     MasterUnregistered,
     QueueCreated,
-    Record,
 )
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.model.inputs import FinishApplication, MasterRegistered, UnregisterMaster

@@ -8,38 +8,22 @@ covered: `schedulers.views.Standing` has them.
 from itertools import takewhile
 from typing import Final
 
+from fairshare.journal.record import Record
 from fairshare.model.events import (
     ApplicationsForgotten,
-    ApplicationsOrdered,
+    BookkeepingEvent,
     ContainerReserved,
     Event,
-    LimitsComputed,
     QueueCreated,
-    QueueExpiring,
-    QueueLimited,
-    Record,
     RequestRefused,
     ReservationDropped,
     ReservationMoved,
     RoomFreed,
     SharesUpdated,
-    UserLimitsComputed,
-    UserNoted,
 )
 from fairshare.model.identifiers import ApplicationId, application_of
 
-_OF_NOBODY: Final = frozenset(
-    {
-        ApplicationsOrdered,
-        LimitsComputed,
-        QueueCreated,
-        QueueExpiring,
-        QueueLimited,
-        SharesUpdated,
-        UserLimitsComputed,
-        UserNoted,
-    }
-)
+_OF_NO_NAME: Final = (BookkeepingEvent, QueueCreated, SharesUpdated)
 """Frequent events that name no application and change none."""
 
 _OF_NO_APPLICATION: Final = frozenset({RequestRefused, RoomFreed})
@@ -105,7 +89,7 @@ class Changes:
                 for number in event.applications:
                     self._last.pop(number, None)
             case _:
-                if type(event) not in _OF_NOBODY:
+                if not isinstance(event, _OF_NO_NAME):
                     self._of_all = sequence
 
     def _named(self, application: ApplicationId | None, sequence: int) -> None:

@@ -3,6 +3,7 @@
 One object, so that a server updates, restores and saves them together.
 """
 
+from fairshare.journal.record import Record
 from fairshare.live.activities import Activities
 from fairshare.live.biographies import Biographies
 from fairshare.live.changes import Changes
@@ -10,7 +11,6 @@ from fairshare.live.master_limits import MasterLimits
 from fairshare.live.node_book import NodeBook
 from fairshare.live.scheduler_health import SchedulerHealth
 from fairshare.live.spans import Lives
-from fairshare.model.events import Record
 from fairshare.schedulers.protocol import State
 
 

@@ -28,10 +28,11 @@ from fairshare.config.reload import (
     reread_allocations,
 )
 from fairshare.errors import ConfigurationError, InputError
+from fairshare.journal.record import Record
 from fairshare.live.file_watch import FileWatch, Finding, Stamp, stamp_of
 from fairshare.live.kept_configuration import KeptConfiguration
 from fairshare.live.service import Service
-from fairshare.model.events import ConfigurationLoaded, Record
+from fairshare.model.events import ConfigurationLoaded
 from fairshare.model.inputs import LoadConfiguration, ReloadRefused, TidyQueues
 from fairshare.schedulers.capacity.checks import refusals
 from fairshare.schedulers.capacity.settings import CapacitySettings

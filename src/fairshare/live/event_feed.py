@@ -16,8 +16,9 @@ from typing import Any
 import msgspec
 
 from fairshare.errors import JournalError
+from fairshare.journal.record import Record
 from fairshare.journal.sqlite import SqliteJournal
-from fairshare.model.events import Event, Record
+from fairshare.model.events import Event
 from fairshare.model.identifiers import application_name, container_name
 from fairshare.model.resources import Resource
 from fairshare.schedulers.protocol import State

@@ -7,6 +7,7 @@ is rebuilt from the journal at a start, and decides nothing.
 from collections.abc import Callable, Iterator
 
 from fairshare.journal.protocol import Journal
+from fairshare.journal.record import Record
 from fairshare.model.events import (
     ApplicationsForgotten,
     ContainerAllocated,
@@ -14,7 +15,6 @@ from fairshare.model.events import (
     ContainerLaunched,
     ContainerRunning,
     Event,
-    Record,
 )
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.model.resources import Resource

@@ -7,7 +7,8 @@ version's number is that of the record that loaded it. Decides nothing.
 import msgspec
 
 from fairshare.errors import InputError
-from fairshare.model.events import ConfigurationLoaded, Record
+from fairshare.journal.record import Record
+from fairshare.model.events import ConfigurationLoaded
 
 KEPT = 50
 

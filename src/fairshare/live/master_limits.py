@@ -7,6 +7,7 @@ from records alone; decides nothing.
 
 import msgspec
 
+from fairshare.journal.record import Record
 from fairshare.model.events import (
     ApplicationMoved,
     AttemptEnded,
@@ -18,7 +19,6 @@ from fairshare.model.events import (
     NodeRemoved,
     NodesLabelled,
     NodeTotalChanged,
-    Record,
 )
 from fairshare.model.resources import Resource, add, subtract
 from fairshare.schedulers.capacity import limits

@@ -15,6 +15,7 @@ from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 
 from fairshare.journal.protocol import Journal
+from fairshare.journal.record import Record
 from fairshare.model.events import (
     ApplicationEnded,
     ApplicationRejected,
@@ -23,7 +24,6 @@ from fairshare.model.events import (
     ContainerCompleted,
     ContainerMarked,
     ExitCode,
-    Record,
     RequestRefused,
 )
 

@@ -7,13 +7,8 @@ from typing import Final
 
 import msgspec
 
-from fairshare.model.events import (
-    NodeAdded,
-    NodeDrained,
-    NodeRemoved,
-    NodeUndrained,
-    Record,
-)
+from fairshare.journal.record import Record
+from fairshare.model.events import NodeAdded, NodeDrained, NodeRemoved, NodeUndrained
 from fairshare.model.inputs import NodeLost
 from fairshare.model.resources import Resource
 

@@ -13,10 +13,11 @@ from typing import Any
 
 from fairshare.config.shell import RetentionSettings
 from fairshare.errors import InputError, JournalError
+from fairshare.journal.record import Record
 from fairshare.journal.sqlite import SqliteJournal
 from fairshare.live.service import Service
 from fairshare.live.stored import check_parts
-from fairshare.model.events import ApplicationEnded, ApplicationRejected, Record
+from fairshare.model.events import ApplicationEnded, ApplicationRejected
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.inputs import ForgetApplications
 from fairshare.runtime.recovery import Position

@@ -5,13 +5,13 @@ Derived from records alone, for monitoring. Decides nothing.
 
 import msgspec
 
+from fairshare.journal.record import Record
 from fairshare.model.applications import Application
 from fairshare.model.events import (
     ContainerAllocated,
     ContainerCompleted,
     ContainerReserved,
     ExitCode,
-    Record,
 )
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.model.inputs import NodeBeat

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from fairshare.engines.protocol import ContainerFiles
 from fairshare.errors import ConfigurationError, EngineError
 from fairshare.families.registry import family_of
+from fairshare.journal.record import Record
 from fairshare.journal.sqlite import SqliteJournal
 from fairshare.live.access.audit import AuditLog
 from fairshare.live.access.authentication import Authentication
@@ -44,7 +45,7 @@ from fairshare.live.tokens import DriverTokens
 from fairshare.live.users.groups import user_groups
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.applications import Application
-from fairshare.model.events import ExitCode, Record, RequestRefused
+from fairshare.model.events import ExitCode, RequestRefused
 from fairshare.model.identifiers import (
     ApplicationId,
     ContainerId,

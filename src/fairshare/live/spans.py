@@ -7,6 +7,7 @@ An application is queued while it has no container, and runs while it has one.
 from collections import deque
 from typing import Final
 
+from fairshare.journal.record import Record
 from fairshare.model.events import (
     ApplicationAdmitted,
     ApplicationEnded,
@@ -22,7 +23,6 @@ from fairshare.model.events import (
     Event,
     NodeRemoved,
     PriorityChanged,
-    Record,
     ReservationDropped,
     ReservationMoved,
 )

@@ -1,19 +1,19 @@
-"""Owns what can happen to the cluster. Every event is a fact: frozen, in the journal, in the past.
+"""Owns the events that all schedulers have in common. Every event is a fact: frozen, in the past,
+recorded in the journal.
 
-`ClusterState.apply` is the only reader that changes anything. Events are written as arrays, so a
-field may be added at the end with a default and none may ever be removed (old journals stay
-readable). The two kinds that there are millions of come first.
+`ClusterState.apply` is the only reader that changes state. Events are written as arrays, so a field
+may be added at the end with a default, and none may ever be removed: old journals stay readable.
+Events of a single scheduler are defined with it; `schedulers/events.py` lists them all.
 """
 
 import enum
 
 import msgspec
 
-from fairshare.model import cluster_events
-from fairshare.model.cluster_events import RecordedEvent
 from fairshare.model.identifiers import ApplicationId, ContainerId
-from fairshare.model.inputs import Input, SubmitApplication
+from fairshare.model.inputs import SubmitApplication
 from fairshare.model.resources import Resource
+from fairshare.model.tags import tag_of
 from fairshare.model.work import Command, ResourceRequest, TaskGroup
 
 
@@ -45,7 +45,16 @@ class ExitCode(enum.IntEnum):
     KILLED_EXCEEDING_MEMORY = -104
 
 
-class ContainerAllocated(RecordedEvent, frozen=True):
+class Event(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=tag_of):
+    """The base class of all events. A journal identifies an event by the name of its class."""
+
+
+class BookkeepingEvent(Event, frozen=True):
+    """An event that changes only values that a scheduler derives, such as an order or a limit: no
+    application, container, node or queue looks different to a reader."""
+
+
+class ContainerAllocated(Event, frozen=True):
     """A container was granted. The event is also the container's record while it lives."""
 
     container: ContainerId
@@ -60,7 +69,7 @@ class ContainerAllocated(RecordedEvent, frozen=True):
     allocated_ms: int
 
 
-class ContainerCompleted(RecordedEvent, frozen=True):
+class ContainerCompleted(Event, frozen=True):
     """A container is over, by itself or by decision (`exit_code` negative).
 
     `reported`: its node has said so, of one that holds its room until then (`ContainerRunning`).
@@ -74,7 +83,7 @@ class ContainerCompleted(RecordedEvent, frozen=True):
     reported: bool = False
 
 
-class ApplicationSubmitted(RecordedEvent, frozen=True):
+class ApplicationSubmitted(Event, frozen=True):
     """An application was accepted into a queue."""
 
     application: ApplicationId
@@ -84,7 +93,7 @@ class ApplicationSubmitted(RecordedEvent, frozen=True):
     groups: tuple[str, ...] = ()
 
 
-class ApplicationRejected(RecordedEvent, frozen=True):
+class ApplicationRejected(Event, frozen=True):
     """An application was refused; it stays known, and is over."""
 
     application: ApplicationId
@@ -93,7 +102,7 @@ class ApplicationRejected(RecordedEvent, frozen=True):
     reason: str
 
 
-class AttemptStarted(RecordedEvent, frozen=True):
+class AttemptStarted(Event, frozen=True):
     """An application's next attempt is in its queue: may it run, or must it wait for a limit?"""
 
     application: ApplicationId
@@ -101,7 +110,7 @@ class AttemptStarted(RecordedEvent, frozen=True):
     runnable: bool
 
 
-class ApplicationAdmitted(RecordedEvent, frozen=True):
+class ApplicationAdmitted(Event, frozen=True):
     """An application that waited for a limit may run.
 
     `woken`: a limit on applications does not hold it back any longer; it may wait for others.
@@ -111,26 +120,26 @@ class ApplicationAdmitted(RecordedEvent, frozen=True):
     woken: bool = False
 
 
-class AttemptEnded(RecordedEvent, frozen=True):
+class AttemptEnded(Event, frozen=True):
     """An attempt left its queue; its containers completed before. `failed`: by its own fault."""
 
     application: ApplicationId
     failed: bool = False
 
 
-class ApplicationNumberTaken(RecordedEvent, frozen=True):
+class ApplicationNumberTaken(Event, frozen=True):
     """The number of an application was given away before its submission."""
 
     application: ApplicationId
 
 
-class MasterStarted(RecordedEvent, frozen=True):
+class MasterStarted(Event, frozen=True):
     """The application's master runs and asks."""
 
     application: ApplicationId
 
 
-class MasterUnregistered(RecordedEvent, frozen=True):
+class MasterUnregistered(Event, frozen=True):
     """A master said how its application ended; it is over when the master's container is."""
 
     application: ApplicationId
@@ -138,7 +147,7 @@ class MasterUnregistered(RecordedEvent, frozen=True):
     diagnostics: str
 
 
-class ApplicationEnded(RecordedEvent, frozen=True):
+class ApplicationEnded(Event, frozen=True):
     """An application is over."""
 
     application: ApplicationId
@@ -146,7 +155,7 @@ class ApplicationEnded(RecordedEvent, frozen=True):
     diagnostics: str
 
 
-class ApplicationMoved(RecordedEvent, frozen=True):
+class ApplicationMoved(Event, frozen=True):
     """An application is in another queue."""
 
     application: ApplicationId
@@ -154,21 +163,21 @@ class ApplicationMoved(RecordedEvent, frozen=True):
     runnable: bool
 
 
-class PriorityChanged(RecordedEvent, frozen=True):
+class PriorityChanged(Event, frozen=True):
     """An application's priority is another one."""
 
     application: ApplicationId
     priority: int
 
 
-class AsksChanged(RecordedEvent, frozen=True):
+class AsksChanged(Event, frozen=True):
     """Entries of an application's table of asks were replaced."""
 
     application: ApplicationId
     requests: tuple[ResourceRequest, ...]
 
 
-class BlacklistChanged(RecordedEvent, frozen=True):
+class BlacklistChanged(Event, frozen=True):
     """An application refuses places, or no longer refuses them."""
 
     application: ApplicationId
@@ -176,7 +185,7 @@ class BlacklistChanged(RecordedEvent, frozen=True):
     remove: tuple[str, ...]
 
 
-class OffersCounted(RecordedEvent, frozen=True):
+class OffersCounted(Event, frozen=True):
     """Delay scheduling: how long an ask has been passed over, and what it accepts meanwhile."""
 
     application: ApplicationId
@@ -188,7 +197,7 @@ class OffersCounted(RecordedEvent, frozen=True):
     default_misses: int | None = None  # as far as asks for the default partition are counted apart
 
 
-class ContainerReserved(RecordedEvent, frozen=True):
+class ContainerReserved(Event, frozen=True):
     """A node is kept free for an application's ask that does not fit yet."""
 
     application: ApplicationId
@@ -198,27 +207,27 @@ class ContainerReserved(RecordedEvent, frozen=True):
     request: int
 
 
-class ReservationDropped(RecordedEvent, frozen=True):
+class ReservationDropped(Event, frozen=True):
     """A node is no longer kept free."""
 
     node: str
 
 
-class ReservationMoved(RecordedEvent, frozen=True):
+class ReservationMoved(Event, frozen=True):
     """Another node is kept free instead of this one, for the same ask, as long as before."""
 
     node: str
     target: str
 
 
-class StarvationServed(RecordedEvent, frozen=True):
+class StarvationServed(Event, frozen=True):
     """Preemption has looked for containers for an application; not again before `next_check_ms`."""
 
     application: ApplicationId
     next_check_ms: int
 
 
-class ContainerMarked(RecordedEvent, frozen=True):
+class ContainerMarked(Event, frozen=True):
     """A container will be preempted at `kill_at_ms`, in favour of an application."""
 
     container: ContainerId
@@ -226,20 +235,20 @@ class ContainerMarked(RecordedEvent, frozen=True):
     kill_at_ms: int
 
 
-class ContainerSpared(RecordedEvent, frozen=True):
+class ContainerSpared(Event, frozen=True):
     """A container that might have been killed for others is safe again: nobody needs its room."""
 
     container: ContainerId
 
 
-class TasksAdded(RecordedEvent, frozen=True):
+class TasksAdded(Event, frozen=True):
     """Groups of tasks were handed to the manager."""
 
     application: ApplicationId
     tasks: tuple[TaskGroup, ...]
 
 
-class ContainerLaunched(RecordedEvent, frozen=True):
+class ContainerLaunched(Event, frozen=True):
     """A container was told what to run: a task of a group, the driver, or a master's command."""
 
     container: ContainerId
@@ -249,58 +258,27 @@ class ContainerLaunched(RecordedEvent, frozen=True):
     time_limit_ms: int | None = None
 
 
-class ContainerRunning(RecordedEvent, frozen=True):
+class ContainerRunning(Event, frozen=True):
     """An engine reports that a container runs (`ContainerStarted`)."""
 
     container: ContainerId
     holds_room: bool = False
 
 
-class LimitsComputed(RecordedEvent, frozen=True):
-    """What the queues below one may reach was computed anew, though they have the same settings."""
-
-    queue: str
-
-
-class UserLimitsComputed(RecordedEvent, frozen=True):
-    """What users may have in a leaf was computed, outside of any heartbeat."""
-
-    queue: str
-
-
-class HeadroomTold(RecordedEvent, frozen=True):
-    """A scheduler considered an application, which knows from now on what it could still get."""
-
-    application: ApplicationId
-
-
-class ApplicationsOrdered(RecordedEvent, frozen=True):
-    """A scheduler looked at a leaf, and its applications stand where what they use puts them."""
-
-    queue: str
-
-
-class UserNoted(RecordedEvent, frozen=True):
-    """A leaf knows a user though it refused the user's application."""
-
-    queue: str
-    user: str
-
-
-class LifetimeSet(RecordedEvent, frozen=True):
+class LifetimeSet(Event, frozen=True):
     """An application ends at `expires_ms` if it is not over by then."""
 
     application: ApplicationId
     expires_ms: int
 
 
-class ApplicationsForgotten(RecordedEvent, frozen=True):
+class ApplicationsForgotten(Event, frozen=True):
     """Nothing is known any more of applications that were over."""
 
     applications: tuple[ApplicationId, ...]
 
 
-class RequestRefused(RecordedEvent, frozen=True):
+class RequestRefused(Event, frozen=True):
     """A call was refused; nothing else changed."""
 
     application: ApplicationId
@@ -308,44 +286,132 @@ class RequestRefused(RecordedEvent, frozen=True):
     reason: str
 
 
-ConfigurationLoaded = cluster_events.ConfigurationLoaded
-LabelsChanged = cluster_events.LabelsChanged
-NodeAdded = cluster_events.NodeAdded
-NodeDrained = cluster_events.NodeDrained
-NodeOvercommitted = cluster_events.NodeOvercommitted
-NodeRemoved = cluster_events.NodeRemoved
-NodesLabelled = cluster_events.NodesLabelled
-NodeTotalChanged = cluster_events.NodeTotalChanged
-NodeUndrained = cluster_events.NodeUndrained
-PreemptedRoomChanged = cluster_events.PreemptedRoomChanged
-QueueConversionPending = cluster_events.QueueConversionPending
-QueueCreated = cluster_events.QueueCreated
-QueueDynamicChanged = cluster_events.QueueDynamicChanged
-QueueEntitled = cluster_events.QueueEntitled
-QueueExpiring = cluster_events.QueueExpiring
-QueueLimited = cluster_events.QueueLimited
-QueueRemoved = cluster_events.QueueRemoved
-QueuesConfigured = cluster_events.QueuesConfigured
-RoomFreed = cluster_events.RoomFreed
-SafeModeChanged = cluster_events.SafeModeChanged
-SharesUpdated = cluster_events.SharesUpdated
+class ConfigurationLoaded(Event, frozen=True):
+    """The scheduler has new settings (`LoadConfiguration`)."""
 
-Event = (
+    settings: bytes
+    epoch_ms: int
+
+
+class NodeAdded(Event, frozen=True):
+    """A node offers its resources."""
+
+    node: str
+    total: Resource
+    rack: str
+    attributes: dict[str, str]
+
+
+class NodeRemoved(Event, frozen=True):
+    """A node is gone; its containers completed before."""
+
+    node: str
+
+
+class PreemptedRoomChanged(Event, frozen=True):
+    """How much of a node's room is kept for an application that others were preempted for."""
+
+    node: str
+    application: ApplicationId
+    resource: Resource
+
+
+class RoomFreed(Event, frozen=True):
+    """A node reported the end of a container that was over already: what it held is free."""
+
+    container: ContainerId
+    node: str
+
+
+class NodeTotalChanged(Event, frozen=True):
+    """A node offers another amount."""
+
+    node: str
+    total: Resource
+
+
+class NodeDrained(Event, frozen=True):
+    """A node takes no new containers; undrained, it would offer `total`.
+
+    At `deadline_ms` it leaves, or as soon as it is empty; None: it stays.
+    """
+
+    node: str
+    total: Resource
+    deadline_ms: int | None = None
+
+
+class NodeUndrained(Event, frozen=True):
+    """A node takes containers again, or may join again."""
+
+    node: str
+
+
+class NodeOvercommitted(Event, frozen=True):
+    """A node runs more than it offers: at `deadline_ms` containers are taken until the rest fits.
+    None: that is over, or what runs may stay."""
+
+    node: str
+    deadline_ms: int | None
+
+
+class SafeModeChanged(Event, frozen=True):
+    """Nothing is admitted and granted any more, or again."""
+
+    on: bool
+    user: str = ""
+
+
+class LabelsChanged(Event, frozen=True):
+    """The partitions that administrators have made: by name, whether each is exclusive."""
+
+    labels: dict[str, bool]
+
+
+class NodesLabelled(Event, frozen=True):
+    """Administrators have put nodes into partitions; empty: into the default one."""
+
+    nodes: dict[str, str]
+
+
+class QueueCreated(Event, frozen=True):
+    """A queue exists. `dynamic`: no file names it."""
+
+    queue: str
+    leaf: bool
+    dynamic: bool
+
+
+class QueueRemoved(Event, frozen=True):
+    """A queue without children and applications is gone."""
+
+    queue: str
+
+
+class QueueDynamicChanged(Event, frozen=True):
+    """A reload names a queue, or no longer names it."""
+
+    queue: str
+    dynamic: bool
+
+
+class QueuesConfigured(Event, frozen=True):
+    """All queues took their settings from the configuration in force.
+
+    `policies` are those whose policy the configuration may change: where a parent's and a child's
+    cannot go together, the queues keep what they have.
+    """
+
+    policies: tuple[str, ...]
+
+
+class SharesUpdated(Event, frozen=True):
+    """Demand, fair shares and starvation were computed from the state as it was."""
+
+
+ClusterEvent = (
     ContainerAllocated
     | ContainerCompleted
-    | RoomFreed
-    | ConfigurationLoaded
-    | NodeAdded
-    | NodeRemoved
-    | NodeTotalChanged
-    | LabelsChanged
-    | NodesLabelled
-    | QueueCreated
-    | QueueEntitled
-    | QueueRemoved
-    | QueueDynamicChanged
-    | QueuesConfigured
-    | QueueConversionPending
     | ApplicationSubmitted
     | ApplicationRejected
     | AttemptStarted
@@ -363,35 +429,31 @@ Event = (
     | ContainerReserved
     | ReservationDropped
     | ReservationMoved
-    | SharesUpdated
     | StarvationServed
     | ContainerMarked
     | ContainerSpared
-    | PreemptedRoomChanged
     | TasksAdded
     | ContainerLaunched
     | ContainerRunning
-    | QueueLimited
-    | LimitsComputed
-    | UserLimitsComputed
-    | HeadroomTold
-    | ApplicationsOrdered
-    | UserNoted
     | LifetimeSet
     | ApplicationsForgotten
-    | QueueExpiring
-    | NodeDrained
-    | NodeOvercommitted
-    | NodeUndrained
-    | SafeModeChanged
     | RequestRefused
+    | ConfigurationLoaded
+    | NodeAdded
+    | NodeRemoved
+    | PreemptedRoomChanged
+    | RoomFreed
+    | NodeTotalChanged
+    | NodeDrained
+    | NodeUndrained
+    | NodeOvercommitted
+    | SafeModeChanged
+    | LabelsChanged
+    | NodesLabelled
+    | QueueCreated
+    | QueueRemoved
+    | QueueDynamicChanged
+    | QueuesConfigured
+    | SharesUpdated
 )
-
-
-class Record(msgspec.Struct, frozen=True, array_like=True):
-    """One atomic step of history: an input that changed something, and what it changed."""
-
-    sequence: int
-    now_ms: int
-    input: Input
-    events: tuple[Event, ...]
+"""The events that all schedulers have in common."""

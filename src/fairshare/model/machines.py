@@ -4,14 +4,14 @@ A part of the state. Decides nothing. Room that a container holds which is over 
 by its node's report; what a container takes, `state.py` takes.
 """
 
-from fairshare.model.cluster_events import (
+from fairshare.model.events import (
+    ContainerAllocated,
     NodeAdded,
     NodeDrained,
     NodeRemoved,
     NodeTotalChanged,
     RoomFreed,
 )
-from fairshare.model.events import ContainerAllocated
 from fairshare.model.identifiers import ContainerId
 from fairshare.model.nodes import Node
 from fairshare.model.operations import Handlers, Operations

@@ -8,12 +8,7 @@ from typing import Any
 
 import msgspec
 
-from fairshare.model.cluster_events import (
-    NodeDrained,
-    NodeOvercommitted,
-    NodeUndrained,
-    SafeModeChanged,
-)
+from fairshare.model.events import NodeDrained, NodeOvercommitted, NodeUndrained, SafeModeChanged
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource
 

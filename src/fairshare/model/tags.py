@@ -4,7 +4,7 @@ when the first of them was written.
 
 from typing import Final
 
-RENAMED: Final[dict[str, str]] = {}
+RENAMED: Final[dict[str, str]] = {"HeadroomComputed": "HeadroomTold"}
 """Classes that have another name than in journals: `{"HeadroomComputed": "HeadroomTold"}`."""
 
 

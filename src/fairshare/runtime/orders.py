@@ -9,8 +9,9 @@ from collections.abc import Callable
 import msgspec
 
 from fairshare.engines.protocol import LaunchOrder
+from fairshare.journal.record import Record
 from fairshare.model.applications import Application
-from fairshare.model.events import ContainerCompleted, ContainerLaunched, Record
+from fairshare.model.events import ContainerCompleted, ContainerLaunched
 from fairshare.model.identifiers import (
     ApplicationId,
     ContainerId,

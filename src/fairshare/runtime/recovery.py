@@ -9,8 +9,9 @@ from collections.abc import Iterable
 import msgspec
 
 from fairshare.errors import JournalError
+from fairshare.journal.record import Record
 from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import Event, Record
+from fairshare.model.events import Event
 from fairshare.model.inputs import Input
 from fairshare.schedulers.protocol import State
 

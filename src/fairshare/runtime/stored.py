@@ -9,13 +9,13 @@ from typing import Any, Final
 
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.asks import Ask, AskKey, AskTable
-from fairshare.model.cluster_events import NodeAdded
 from fairshare.model.events import (
     ApplicationState,
     ContainerAllocated,
     ExitCode,
     Locality,
     MasterUnregistered,
+    NodeAdded,
 )
 from fairshare.model.inputs import SubmissionDetails, SubmitApplication
 from fairshare.model.nodes import Node, Reservation

@@ -6,6 +6,7 @@ Looks at the scheduler only between two instants, for the fair shares. Decides n
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from fairshare.journal.record import Record
 from fairshare.model.applications import Application
 from fairshare.model.events import (
     ApplicationEnded,
@@ -16,7 +17,6 @@ from fairshare.model.events import (
     ContainerAllocated,
     ContainerCompleted,
     ExitCode,
-    Record,
 )
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_name, application_of
 from fairshare.model.resources import Resource, scale, subtract, total

@@ -8,7 +8,8 @@ from collections import deque
 
 from fairshare.engines.protocol import LaunchOrder
 from fairshare.engines.simulated import Fate
-from fairshare.model.events import ApplicationEnded, ApplicationSubmitted, Record
+from fairshare.journal.record import Record
+from fairshare.model.events import ApplicationEnded, ApplicationSubmitted
 from fairshare.model.identifiers import ApplicationId, application_of
 from fairshare.model.inputs import SubmitApplication
 from fairshare.simulate.workload import Arrival, GroupPlan

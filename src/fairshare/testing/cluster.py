@@ -18,12 +18,7 @@ from fairshare.families.registry import family_of
 from fairshare.insight.why import Words
 from fairshare.journal.memory import ForgetfulJournal
 from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import (
-    ApplicationRejected,
-    ApplicationSubmitted,
-    Event,
-    RequestRefused,
-)
+from fairshare.model.events import ApplicationRejected, ApplicationSubmitted, Event, RequestRefused
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.inputs import (
     Input,

@@ -12,11 +12,11 @@ from click.testing import CliRunner
 
 from fairshare.cli.verbs import fairshare
 from fairshare.families.registry import family_of
+from fairshare.journal.record import Record
 from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
 from fairshare.live.access.tokens import UserTokens
 from fairshare.live.state_directory import open_state_directory
 from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import Record
 from fairshare.model.inputs import (
     KillApplication,
     LoadConfiguration,

@@ -2,13 +2,13 @@
 
 import pytest
 
+from fairshare.journal.record import Record
 from fairshare.model.events import (
     ApplicationSubmitted,
     ContainerAllocated,
     ContainerLaunched,
     Locality,
     NodeAdded,
-    Record,
 )
 from fairshare.model.inputs import ContainerExited, LoadConfiguration, NodeBeat, SubmitApplication
 from fairshare.model.work import Command, TaskGroup

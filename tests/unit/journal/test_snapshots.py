@@ -7,8 +7,8 @@ import pytest
 from fairshare.errors import JournalError
 from fairshare.journal import trimming
 from fairshare.journal.protocol import Snapshot
+from fairshare.journal.record import Record
 from fairshare.journal.sqlite import FORMAT, JOURNAL_FILE, SqliteJournal
-from fairshare.model.events import Record
 from fairshare.model.inputs import NodeBeat
 
 

@@ -2,9 +2,10 @@
 
 import pytest
 
+from fairshare.journal.record import Record
 from fairshare.live.biographies import Biographies
 from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import ApplicationState, Record, RequestRefused
+from fairshare.model.events import ApplicationState, RequestRefused
 from fairshare.model.inputs import (
     ContainerExited,
     Input,

@@ -1,7 +1,8 @@
 """Which applications the records have spoken of, so that lists write only these anew."""
 
+from fairshare.journal.record import Record
 from fairshare.live.changes import Changes
-from fairshare.model.events import ApplicationsForgotten, AsksChanged, Record, RequestRefused
+from fairshare.model.events import ApplicationsForgotten, AsksChanged, RequestRefused
 from fairshare.model.inputs import ForgetApplications, KillApplication, UpdateShares
 
 GONE = "There is no such application."

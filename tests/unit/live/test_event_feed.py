@@ -5,11 +5,11 @@ import tracemalloc
 
 import pytest
 
+from fairshare.journal.record import Record
 from fairshare.live.event_feed import EventFeed
 from fairshare.model.events import (
     ApplicationRejected,
     ApplicationSubmitted,
-    Record,
     RequestRefused,
     TasksAdded,
 )

@@ -1,6 +1,7 @@
 """What is remembered of containers."""
 
 from fairshare.journal.memory import MemoryJournal
+from fairshare.journal.record import Record
 from fairshare.live.history import MAX_DIAGNOSTICS, ContainerHistory, HistoricJournal
 from fairshare.model.events import (
     ContainerAllocated,
@@ -8,7 +9,6 @@ from fairshare.model.events import (
     ContainerLaunched,
     ContainerRunning,
     Locality,
-    Record,
 )
 from fairshare.model.identifiers import container_id
 from fairshare.model.inputs import NodeBeat

@@ -1,5 +1,6 @@
 """The life of applications as spans."""
 
+from fairshare.journal.record import Record
 from fairshare.live.spans import KEPT, Lives
 from fairshare.model.events import (
     ApplicationAdmitted,
@@ -15,7 +16,6 @@ from fairshare.model.events import (
     Locality,
     NodeRemoved,
     PriorityChanged,
-    Record,
     ReservationDropped,
     ReservationMoved,
 )

@@ -8,19 +8,13 @@ from collections.abc import Iterator
 from heapq import merge
 from typing import TYPE_CHECKING
 
-from fairshare.model.events import (
-    ApplicationAdmitted,
-    LimitsComputed,
-    NodeAdded,
-    NodeRemoved,
-    QueueLimited,
-    UserNoted,
-)
+from fairshare.model.events import ApplicationAdmitted, NodeAdded, NodeRemoved
 from fairshare.model.queues import ROOT
 from fairshare.model.resources import Resource, add
 from fairshare.schedulers.capacity import limits
 from fairshare.schedulers.capacity.applications import CapacityApplication
 from fairshare.schedulers.capacity.capacities import below
+from fairshare.schedulers.capacity.events import LimitsComputed, QueueLimited, UserNoted
 from fairshare.schedulers.capacity.queues import CapacityQueue
 
 if TYPE_CHECKING:

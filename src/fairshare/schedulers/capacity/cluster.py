@@ -9,16 +9,12 @@ from collections.abc import Iterable
 from fairshare.model.events import (
     ConfigurationLoaded,
     LabelsChanged,
-    LimitsComputed,
     NodeAdded,
     NodeRemoved,
     NodesLabelled,
     NodeTotalChanged,
     QueueCreated,
     QueueDynamicChanged,
-    QueueEntitled,
-    QueueExpiring,
-    QueueLimited,
     QueueRemoved,
     QueuesConfigured,
     SharesUpdated,
@@ -40,6 +36,12 @@ from fairshare.schedulers.capacity import (
 from fairshare.schedulers.capacity.applications import CapacityApplication
 from fairshare.schedulers.capacity.calculators import ResourceCalculator, calculator
 from fairshare.schedulers.capacity.containers import FIRST_PORT
+from fairshare.schedulers.capacity.events import (
+    LimitsComputed,
+    QueueEntitled,
+    QueueExpiring,
+    QueueLimited,
+)
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.settings import CapacitySettings
 from fairshare.schedulers.capacity.users import Users

@@ -11,14 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from fairshare.model.asks import AskKey
-from fairshare.model.events import (
-    ApplicationsOrdered,
-    HeadroomTold,
-    Locality,
-    OffersCounted,
-    QueueLimited,
-    ReservationDropped,
-)
+from fairshare.model.events import Locality, OffersCounted, ReservationDropped
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, add, subtract
 from fairshare.schedulers.capacity import assignment, descent, limits, orders
@@ -26,6 +19,7 @@ from fairshare.schedulers.capacity.answers import Answer, Room
 from fairshare.schedulers.capacity.applications import CapacityApplication, Entry
 from fairshare.schedulers.capacity.calculators import larger, smaller
 from fairshare.schedulers.capacity.capacities import child_limit, leaf_limit
+from fairshare.schedulers.capacity.events import ApplicationsOrdered, HeadroomComputed, QueueLimited
 from fairshare.schedulers.capacity.queues import CapacityQueue
 
 if TYPE_CHECKING:
@@ -295,7 +289,7 @@ class Heartbeat:
         if failed is None or c.fits(failed, reserved):
             blocked[user] = reserved
         if not self.label and missed is None and leaf.users.may_lose(user):
-            self.step.emit(HeadroomTold(application.id))
+            self.step.emit(HeadroomComputed(application.id))
         return False
 
     # What is remembered until the end of the heartbeat.
@@ -310,7 +304,7 @@ class Heartbeat:
         else:
             news = users.outdated or not application.looked_at
         if news:
-            self.step.emit(HeadroomTold(application.id))
+            self.step.emit(HeadroomComputed(application.id))
 
     def grants(self, leaf: CapacityQueue, limit: Resource) -> None:
         """A leaf gives somebody a container: what it can reach is noted, as `_leaf` does it."""

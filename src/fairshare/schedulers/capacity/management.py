@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from fairshare.model.events import QueueEntitled
 from fairshare.model.resources import Resource
 from fairshare.schedulers.capacity import orders
 from fairshare.schedulers.capacity.applications import Stage
 from fairshare.schedulers.capacity.calculators import smaller, truncate
+from fairshare.schedulers.capacity.events import QueueEntitled
 from fairshare.schedulers.capacity.queues import ABSOLUTE, CapacityQueue
 from fairshare.schedulers.capacity.settings import (
     LabelCapacity,

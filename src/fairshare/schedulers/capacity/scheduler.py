@@ -11,7 +11,6 @@ from fairshare.model.events import (
     AsksChanged,
     AttemptEnded,
     AttemptStarted,
-    LimitsComputed,
     PriorityChanged,
     QueueCreated,
     QueuesConfigured,
@@ -41,6 +40,7 @@ from fairshare.schedulers.capacity import (
 from fairshare.schedulers.capacity import submission as checks
 from fairshare.schedulers.capacity.access import may_administer, may_submit
 from fairshare.schedulers.capacity.applications import Stage
+from fairshare.schedulers.capacity.events import LimitsComputed
 from fairshare.schedulers.capacity.heartbeat import Heartbeat
 from fairshare.schedulers.capacity.index import QueueIndex
 from fairshare.schedulers.capacity.preemption.monitor import Monitor

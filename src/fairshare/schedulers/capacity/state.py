@@ -11,7 +11,6 @@ from fairshare.model.events import (
     ApplicationAdmitted,
     ApplicationEnded,
     ApplicationMoved,
-    ApplicationsOrdered,
     ApplicationSubmitted,
     AsksChanged,
     AttemptEnded,
@@ -22,14 +21,11 @@ from fairshare.model.events import (
     ContainerReserved,
     ContainerSpared,
     ExitCode,
-    HeadroomTold,
     Locality,
     MasterStarted,
     OffersCounted,
     PriorityChanged,
     ReservationMoved,
-    UserLimitsComputed,
-    UserNoted,
 )
 from fairshare.model.identifiers import application_of
 from fairshare.model.nodes import Node
@@ -39,6 +35,12 @@ from fairshare.model.work import ANYWHERE
 from fairshare.schedulers.capacity import accounting, containers, labels, limits, orders
 from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
 from fairshare.schedulers.capacity.cluster import CapacityCluster
+from fairshare.schedulers.capacity.events import (
+    ApplicationsOrdered,
+    HeadroomComputed,
+    UserLimitsComputed,
+    UserNoted,
+)
 from fairshare.schedulers.capacity.queues import CapacityQueue
 
 _ANYWHERE, _PREEMPTED = Locality.OFF_SWITCH, ExitCode.PREEMPTED  # to look them up takes its time
@@ -54,7 +56,7 @@ class CapacityState(CapacityCluster):
             ContainerMarked: self._container_marked,
             ReservationMoved: self._reservation_moved,
             ContainerSpared: self._container_spared,
-            HeadroomTold: self._headroom_told,
+            HeadroomComputed: self._headroom_told,
             UserNoted: self._user_noted,
             UserLimitsComputed: self._user_limits_computed,
             ApplicationsOrdered: self._applications_ordered,
@@ -132,7 +134,7 @@ class CapacityState(CapacityCluster):
         if seen is None or seen[0] is not leaf or seen[1] is not record:
             orders.look_at(application)
 
-    def _headroom_told(self, now_ms: int, event: HeadroomTold) -> None:
+    def _headroom_told(self, now_ms: int, event: HeadroomComputed) -> None:
         self._consider(self.applications[event.application])
 
     def _use(self, application: CapacityApplication, node: Node, resource: Resource) -> None:

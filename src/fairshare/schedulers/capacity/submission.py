@@ -5,8 +5,8 @@ Raises Refusal in Hadoop's words; changes nothing (spec/capacity.md 7.2, 7.3, 18
 
 from typing import TYPE_CHECKING
 
-from fairshare.model.events import UserNoted
 from fairshare.schedulers.capacity import management
+from fairshare.schedulers.capacity.events import UserNoted
 from fairshare.schedulers.capacity.queues import RUNNING, CapacityQueue
 from fairshare.schedulers.protocol import Refusal
 

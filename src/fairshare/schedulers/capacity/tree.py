@@ -9,7 +9,6 @@ from fairshare.model.events import (
     ConfigurationLoaded,
     QueueCreated,
     QueueDynamicChanged,
-    QueueExpiring,
     QueueRemoved,
     QueuesConfigured,
 )
@@ -20,6 +19,7 @@ from fairshare.schedulers.capacity import management, naming
 from fairshare.schedulers.capacity.access import may_submit
 from fairshare.schedulers.capacity.checks import refusals, sizes, still_held
 from fairshare.schedulers.capacity.configuration import settings_of
+from fairshare.schedulers.capacity.events import QueueExpiring
 from fairshare.schedulers.capacity.plan import named_queues
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.settings import CapacitySettings

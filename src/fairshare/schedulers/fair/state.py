@@ -23,7 +23,6 @@ from fairshare.model.events import (
     NodeRemoved,
     NodeTotalChanged,
     PreemptedRoomChanged,
-    QueueConversionPending,
     QueueCreated,
     QueueRemoved,
     QueuesConfigured,
@@ -40,6 +39,7 @@ from fairshare.model.state import ClusterState
 from fairshare.schedulers.fair import configuration, orders, sharing, starvation
 from fairshare.schedulers.fair.applications import FairApplication
 from fairshare.schedulers.fair.containers import Tables
+from fairshare.schedulers.fair.events import QueueConversionPending
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.schedulers.fair.users import Users

@@ -5,15 +5,11 @@ Decides by `step.emit` alone (spec/fair.md 2).
 
 from typing import TYPE_CHECKING
 
-from fairshare.model.events import (
-    QueueConversionPending,
-    QueueCreated,
-    QueueDynamicChanged,
-    QueueRemoved,
-)
+from fairshare.model.events import QueueCreated, QueueDynamicChanged, QueueRemoved
 from fairshare.model.queues import ROOT, full_name
 from fairshare.placement.rule import BLANKS
 from fairshare.schedulers.fair.configuration import policy_of
+from fairshare.schedulers.fair.events import QueueConversionPending
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.fair.settings import AllocationSettings
 from fairshare.schedulers.hash_order import in_hash_order, table_size, text_code

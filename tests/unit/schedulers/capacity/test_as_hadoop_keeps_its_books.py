@@ -16,8 +16,9 @@ from tests.unit.schedulers.capacity.playground import (
     submit,
 )
 
-from fairshare.model.events import ContainerAllocated, LimitsComputed
+from fairshare.model.events import ContainerAllocated
 from fairshare.model.inputs import NodeBeat, NodeResized
+from fairshare.schedulers.capacity.events import LimitsComputed
 
 TWO = {
     CAPACITY + "maximum-am-resource-percent": "1.0",

@@ -7,18 +7,16 @@ Decides by `step.emit` alone (spec/capacity.md 21.2, 21.9).
 from typing import TYPE_CHECKING
 
 from fairshare.model.events import (
-    ApplicationsOrdered,
     ContainerCompleted,
     ContainerMarked,
     ContainerSpared,
     ExitCode,
     ReservationDropped,
-    UserLimitsComputed,
-    UserNoted,
 )
 from fairshare.model.identifiers import ContainerId, application_of
 from fairshare.model.resources import subtract
 from fairshare.schedulers.capacity.calculators import truncate
+from fairshare.schedulers.capacity.events import ApplicationsOrdered, UserLimitsComputed, UserNoted
 from fairshare.schedulers.capacity.preemption.ideal import IdealAssignment
 from fairshare.schedulers.capacity.preemption.intra_queue import IntraQueue
 from fairshare.schedulers.capacity.preemption.priority_nodes import take_for_priority
