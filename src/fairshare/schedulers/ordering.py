@@ -113,7 +113,7 @@ class Order(Generic[SiblingType]):
         heappush(self.heap, entry)
 
     def forget(self, sibling: SiblingType) -> None:
-        """Remove a sibling for good; its rank stays empty until the siblings are renumbered."""
+        """Remove a sibling permanently; its rank stays empty until the siblings are renumbered."""
         sibling.entry = None
         if sibling.rank < len(self.members) and self.members[sibling.rank] is sibling:
             self.members[sibling.rank] = None

@@ -109,8 +109,8 @@ def activate_below(state: "CapacityState", step: "Step", top: CapacityQueue) -> 
             activate(state, step, queue)
             if not queue.active:
                 continue
-            told = all(application.looked_at for application in queue.active.values())
-            if queue.users.outdated or not told:
+            all_looked_at = all(application.looked_at for application in queue.active.values())
+            if queue.users.outdated or not all_looked_at:
                 step.emit(QueueLimited(queue.name, queue.limit))  # all have a headroom now
 
 

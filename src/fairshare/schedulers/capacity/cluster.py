@@ -1,7 +1,7 @@
-"""Owns the part of the Capacity Scheduler's state that is not about applications: nodes and
-partitions, queues, settings in force, and what follows from them.
+"""Owns the part of the Capacity Scheduler's state that does not concern applications: nodes,
+partitions, queues, the settings in force, and values derived from them.
 
-Changed by events alone; what containers and applications change stands in `state.py`.
+Only events change it; `state.py` has what containers and applications change.
 """
 
 from collections.abc import Iterable
@@ -52,10 +52,10 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
     """The cluster as the Capacity Scheduler sees it.
 
     `labels` are the partitions, the default one (`""`) first. `user_runnable` counts the attempts
-    of each user that max-parallel-apps lets run. `selected_ms` says when a container was first
-    selected for preemption. `departed` has the leaves that a reload has taken off the list, or made
-    parents, while they had applications: nothing is assigned below them any longer, and they are
-    forgotten with their last application (25.3).
+    of each user that max-parallel-apps lets run. `selected_ms` is when a container was first
+    selected for preemption. `departed` has the leaves that a reload removed, or made parents, while
+    they had applications: nothing is assigned below them any more, and each is dropped with its
+    last application (25.3).
     """
 
     def __init__(self, types: ResourceTypes) -> None:
@@ -66,24 +66,24 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         self.totals: dict[str, Resource] = {"": types.none}
         self.added_labels: dict[str, bool] = {}  # by administrators: whether each is exclusive
         self.assigned_labels: dict[str, str] = {}  # by administrators: the partitions of nodes
-        self.partition_of: dict[str, str] = {}  # where each node is, if not in the default one
+        self.partition_of: dict[str, str] = {}  # of each node outside the default one
         self.started_ms: int | None = None
         self.starts = 0
         self.user_runnable: dict[str, int] = {}
         self.selected_ms: dict[ContainerId, int] = {}
         self.most_on_node: dict[str, int] = {}  # containers at once, since it joined
         self.departed: dict[str, CapacityQueue] = {}
-        self.arrivals = 0  # of nodes
+        self.arrivals = 0  # nodes added so far
         self.most_nodes = 0  # at once
         self.ports: dict[str, int] = {}  # of the nodes
-        self.reserved_ms: dict[str, int] = {}  # since when a node is reserved
+        self.reserved_ms: dict[str, int] = {}  # the start of a node's reservation
         self._fulfilling = False
-        self._granting = False  # a container that was not reserved before
-        self._to_place = False  # what has been used more, in its order among its siblings
-        self.stirred: list[Users] = []  # of leaves whose limits may have changed in this input
+        self._granting = False  # while a container without a reservation is granted
+        self._to_place = False  # its queues' orders must still be updated
+        self.stirred: list[Users] = []  # leaves whose limits may have changed in this input
 
     def event_handlers(self) -> Handlers:
-        """Those of this scheduler too."""
+        """The handlers of the base class and of this scheduler."""
         return {
             **super().event_handlers(),
             QueuesConfigured: self._queues_configured,
@@ -98,11 +98,11 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
 
     @property
     def root(self) -> CapacityQueue:
-        """The queue above all others."""
+        """The root queue."""
         return self.queues[ROOT]
 
     def total_of(self, label: str) -> Resource:
-        """What the nodes of a partition offer."""
+        """The total resources of a partition's nodes."""
         return self.totals.get(label, self.none)
 
     def label_of(self, node: Node) -> str:
@@ -110,7 +110,7 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         return self.partition_of.get(node.name, "") if self.partition_of else ""
 
     def drop_reservation(self, node: Node) -> None:
-        """Let nobody hold a node any longer; for consequences of events alone."""
+        """Drop a node's reservation; only as a consequence of an event."""
         self._drop_reservation(node)
 
     @property
@@ -119,11 +119,11 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         return len(self.labels) > 1 and not all(partitions.of_cluster(self).values())
 
     def shares_with_all(self, label: str) -> bool:
-        """Whether asks for the default partition may use what is idle on a partition (28)."""
+        """Whether asks for the default partition may use a partition's idle resources (28)."""
         return not partitions.of_cluster(self).get(label, True)
 
     def new_queue(self, name: str, leaf: bool, dynamic: bool) -> CapacityQueue:
-        """A queue with the settings in force, and its place in the tree."""
+        """Create a queue with the settings in force and add it to its parent."""
         parent = self.queues.get(parent_name(name))
         queue = CapacityQueue(name, leaf, dynamic, parent, self.none)
         queue.users.leaf, queue.users.stirred = queue, self.stirred
@@ -144,28 +144,28 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         return CapacityApplication(number, submission, queue, priority, now_ms, len(self.none))
 
     def ancestry(self, queue: str) -> tuple[CapacityQueue, ...]:
-        """A queue and all above it."""
+        """A queue and its ancestors."""
         return self.queue_of(queue).path
 
     def queue_of(self, name: str) -> CapacityQueue:
-        """The leaf that holds the applications of this name, if it has departed or not."""
+        """The leaf that holds the applications of this queue name, departed or not."""
         departed = self.departed.get(name) if self.departed else None
         return self.queues[name] if departed is None else departed
 
     def all_queues(self) -> Iterable[CapacityQueue]:
-        """Those of the list, those that have departed, and what has departed above these."""
+        """The queues of the configuration, the departed leaves, and their ancestors."""
         above = (queue for leaf in self.departed.values() for queue in leaf.path)
         return dict.fromkeys((*self.queues.values(), *above))
 
     def forget_departed(self, leaf: CapacityQueue) -> None:
-        """An application has left: of a leaf that has departed the last one takes it along."""
+        """An application has left: drop its leaf if that has departed and is empty now."""
         if self.departed.get(leaf.name) is leaf and not leaf.number_of_applications:
             del self.departed[leaf.name]
 
     # Sizes of containers.
 
     def largest_container(self, now_ms: int, queue: CapacityQueue | None) -> Resource:
-        """The most that a container may have now, in each type by itself (1.7, 1.8)."""
+        """The maximum size of a container now, for each type separately (1.7, 1.8)."""
         settings = self.settings
         most = settings.maximum_allocation
         up_ms = now_ms - (self.started_ms or 0)
@@ -180,7 +180,8 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         return self.calculator.normalise(ask, least, most, least)
 
     def lacks(self, room: Resource) -> bool:
-        """Of memory alone, where only memory counts: then vcores may lack at any time."""
+        """Whether an amount is negative: of memory alone with the memory calculator, under which
+        vcores may be negative at any time."""
         types = len(self.none) if self.settings.dominant else 1
         return any(amount < 0 for amount in room[:types])
 
@@ -202,7 +203,7 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         for node, label in tuple(self.assigned_labels.items()):
             if label and label not in partitions.of_cluster(self):
                 del self.assigned_labels[node]
-        # As in Hadoop nothing is computed for a partition that no node is in.
+        # As in Hadoop nothing is recomputed for a partition without nodes.
         if partitions.follow(self) or gone or not known:
             self._partitions_changed()
 
@@ -229,11 +230,11 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         self._recompute()
 
     def _order_children(self, queue: CapacityQueue) -> None:
-        """Children in the order of the file, then those that it does not name.
+        """Order the children as in the file, then those that it does not name.
 
-        As in Hadoop a reload puts them into the order of a hash map instead, which decides between
-        children that have used the same part of their capacities. Leaves made in the older way
-        keep the order in which they were made: their parent does not read its children anew.
+        As in Hadoop a reload uses the order of a hash map instead, which decides between children
+        with the same used capacity. Leaves of the older auto-creation keep the order of their
+        creation: their parent does not reread its children.
         """
         if queue.ranked and management.makes_leaves(queue):
             return
@@ -255,13 +256,14 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         self._recompute(self.queues[event.queue])
 
     def made_below(self, queue: CapacityQueue) -> CapacityQueue:
-        """From where on shares are computed anew when a queue's children come or go (27)."""
+        """The queue below which shares are recomputed when children are added or removed (27)."""
         if self.settings.legacy_queue_mode or queue.parent is None:
             return queue
         return queue.parent
 
     def settle(self) -> None:
-        """The input is over: masters hear of their headroom, for which limits are computed."""
+        """At the end of an input, recompute the limits of leaves whose masters receive a
+        headroom."""
         for users in self.stirred:
             users.stirs = False
             if users.masters and users.counted != users.version:
@@ -287,7 +289,7 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
                 orders.remove(parent.shares[label].order, share.entry)
             share.entry = None
         del parent.children[event.queue]
-        queue.parent = None  # it has no place among siblings; what is above still counts its use
+        queue.parent = None  # it has no siblings any more; its ancestors still count its use
         if queue.leaf and queue.number_of_applications:
             self.departed[queue.name] = queue
         super()._queue_removed(now_ms, event)
@@ -299,7 +301,8 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         configuration.configure(self, self.queues[event.queue])
 
     def _queue_limited(self, now_ms: int, event: QueueLimited) -> None:
-        """Told anew though nothing differs: the cluster was looked at, and all with it (10)."""
+        """An event with an unchanged limit means that the cluster's limits were recomputed (10):
+        then the users' limits and the headrooms of all active applications are recomputed too."""
         queue = self.queues[event.queue]
         if queue.limit == event.limit and queue.active:
             queue.users.compute_again()
@@ -324,7 +327,7 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         self.queues[event.queue].expiring_ms = now_ms if event.empty else None
 
     def room(self, node: Node) -> Resource:
-        """What is free on a node, with what lazy preemption would kill for others (23.3)."""
+        """What is free on a node, including what lazy preemption would kill for others (23.3)."""
         free = node.available
         for record in node.marked.values():
             free = add(free, record.resource)
@@ -356,8 +359,9 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         self._total_changed()
 
     def _charge_anew(self, node: Node) -> None:
-        """As in Hadoop the users of all that runs on a node have a record again, if they had none:
-        what they use there is taken off and added as if the node had another partition now."""
+        """As in Hadoop each user of a container on the node gets a record, if it had none:
+        Hadoop subtracts the container's use and adds it again, as if the node had changed its
+        partition."""
         for record in node.containers.values():
             application = self.applications[application_of(record.container)]
             if application.leaf is not None:
@@ -368,7 +372,7 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         self._recompute()
 
     def count_totals(self) -> None:
-        """Sum up what the nodes of each partition offer."""
+        """Sum up the total resources of each partition's nodes."""
         if len(self.labels) == 1:
             self.totals = {"": self.total}
             return

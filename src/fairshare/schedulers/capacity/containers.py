@@ -1,10 +1,10 @@
-"""Owns the order in which Hadoop ends containers that end together, and looks at reserved nodes.
+"""Owns the order in which Hadoop ends containers that end together, and examines reserved nodes.
 
-That is the order of its hash maps (`schedulers/hash_order.py`), as large as they ever had to be: an
-application's live containers are in a ConcurrentHashMap; those of a node, the asks that an
-application has reserved nodes for, the nodes reserved for an ask, all nodes, and what a round of
-preemption has chosen, in HashMaps. A node's id there is its name and port; ports are given here, by
-arrival.
+This is the iteration order of its hash maps (`schedulers/hash_order.py`), whose size follows from
+the most entries that they ever had. An application's live containers are in a ConcurrentHashMap;
+those of a node, the asks with reservations of an application, the nodes reserved for an ask, all
+nodes, and the selections of a preemption round are in HashMaps. A node's id consists of name and
+port there; here the ports are numbered by arrival.
 """
 
 from collections.abc import Collection, Iterable
@@ -44,7 +44,7 @@ def of_node(state: "CapacityState", node: Node) -> list[ContainerId]:
 
 
 def will_shrink(state: "CapacityState", application: CapacityApplication, node: Node) -> None:
-    """A container is about to go: how large its tables were is noted now, not at each grant."""
+    """A container is about to end: record the tables' sizes now, not at each grant."""
     count = len(application.containers)
     if count > application.most_containers:
         application.most_containers = count
@@ -60,7 +60,7 @@ def nodes(state: "CapacityState", names: Iterable[str]) -> list[str]:
 
 
 def reserved(state: "CapacityState", application: CapacityApplication) -> list[str]:
-    """All nodes that are reserved for an application, one ask after the other."""
+    """All nodes that are reserved for an application, ask by ask."""
     by_ask: dict[tuple[int, int], list[str]] = {}
     for name, one in application.reservations.items():
         by_ask.setdefault((one.priority, one.request), []).append(name)
@@ -69,14 +69,15 @@ def reserved(state: "CapacityState", application: CapacityApplication) -> list[s
 
 
 def chosen(state: "CapacityState", found: Collection[ContainerId]) -> list[ContainerId]:
-    """Containers of an application that a round of preemption has chosen."""
+    """Containers of an application that a preemption round has selected."""
     return _in_order(state, found, table_size(len(found), concurrent=False))
 
 
 def attempts(
     state: "CapacityState", found: Iterable[ApplicationId], most: int
 ) -> list[ApplicationId]:
-    """Some of the `most` applications from whose attempts a round of preemption has chosen."""
+    """Some of the `most` applications from whose attempts a preemption round has selected
+    containers."""
 
     def code(number: ApplicationId) -> int:
         return attempt_code(state.epoch_ms, number, state.applications[number].attempt)
@@ -85,7 +86,7 @@ def attempts(
 
 
 def reserved_nodes(state: "CapacityState") -> list[Node]:
-    """All nodes of the cluster that are reserved for somebody."""
+    """All reserved nodes of the cluster."""
     names = [node.name for node in state.nodes.values() if node.reservation is not None]
     size = table_size(max(state.most_nodes, len(state.nodes)), concurrent=False)
     ordered = in_hash_order(names, lambda name: node_code(name, state.ports[name]), size)

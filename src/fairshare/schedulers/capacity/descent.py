@@ -1,15 +1,15 @@
-"""Owns the straight way down the tree: the first child of each queue, the first application of the
-leaf, its first ask.
+"""Owns the fast path down the tree: the first child of each queue, the leaf's first application and
+its first ask.
 
-Nearly every container is granted there, so this is the hottest code of the room, and it is written
-out for two types of resources and one partition. It knows no rule of its own: it decides as the
-walk of `heartbeat.py` does, and where something is not plain (reservations, places, other
-partitions, a limit that is near) it answers no, having changed nothing, and that walk decides.
+Nearly every container is granted here, so this is the hottest code of the package, written out for
+two resource types and one partition. It has no rules of its own: it decides as the general walk of
+`heartbeat.py` does. If a case is not simple (reservations, places, other partitions, a limit within
+reach), it returns False without side effects, and the general walk runs.
 
-Each queue on the way hands down what it has left of its limit, and nobody stands before the one
-who is served; so what fits below fits above too, and each maximum is looked at once
-(spec/capacity.md 11.5, 11.6, 15.8). The dominant calculator compares vectors by their largest
-shares; here one counts as the smaller one if it is that in both types, else the case is not plain.
+Each queue on the path passes down what it has left of its limit, and the served application is the
+first everywhere; so what fits below fits above too, and each maximum is checked once
+(spec/capacity.md 11.5, 11.6, 15.8). The dominant calculator compares vectors by their dominant
+shares; here a vector is smaller only if it is smaller in both types, else the case is not simple.
 """
 
 from typing import TYPE_CHECKING
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from fairshare.schedulers.capacity.heartbeat import Heartbeat
     from fairshare.schedulers.capacity.state import CapacityState
 
-_ANYWHERE = Locality.OFF_SWITCH  # to look a member of an enumeration up costs more than a sum
+_ANYWHERE = Locality.OFF_SWITCH  # looking up an enumeration's member costs more than an addition
 
 
 def is_plain(state: "CapacityState") -> bool:
-    """Whether the straight way may be tried at all: two types, one partition, nothing of 0."""
+    """Whether the fast path applies at all: two types, one partition, no amount of 0."""
     return (
         len(state.labels) == 1
         and len(state.none) == 2
@@ -39,14 +39,15 @@ def is_plain(state: "CapacityState") -> bool:
 
 
 def descend(beat: "Heartbeat") -> bool:
-    """Grant one container on the straight way; no: nothing is plain, and nothing has changed."""
+    """Grant one container on the fast path; False: the case is not simple, and nothing has
+    changed."""
     state = beat.state
     dominant = state.calculator.name == "dominant"
     free_memory, free_vcores = beat.node.available
     step_memory, step_vcores = state.settings.minimum_allocation
     if free_memory < step_memory or (dominant and free_vcores < step_vcores):
         return False
-    memory, vcores = beat.whole  # what the queue may have in all
+    memory, vcores = beat.whole  # the most that the queue may use
     queue = state.root
     share = queue.shares[""]
     while not queue.leaf:
@@ -72,7 +73,7 @@ def descend(beat: "Heartbeat") -> bool:
         if dominant:
             vcores += own_vcores - used_vcores
             vcores -= vcores % step_vcores
-    # What the leaf can reach, as it is told; then, what of that it can use.
+    # First what the leaf can reach, for its limit; then what it can use of that.
     most_memory, most_vcores = share.effective_maximum
     reach_memory = most_memory - most_memory % step_memory
     reach_vcores = most_vcores - most_vcores % step_vcores
@@ -101,9 +102,9 @@ def descend(beat: "Heartbeat") -> bool:
 
 
 def _serve(beat: "Heartbeat", leaf: CapacityQueue, room: Resource, reach: Resource) -> bool:
-    """Let a leaf's first application have a container, if that is plain.
+    """Grant the leaf's first application a container, if the case is simple.
 
-    `room` is the largest that is allowed and fits; `reach` is what the leaf can reach.
+    `room` is the largest size that is allowed and fits; `reach` is what the leaf can reach.
     """
     state = beat.state
     users, order = leaf.users, leaf.order
@@ -151,7 +152,8 @@ def _serve(beat: "Heartbeat", leaf: CapacityQueue, room: Resource, reach: Resour
 
 
 def _rests_plainly(state: "CapacityState", leaf: CapacityQueue, first: Entry) -> bool:
-    """Whether nothing comes of those who stand before the first who asks, and ask for nothing."""
+    """Whether considering the applications without asks before the first one with asks has no
+    effect."""
     if leaf.fresh and leaf.fresh[0] < first:
         return False
     resting = state.applications[leaf.resting[0][-1]]  # type: ignore[index]

@@ -1,7 +1,8 @@
-"""Owns what happens when a node is ready: the walk from the root to a leaf's applications.
+"""Owns the processing of a node's heartbeat: the walk from the root to a leaf's applications.
 
 Each attempt starts at the root and grants at most one container; attempts are repeated as long as
-the settings allow (spec/capacity.md 11, 13, 31). What one application takes: `assignment.py`.
+the settings allow (spec/capacity.md 11, 13, 31). `assignment.py` decides what one application
+takes.
 """
 
 from bisect import bisect_right
@@ -26,20 +27,20 @@ if TYPE_CHECKING:
     from fairshare.schedulers.capacity.state import CapacityState
     from fairshare.schedulers.protocol import Step
 
-_OFF_SWITCH, _RESERVED = Answer.OFF_SWITCH, Answer.RESERVED  # to look them up takes its time
+_OFF_SWITCH, _RESERVED = Answer.OFF_SWITCH, Answer.RESERVED  # looking them up costs time
 
 MOST_REFUSED = 100
-"""So many attempts of one heartbeat may end without effect since a limit forbids the container that
-was found. As in Hadoop each counts as done; without a maximum there it would try for ever."""
+"""The maximum number of attempts in one heartbeat that end without effect since a limit forbids the
+container found. As in Hadoop each attempt counts; without a maximum the loop would not end."""
 
 
 class _Turns:
-    """The active applications of a leaf in their order, as far as anything can come of them.
+    """The active applications of a leaf in their order, without those whose turn has no effect.
 
-    One that asks for nothing is no more than looked at. Hadoop does it with all; here with those
-    that do not have a headroom yet, and with all as long as `limit_open`: until one without
-    reservations has had its turn the leaf's limit is checked for each, and who has nothing to give
-    back may end the search for all after it.
+    The turn of an application without asks only checks limits. Hadoop gives all of them a turn;
+    here only those that have no headroom yet, and all of them while `limit_open`: until an
+    application without reservations has had its turn, the leaf's limit is checked for each
+    application, and one that has no reservation to release may end the search for all after it.
     """
 
     __slots__ = ("leaf", "limit_open")
@@ -50,16 +51,17 @@ class _Turns:
 
     def __iter__(self) -> Iterator[Entry]:
         leaf = self.leaf
-        everybody = merge(leaf.resting, leaf.order) if leaf.resting else iter(leaf.order)
-        for entry in everybody:
+        entries = merge(leaf.resting, leaf.order) if leaf.resting else iter(leaf.order)
+        for entry in entries:
             yield entry
             if not self.limit_open:
                 break
         else:
             return
-        # As to orphaned users: what a leaf can reach is noted for the first whose user it knows.
+        # With orphaned users: the leaf's reach is recorded for the first application whose user it
+        # knows.
         if not leaf.resting or leaf.users.orphaned:
-            yield from everybody
+            yield from entries
             return
         asking = islice(leaf.order, bisect_right(leaf.order, entry), None)
         fresh = leaf.fresh[bisect_right(leaf.fresh, entry) :]
@@ -67,8 +69,8 @@ class _Turns:
 
 
 class Heartbeat:
-    """One heartbeat of one node. `ignore` is set while asks for the default partition are served
-    on a node of another one (28)."""
+    """One heartbeat of one node. `ignore` is set while a node of another partition serves asks for
+    the default partition (28)."""
 
     __slots__ = (
         "_default_misses",
@@ -100,7 +102,7 @@ class Heartbeat:
         self._default_misses: dict[tuple[int, tuple[int, int]], int] = {}
 
     def run(self) -> None:
-        """Attempts, until the settings or the node have enough (11.2)."""
+        """Repeat attempts until the settings' or the node's limit is reached (11.2)."""
         settings = self.state.settings
         most_off_switch = max(settings.maximum_off_switch_assignments, 1)
         most = settings.maximum_assignments if settings.multiple_assignments else 1
@@ -141,7 +143,7 @@ class Heartbeat:
         return answer
 
     def _available(self) -> Resource:
-        """What is free here, with what lazily preempted containers would give back (23.3)."""
+        """What is free here, including what lazily preempted containers would release (23.3)."""
         available = self.node.available
         for record in self.node.marked.values():
             available = add(available, record.resource)
@@ -150,7 +152,8 @@ class Heartbeat:
     # Queues.
 
     def _serve_reservation(self) -> None:
-        """Nobody else may use the node in this heartbeat, whatever comes of it (11.3, 15.5)."""
+        """No other application may use the node in this heartbeat, whatever the result (11.3,
+        15.5)."""
         state = self.state
         reservation = self.node.reservation
         assert reservation is not None
@@ -164,7 +167,7 @@ class Heartbeat:
         assignment.fulfil(self, application, key, reservation)
 
     def _within(self, queue: CapacityQueue, room: Room, unreservable: Resource) -> bool:
-        """Whether a queue is below its limit, or can be by giving reservations back (11.5)."""
+        """Whether a queue is below its limit, or can be by releasing reservations (11.5)."""
         c = self.state.calculator
         share = queue.shares[self.label]
         cap = self.whole
@@ -192,8 +195,8 @@ class Heartbeat:
         if not self.ignore and not queue.may_use(self.label):
             return Answer.NOTHING
         share = queue.shares[self.label]
-        # As in Hadoop what is reserved on the default partition counts, wherever the node is, and
-        # of that memory and vcores alone.
+        # As in Hadoop what is reserved on the default partition counts, whatever the node's
+        # partition, and of that only memory and vcores.
         reserved = (*queue.reserved_now[:2], *state.none[2:])
         if not self._wants(queue) or not self._within(queue, room, reserved):
             return Answer.NOTHING
@@ -250,7 +253,7 @@ class Heartbeat:
             refused = self.refused
             answer = assignment.offer(self, application, room)
             if answer >= Answer.OFF_SWITCH and self.refused == refused:
-                del self._walked[leaf.name]  # what has changed since has not been looked at
+                del self._walked[leaf.name]  # changes since then have not been examined
             if answer >= Answer.OFF_SWITCH or answer == Answer.QUEUE_LIMIT:
                 return answer
             if answer != Answer.SKIPPED:
@@ -264,7 +267,7 @@ class Heartbeat:
         room: Room,
         blocked: dict[str, Resource],
     ) -> bool:
-        """Whether an application's user is not above its limit (9.8, 9.9)."""
+        """Whether an application's user is within its limit (9.8, 9.9)."""
         state = self.state
         c = state.calculator
         user = application.user
@@ -292,7 +295,7 @@ class Heartbeat:
             self.step.emit(HeadroomComputed(application.id))
         return False
 
-    # What is remembered until the end of the heartbeat.
+    # State that is kept until the end of the heartbeat.
 
     def _consider(self, application: CapacityApplication) -> None:
         """It is an application's turn: from now on it has a headroom."""
@@ -307,25 +310,25 @@ class Heartbeat:
             self.step.emit(HeadroomComputed(application.id))
 
     def grants(self, leaf: CapacityQueue, limit: Resource) -> None:
-        """A leaf gives somebody a container: what it can reach is noted, as `_leaf` does it."""
+        """Record what a leaf that grants a container can reach, as `_leaf` does."""
         self._limits[leaf.name] = limit
         self._walked.pop(leaf.name, None)
 
     def has_counted(self, application: CapacityApplication, key: AskKey) -> bool:
-        """Whether an ask has been passed over in this heartbeat."""
+        """Whether an ask has missed an opportunity in this heartbeat."""
         return bool(self._misses) and (application.id, key.order) in self._misses
 
     def misses(self, application: CapacityApplication, key: AskKey) -> int:
-        """How often an ask has been passed over, this heartbeat included."""
+        """The missed opportunities of an ask, including those of this heartbeat."""
         changed = self._misses.get((application.id, key.order))
         return key.opportunities if changed is None else changed[1]
 
     def missed(self, application: CapacityApplication, key: AskKey, count: int) -> None:
-        """An ask was passed over so often, or is patient anew."""
+        """Set the count of an ask's missed opportunities."""
         self._misses[application.id, key.order] = (key, count)
 
     def tell_misses(self, application: CapacityApplication, key: AskKey) -> None:
-        """Make an event of what was counted for an ask."""
+        """Emit an event for what was counted for an ask."""
         changed = self._misses.pop((application.id, key.order), None)
         if changed is None:
             return
@@ -341,8 +344,9 @@ class Heartbeat:
             self.step.emit(OffersCounted(application.id, *key.order, count, Locality.NODE_LOCAL))
 
     def wait_for_default(self, application: CapacityApplication, key: AskKey) -> bool:
-        """One more chance for an ask of the default partition; whether it must still wait for a
-        node of its own: as long as it had fewer chances than there are nodes (28)."""
+        """Count one more opportunity for an ask of the default partition. Returns whether it must
+        still wait for a node of that partition: while it had fewer opportunities than there are
+        nodes (28)."""
         state = self.state
         if len(state.labels) == 1 or key.label:
             return False
@@ -353,7 +357,7 @@ class Heartbeat:
         return self.ignore and count < len(state.nodes)
 
     def served(self, application: CapacityApplication, key: AskKey) -> None:
-        """An ask got something: on the default partition it waits for it anew afterwards."""
+        """An ask was served: on the default partition its wait for that partition starts again."""
         if not self.label and len(self.state.labels) > 1:
             self._default_misses[application.id, key.order] = 0
 

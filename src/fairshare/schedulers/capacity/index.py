@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class QueueIndex:
-    """Questions about the queues of a state."""
+    """Lookups in the queues of a state."""
 
     def __init__(self, state: "CapacityState") -> None:
         self._state = state
@@ -28,10 +28,10 @@ class QueueIndex:
         return self._state.queues[path].leaf
 
     def makes_leaves(self, path: str) -> bool:
-        """Whether leaves may be made right below a queue."""
+        """Whether leaves may be created directly below a queue."""
         queue = self._state.queues[path]
         return queue.dynamic_eligible or bool(queue.settings.legacy_dynamic_leaves)
 
     def makes_parents(self, path: str) -> bool:
-        """Whether a parent with a leaf may be made below a queue."""
+        """Whether a parent with a leaf may be created below a queue."""
         return self._state.queues[path].dynamic_eligible

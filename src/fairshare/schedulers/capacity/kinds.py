@@ -1,6 +1,6 @@
-"""Owns which kinds of capacity siblings have: percentages, weights, amounts (spec/capacity.md 4.2).
+"""Owns the kinds of siblings' capacities: percentages, weights, amounts (spec/capacity.md 4.2).
 
-Questions only; what follows from a mixture is said in `checks.py`.
+Only queries; `checks.py` refuses mixtures.
 """
 
 from collections.abc import Sequence
@@ -15,24 +15,24 @@ _ALL = 100.0
 
 
 def kinds_of(parent: CapacityQueue, labels: Sequence[str], live: CapacityState | None) -> set[str]:
-    """The kinds that the children of a queue have on any of these partitions; more than one is a
-    mixture.
+    """The kinds of capacity that a queue's children have on any of these partitions; more than one
+    is a mixture.
 
-    As in Hadoop an amount hides the percentages that were seen before it, so that the order counts:
-    of a percentage and then an amount only the amount is seen.
+    As in Hadoop an amount hides percentages that were seen before it, so that the order matters: of
+    a percentage followed by an amount only the amount is seen.
     """
     return max((_kinds(order, labels) for order in _orders(parent, live)), key=len)
 
 
 def kind_of(queue: CapacityQueue, labels: Sequence[str]) -> str:
-    """The kind that a queue itself has: a weight on any partition counts before an amount."""
+    """The kind of a queue itself: a weight on any partition takes precedence over an amount."""
     kinds = _kinds([queue], labels)
     return next((kind for kind in (WEIGHT, ABSOLUTE) if kind in kinds), PERCENTAGE)
 
 
 def _orders(parent: CapacityQueue, live: CapacityState | None) -> list[list[CapacityQueue]]:
-    """In which orders Hadoop looks at siblings: in that of the file, and at a reload in that of a
-    hash map as well, which it puts them into."""
+    """The orders in which Hadoop iterates over siblings: that of the file, and at a reload also
+    that of a hash map."""
     children = parent.children
     orders = [list(children.values())]
     found = live.queues.get(parent.name) if live is not None else None
@@ -63,7 +63,7 @@ def _kind(child: CapacityQueue, label: str) -> str:
 
 
 def configured_percentage(child: CapacityQueue, label: str) -> float:
-    """A queue's own percentage on a partition, as a part: 0.25 for 25; 0 for any other kind."""
+    """A queue's own percentage on a partition as a fraction: 0.25 for 25; 0 for any other kind."""
     own = child.settings
     part = own.label_capacities.get(label, LabelCapacity())
     capacity = part.capacity if label else own.capacity
@@ -71,10 +71,11 @@ def configured_percentage(child: CapacityQueue, label: str) -> float:
 
 
 def percentages_told(parent: CapacityQueue, label: str, own: float) -> str:
-    """What the children of a queue have, and what has to change; `own` is the queue's own part.
+    """The percentages of a queue's children, and what must change; `own` is the queue's own
+    fraction.
 
-    Of children with 40 and 30 it is
-    `They have: root.a 40, root.b 30, together 70 percent: 30 are missing.`
+    Of children with 40 and 30 it is `They have: root.a 40, root.b 30, together 70 percent: 30 are
+    missing.`
     """
     children = parent.children
     parts = {
@@ -83,12 +84,12 @@ def percentages_told(parent: CapacityQueue, label: str, own: float) -> str:
     }
     together = sum(parts.values())
     has = ", ".join(f"{name} {percent:.4g}" for name, percent in parts.items())
-    told = f"They have: {has}, together {together:.4g} percent"
+    summary = f"They have: {has}, together {together:.4g} percent"
     if own == 0 and f"{together:.4g}" == "100":
-        return f"{told} of {parent.name}, which has 0: give it a capacity, or all of them 0."
+        return f"{summary} of {parent.name}, which has 0: give it a capacity, or all of them 0."
     if together > _ALL:
-        return f"{told}: {together - _ALL:.4g} are too many."
+        return f"{summary}: {together - _ALL:.4g} are too many."
     why = (
         "" if together else f", because {parent.name} itself has a capacity: 0 is not allowed here"
     )
-    return f"{told}: {_ALL - together:.4g} are missing{why}."
+    return f"{summary}: {_ALL - together:.4g} are missing{why}."

@@ -1,4 +1,5 @@
-"""Owns what may be done with partitions (node labels): made, removed, given to nodes, asked for.
+"""Owns the operations on partitions (node labels): creation, removal, assignment to nodes, and the
+checks of asks.
 
 Decides by `step.emit` alone, and refuses in Hadoop's words (spec/capacity.md 28).
 """
@@ -38,7 +39,7 @@ def _check_enabled(state: "CapacityState") -> None:
 
 
 def add(state: "CapacityState", step: "Step", labels: dict[str, bool]) -> None:
-    """Make partitions; those that are there already, as they are, are passed over."""
+    """Create partitions; existing ones with the same exclusivity are skipped."""
     _check_enabled(state)
     known = partitions.of_cluster(state)
     for name, exclusive in labels.items():
@@ -84,7 +85,7 @@ def remove(state: "CapacityState", step: "Step", labels: Sequence[str]) -> None:
 
 
 def assign(state: "CapacityState", step: "Step", nodes: dict[str, str], *, known: bool) -> None:
-    """Put nodes into partitions. `known`: only nodes that are there may be named."""
+    """Assign nodes to partitions. `known`: only registered nodes may be named."""
     _check_enabled(state)
     if state.settings.labels_distributed:
         raise Refusal(
@@ -113,7 +114,7 @@ def assign(state: "CapacityState", step: "Step", nodes: dict[str, str], *, known
         activation.activate_everywhere(state, step)
 
 
-# What asks are for.
+# Partitions of asks.
 
 
 def resolve(
@@ -124,11 +125,11 @@ def resolve(
     *,
     master: bool,
 ) -> str:
-    """The partition of an ask in a leaf, unchecked: the one wanted, else the application's, else
+    """The partition of an ask in a leaf, unchecked: the requested one, else the application's, else
     the queue's default.
 
-    For a master the cluster's own default comes before the application's. Blanks around a name do
-    not count.
+    For a master the cluster's own default takes precedence over the application's. Blanks around a
+    name are ignored.
     """
     if wanted is None and master:
         wanted = submission.own_master_label or state.settings.master_default_label or None
@@ -166,9 +167,9 @@ def check_label(state: "CapacityState", leaf: CapacityQueue, label: str) -> None
 def check_submission(
     state: "CapacityState", leaf: CapacityQueue, submission: SubmitApplication
 ) -> None:
-    """Raise Refusal if the leaf may not use what the master or the tasks of a submission are for.
+    """Raise Refusal if the leaf may not use the partitions of a submission's master or tasks.
 
-    Other asks are judged when they become live, as in Hadoop.
+    As in Hadoop other asks are checked when they become live.
     """
     if submission.master is not None:
         check_label(state, leaf, resolve(state, leaf, submission, master=True))
@@ -177,7 +178,7 @@ def check_submission(
 
 
 def check_move(application: CapacityApplication, target: CapacityQueue) -> None:
-    """Raise Refusal if a leaf may not use what an application has asked for (18.2)."""
+    """Raise Refusal if a leaf may not use a partition that an application has asked for (18.2)."""
     labels = [label for label in application.asked if label]
     if ALL_LABELS in target.accessible or all(label in target.accessible for label in labels):
         return
@@ -189,14 +190,14 @@ def check_move(application: CapacityApplication, target: CapacityQueue) -> None:
 
 
 class LabelDoors:
-    """The part of the scheduler that the manager calls about partitions."""
+    """The methods of the scheduler that the manager calls for partitions."""
 
     _state: "CapacityState"
 
     def label_of(
         self, application: Application, wanted: str | None, *, master: bool, check: bool
     ) -> str:
-        """The partition of an ask: the one wanted, else the default of the cluster, the
+        """The partition of an ask: the requested one, else the default of the cluster, the
         application or the queue."""
         state = self._state
         leaf = state.queue_of(application.queue)
@@ -210,7 +211,7 @@ class LabelDoors:
         return partitions.of_cluster(self._state)
 
     def add_labels(self, step: "Step", new: dict[str, bool]) -> None:
-        """Make partitions; as in Hadoop nobody looks again for one that no node is in."""
+        """Create partitions; as in Hadoop no activation pass follows for one without nodes."""
         before = dict(self._state.partition_of)
         add(self._state, step, new)
         if self._state.partition_of != before:
@@ -222,5 +223,5 @@ class LabelDoors:
         activation.activate_everywhere(self._state, step)
 
     def label_nodes(self, step: "Step", nodes: dict[str, str], *, known: bool) -> None:
-        """Put nodes into partitions."""
+        """Assign nodes to partitions."""
         assign(self._state, step, nodes, known=known)

@@ -1,12 +1,12 @@
-"""Owns how long an application may live, in seconds (spec/capacity.md 20)."""
+"""Owns the limits of applications' lifetimes, in seconds (spec/capacity.md 20)."""
 
 from fairshare.schedulers.capacity.queues import CapacityQueue
 
 
 def lifetime_s(leaf: CapacityQueue, requested_s: int) -> int:
-    """What a leaf grants for a wish; 0 or less is no limit, on both sides.
+    """The lifetime that a leaf grants for a requested one; 0 or less means no limit for both.
 
-    With a maximum of 10 and a default of 5, wishes of 100, 9 and -1 get 10, 9 and 5.
+    With a maximum of 10 and a default of 5, requests of 100, 9 and -1 get 10, 9 and 5.
     """
     most = leaf.maximum_lifetime_s
     if most <= 0:

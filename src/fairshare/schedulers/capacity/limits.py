@@ -1,6 +1,6 @@
-"""Owns the Capacity Scheduler's limits: for users, for masters, for applications; and the headroom.
+"""Owns the Capacity Scheduler's limits of users, masters and applications, and the headroom.
 
-Questions only; the events follow elsewhere (spec/capacity.md 8, 9, 10, 19).
+Only queries; other modules emit the events (spec/capacity.md 8, 9, 10, 19).
 """
 
 from typing import TYPE_CHECKING
@@ -33,10 +33,10 @@ def user_limit(
     everybody: bool = False,
     ignore: bool = False,
 ) -> Resource:
-    """What a user may have in a leaf on a partition, as scheduling sees it (9.4, 9.5).
+    """A user's limit in a leaf on a partition, as scheduling sees it (9.4, 9.5).
 
-    The part that is the same for all users is computed once for each version of the users. A user
-    who comes or goes is no new version, as in Hadoop.
+    The part that is the same for all users is computed once for each version of the users. As in
+    Hadoop a new or removed user does not change the version.
     """
     users = leaf.users
     kind = (label, everybody, ignore)
@@ -48,10 +48,10 @@ def user_limit(
 
 
 def user_may_more(state: "CapacityState", leaf: CapacityQueue, record: User) -> bool:
-    """Whether a user is not above its limit on the default partition (9.8).
+    """Whether a user is within its limit on the default partition (9.8).
 
-    Nearly always what would be its limit if nobody used anything is enough to tell, since by memory
-    alone a limit only grows with what is used.
+    By memory alone a limit only grows with what is used. So nearly always the limit that would hold
+    if nothing were used is enough to decide.
     """
     c = state.calculator
     used = record.used.get("", state.none)
@@ -67,9 +67,9 @@ def user_may_more(state: "CapacityState", leaf: CapacityQueue, record: User) -> 
 def user_limit_now(
     state: "CapacityState", leaf: CapacityQueue, user: str, label: str, *, kept: bool = False
 ) -> Resource:
-    """What a user's limit would be if it was computed now; changes nothing, for readers.
+    """A user's limit as computed now, without side effects, for views.
 
-    `kept`: the one that scheduling has kept, while it is up to date.
+    `kept`: the limit that scheduling has cached, while it is up to date.
     """
     users = leaf.users
     kind = (label, False, False)
@@ -83,7 +83,8 @@ def user_limit_now(
 def user_limit_alone(
     state: "CapacityState", leaf: CapacityQueue, user: str, label: str
 ) -> Resource:
-    """About what a user's limit would be if nobody else was active; changes nothing, for readers.
+    """Approximately what a user's limit would be as the only active user; no side effects, for
+    views.
 
     Example: of a guarantee of 8192 with a factor of 1, two active users have 4096 each, and one
     alone 8192.
@@ -94,8 +95,8 @@ def user_limit_alone(
 
 
 def is_above(state: "CapacityState", leaf: CapacityQueue, application: CapacityApplication) -> bool:
-    """Whether a user has more than its limit on the default partition, without the reservations of
-    this application too where those may be given back (9.9)."""
+    """Whether a user is above its limit on the default partition, not counting this application's
+    reservations if those may be released (9.9)."""
     record = leaf.users.get(application.user)
     if record is None:
         return False
@@ -138,10 +139,10 @@ def _base(
 
 
 def master_limit(state: "CapacityState", leaf: CapacityQueue, label: str) -> Resource:
-    """What all masters of a leaf may use together (8.2).
+    """The limit of all masters of a leaf together (8.2).
 
-    Of the default partition: a part of what the leaf can reach now, never less than the same part
-    of its guarantee. Example: 0.1 of a reachable 81920 MB is 8192.
+    On the default partition: a part of what the leaf can reach now, at least the same part of its
+    guarantee. Example: 0.1 of a reachable 81920 MB is 8192.
     """
     share = leaf.shares[label]
     usable = share.effective_minimum
@@ -155,7 +156,7 @@ def master_limit(state: "CapacityState", leaf: CapacityQueue, label: str) -> Res
 def user_master_limit(
     state: "CapacityState", leaf: CapacityQueue, label: str, user: str | None
 ) -> Resource:
-    """What one user's masters may use in a leaf (8.3); None: a user of weight 1.
+    """The limit of one user's masters in a leaf (8.3); None: a user of weight 1.
 
     Example: guarantee 8192, 0.1 for masters, percent 50, factor 5, one active user: 4096.
     """
@@ -189,12 +190,12 @@ def may_run(state: "CapacityState", user: str, leaf: CapacityQueue) -> bool:
 
 
 def headroom(state: "CapacityState", application: CapacityApplication) -> Resource:
-    """What an application's master is told that it could still get (10).
+    """The headroom that an application's master receives (10).
 
-    The least of what is left to its user, to its queue and of the partition, summed over all
-    partitions that it has asked for; nothing until a
-    heartbeat has looked at the application. One that was moved is told of the leaf that it left,
-    and of the user's record there, until it is looked at in the new one, as in Hadoop.
+    The least of what is left to its user, in its queue and on the partition, summed over all
+    partitions that it has asked for; 0 until a heartbeat has considered the application. As in
+    Hadoop a moved application keeps the headroom of the leaf that it left, with the user's record
+    there, until the new leaf considers it.
     """
     if application.seen is None or application.leaf is None:
         return state.none
@@ -222,7 +223,7 @@ def _headroom_on(state: "CapacityState", leaf: CapacityQueue, record: User, labe
 def within_maximum(
     state: "CapacityState", leaf: CapacityQueue, label: str, net: Resource, *, ignore: bool
 ) -> bool:
-    """Whether so much more keeps the leaf and all above it within their maximums (15.8)."""
+    """Whether this much more keeps the leaf and its ancestors within their maximums (15.8)."""
     c = state.calculator
     for queue in leaf.path:
         share = queue.shares[label]

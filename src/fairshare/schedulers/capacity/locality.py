@@ -1,7 +1,8 @@
-"""Owns delay scheduling by counting: how often an ask must be passed over before it goes farther.
+"""Owns delay scheduling by counting: how many opportunities an ask must miss before its locality is
+relaxed.
 
 An ask that names places takes a node that it names at once, another node of its racks after some
-visits in vain, any node after some more (spec/capacity.md 14.4). Decides nothing.
+missed opportunities, any node after some more (spec/capacity.md 14.4). Decides nothing.
 """
 
 from typing import TYPE_CHECKING
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 
 
 def rack_local_after(nodes: int, node_delay: int) -> int:
-    """The visits in vain after which a node of the rack will do: never more than there are nodes.
+    """The missed opportunities after which a node of the rack is accepted: at most the number of
+    nodes.
 
     >>> rack_local_after(5, 40)
     5
@@ -25,10 +27,11 @@ def rack_local_after(nodes: int, node_delay: int) -> int:
 def anywhere_after(
     nodes: int, node_delay: int, rack_delay: int, outstanding: int, places: int
 ) -> float:
-    """The visits in vain after which any node will do. `places` counts hosts, racks and anywhere.
+    """The missed opportunities after which any node is accepted. `places` counts hosts, racks and
+    anywhere.
 
-    With a delay for racks: that many more than the node's. Else as many as containers are wanted,
-    less if the ask names fewer places than there are nodes.
+    With a delay for racks: that many more than the node delay. Else the number of containers
+    wanted, reduced if the ask names fewer places than there are nodes.
 
     >>> anywhere_after(5, 40, -1, outstanding=4, places=3), anywhere_after(6, 1, 2, 2, 3)
     (1.600000023841858, 3)
@@ -40,14 +43,14 @@ def anywhere_after(
 
 
 def may_be_rack_local(state: "CapacityState", misses: int) -> bool:
-    """Whether an ask that was passed over so often takes a node of its racks."""
+    """Whether an ask with this many missed opportunities takes a node of its racks."""
     return rack_local_after(len(state.nodes), state.settings.node_locality_delay) < misses
 
 
 def may_be_anywhere(state: "CapacityState", key: AskKey, misses: int) -> bool:
-    """Whether it takes any node; one that names no places always does.
+    """Whether it takes any node; an ask without places always does.
 
-    Places whose asks were withdrawn still count, as in Hadoop.
+    As in Hadoop places of withdrawn asks still count.
     """
     if not key.places and not key.withdrawn:
         return True

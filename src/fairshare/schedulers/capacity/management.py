@@ -1,10 +1,10 @@
-"""Owns the capacities of leaves that are made on demand in the older way (27.4): each has that of
-its parent's template, or none, by Hadoop's GuaranteedOrZeroCapacityOverTimePolicy.
+"""Owns the capacities of leaves created by the older auto-creation (27.4): each has that of its
+parent's template, or none, by Hadoop's GuaranteedOrZeroCapacityOverTimePolicy.
 
-A new leaf has it if the parent has so much left. Then a round every 1.5 s takes it from leaves
-without applications, and gives it to those whose applications have waited longest; where leaves
-must not exceed their parent, there are no rounds. A reload gives everything anew. Decides by
-`step.emit` alone; what such an event changes stands here too.
+A new leaf gets the capacity if the parent has enough left. Then a round every 1.5 s takes it from
+leaves without applications and gives it to those whose applications have waited longest; if leaves
+must not exceed their parent, there are no rounds. A reload reassigns all capacities. Decides by
+`step.emit` alone; the module also has the state changes of these events.
 """
 
 from collections.abc import Iterator
@@ -32,26 +32,26 @@ if TYPE_CHECKING:
     from fairshare.schedulers.protocol import Step
 
 EPSILON = 0.0001
-"""Hadoop's tolerance when it asks whether a parent has enough left."""
+"""Hadoop's tolerance when it checks whether a parent has enough left."""
 
 Entitlement = tuple[CapacityQueue, tuple[str, ...]]
 
 
 def makes_leaves(queue: CapacityQueue | None) -> bool:
-    """Whether a queue makes its leaves in the older way."""
+    """Whether a queue creates its leaves by the older auto-creation."""
     return queue is not None and bool(queue.settings.legacy_dynamic_leaves)
 
 
 def is_made(queue: CapacityQueue) -> bool:
-    """Whether a leaf was made so."""
+    """Whether a leaf was created that way."""
     return queue.dynamic and makes_leaves(queue.parent)
 
 
 def has_capacity(state: "CapacityCluster", leaf: CapacityQueue, label: str) -> bool:
-    """Whether a leaf's template counts on a partition when everything is computed anew.
+    """Whether a leaf has its template's capacity on a partition when everything is recomputed.
 
-    As in Hadoop amounts are in force after a reload for every leaf. A round that takes them from
-    one takes them for good: to be given its part again does not bring them back.
+    As in Hadoop amounts apply to every leaf after a reload. A round that takes them from a leaf
+    does so permanently: a later entitlement does not restore them.
     """
     amounts = absolute_amounts(leaf.settings, label) is not None
     if amounts and state.settings.legacy_queue_mode:
@@ -82,7 +82,7 @@ def _capacity(own: QueueSettings, label: str) -> LabelCapacity:
 
 
 def absolute_amounts(own: QueueSettings, label: str) -> Resource | None:
-    """A template's amounts on a partition, if it has some."""
+    """A template's absolute amounts on a partition, if it has them."""
     capacity = _capacity(own, label).capacity
     return capacity.absolute if isinstance(capacity, Vector) else None
 
@@ -115,8 +115,8 @@ def _most(queue: CapacityQueue, label: str) -> Resource | None:
 
 
 def _maximum(state: "CapacityCluster", parent: CapacityQueue, label: str) -> float:
-    """The template's maximum as a part of its parent's; as in Hadoop it is nothing where amounts
-    have a parent without a maximum."""
+    """The template's maximum as a part of its parent's; as in Hadoop it is 0 for amounts whose
+    parent has no maximum."""
     maximum = _capacity(_template(state, parent), label).maximum_capacity
     if isinstance(maximum, Percentage) and maximum.percent != -1:
         return single(maximum.percent / 100)
@@ -132,11 +132,11 @@ def _maximum(state: "CapacityCluster", parent: CapacityQueue, label: str) -> flo
     return c.divide(state.total, smaller(c, state.total, own, above), above)
 
 
-# What events change.
+# State changes of events.
 
 
 def weigh(state: "CapacityCluster", parent: CapacityQueue) -> None:
-    """A leaf has been made: as in Hadoop this is when a template of amounts is worked out."""
+    """A leaf has been created: as in Hadoop a template of amounts is computed now."""
     if makes_leaves(parent) and parent.mode == ABSOLUTE:
         parent.template_worth = {}
         parent.template_worth = {
@@ -146,9 +146,10 @@ def weigh(state: "CapacityCluster", parent: CapacityQueue) -> None:
 
 
 def forget(state: "CapacityCluster", queue: CapacityQueue) -> None:
-    """A reload: leaves have lost their parts, to be given anew, and their amounts hold again.
+    """At a reload leaves lose their entitlement until it is reassigned, and their amounts apply
+    again.
 
-    As in Hadoop a new template of amounts is laid to what its parent has had so far.
+    As in Hadoop a new template of amounts is computed from its parent's previous minimum.
     """
     if makes_leaves(queue) and queue.mode == ABSOLUTE:
         queue.template_worth = {
@@ -161,7 +162,7 @@ def forget(state: "CapacityCluster", queue: CapacityQueue) -> None:
 
 
 def count(state: "CapacityCluster", leaf: CapacityQueue, before: frozenset[str]) -> None:
-    """A leaf has been given its part, or lost it, on some partitions: its parent counts that."""
+    """Update a parent's count of what its leaves have after a change of a leaf's entitlement."""
     parent = leaf.parent
     if parent is None:
         return
@@ -172,8 +173,8 @@ def count(state: "CapacityCluster", leaf: CapacityQueue, before: frozenset[str])
 
 
 def merge(state: "CapacityCluster", leaf: CapacityQueue, before: frozenset[str]) -> None:
-    """A round has changed a leaf's capacities: as in Hadoop they alone, and of a leaf that has lost
-    its part the maximum as well, until everything is computed anew."""
+    """Apply a round's change to a leaf. As in Hadoop only its capacities change, and for a leaf
+    that lost its part also the maximum, until everything is recomputed."""
     parent = leaf.parent
     if parent is None:
         return
@@ -200,15 +201,15 @@ def merge(state: "CapacityCluster", leaf: CapacityQueue, before: frozenset[str])
 
 
 def _left(parent: CapacityQueue, label: str) -> float:
-    """What a parent has not given to its leaves yet, as a part of the partition.
+    """What a parent has not assigned to its leaves yet, as a fraction of the partition.
 
-    As in Hadoop each gift counts as what it was worth when it was given.
+    As in Hadoop each assignment counts with its value at the time it was made.
     """
     return single(parent.shares[label].absolute_capacity - parent.given.get(label, 0.0))
 
 
 def begin(state: "CapacityCluster", step: "Step", leaf: CapacityQueue) -> None:
-    """A leaf has been made: it has the template's capacity where its parent has so much left."""
+    """A leaf has been created: it gets the template's capacity where its parent has enough left."""
     parent = leaf.parent
     assert parent is not None
     labels = tuple(
@@ -227,7 +228,7 @@ def check_room(state: "CapacityCluster", parent: CapacityQueue, name: str) -> No
     if not parent.settings.legacy_fail_on_exceeding or not parent.children:
         return
     worth = part(state, parent, "")
-    if parent.mode == ABSOLUTE:  # as in Hadoop it is not known until a leaf is made
+    if parent.mode == ABSOLUTE:  # as in Hadoop it is unknown until a leaf is created
         worth = parent.template_worth.get("", (0.0, 0.0))[1]
     given = 0.0
     for leaf in parent.children.values():
@@ -259,22 +260,23 @@ def _check_amounts(state: "CapacityCluster", parent: CapacityQueue, name: str) -
 
 
 def run(state: "CapacityCluster", step: "Step") -> None:
-    """One round over all parents that make leaves in the older way."""
+    """Run one round over all parents that create leaves by the older auto-creation."""
     for leaf, labels in tuple(changes(state)):
         step.emit(QueueEntitled(leaf.name, labels, in_round=True))
 
 
 def run_after_reload(state: "CapacityCluster", step: "Step") -> None:
-    """All leaves have lost their parts; those with applications get them, the oldest first."""
+    """After a reload took the entitlement of all leaves, give it to those with applications, the
+    oldest first."""
     for leaf, labels in tuple(changes(state, reloaded=True)):
         step.emit(QueueEntitled(leaf.name, labels))
 
 
 def changes(state: "CapacityCluster", *, reloaded: bool = False) -> Iterator[Entitlement]:
-    """What a round would change: leaves, and the partitions of which each has a part afterwards.
+    """What a round would change: leaves, and the partitions on which each has a part afterwards.
 
-    Example: a parent of 50 % with a template of 50 % has room for two leaves. Of three made, the
-    third has nothing until one of the others is without applications.
+    Example: a parent of 50 % with a template of 50 % has room for two leaves. Of three created, the
+    third has no capacity until one of the others has no applications.
     """
     for parent in state.queues.values():
         if not makes_leaves(parent) or not parent.children:
@@ -282,7 +284,7 @@ def changes(state: "CapacityCluster", *, reloaded: bool = False) -> Iterator[Ent
         if parent.settings.legacy_fail_on_exceeding and not reloaded:
             continue
         if reloaded and parent.mode == ABSOLUTE:
-            continue  # as in Hadoop its amounts are not a part of the cluster yet
+            continue  # as in Hadoop its amounts are not a fraction of the cluster yet
         after = {leaf.name: set(leaf.entitled) for leaf in parent.children.values()}
         for label in _labels(state, parent):
             _balance(state, parent, label, after)
@@ -310,7 +312,7 @@ def _balance(
         for application in leaf.applications.values()
         if application.stage in (Stage.WAITING, Stage.ACTIVE)
     ]
-    waiting.sort(key=itemgetter(0))  # of two that came at once, the one of the older leaf is first
+    waiting.sort(key=itemgetter(0))  # at the same time, the one of the older leaf is first
     most = min(int(single(available / each)), len(waiting))
     chosen: dict[str, None] = {}
     for _, name in waiting:

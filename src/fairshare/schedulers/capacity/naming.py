@@ -1,5 +1,5 @@
-"""Owns how a queue is found by what a user writes: its path, or its short name if that is unique
-(spec/capacity.md 3.1)."""
+"""Owns the lookup of a queue by its path, or by its short name if that is unique (spec/capacity.md
+3.1)."""
 
 from typing import TYPE_CHECKING
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 def carriers(state: "CapacityState", short: str) -> list[CapacityQueue]:
-    """All queues, leaves or parents, with a short name; root does not count."""
+    """All queues, leaves or parents, with a short name, except root."""
     return [q for q in state.queues.values() if q.name != ROOT and q.short_name == short]
 
 
 def find(state: "CapacityState", name: str) -> CapacityQueue | None:
-    """A queue by its path or by its short name; None if there is none, or if several have it."""
+    """A queue by its path or its short name; None if it does not exist or the name is ambiguous."""
     queue = state.queues.get(name)
     if queue is not None or "." in name:
         return queue

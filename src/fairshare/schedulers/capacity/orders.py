@@ -1,6 +1,6 @@
-"""Owns the upkeep of the orders: children of a parent, active and waiting applications of a leaf.
+"""Owns the maintenance of orders: a parent's children, a leaf's active and waiting applications.
 
-Keys are tuples in sorted lists; a change moves one key. Called by `state.py` when an event has
+Keys are tuples in sorted lists; a change moves one key. `state.py` calls this when an event has
 changed what an order depends on. Decides nothing (spec/capacity.md 8.1, 12, 16).
 """
 
@@ -13,29 +13,30 @@ from fairshare.schedulers.capacity.calculators import ResourceCalculator, larger
 from fairshare.schedulers.capacity.queues import ABSOLUTE, CapacityQueue, Share
 
 Standing = tuple[int, bool, int | None, float]
-"""Whether it may not use a partition, whether it has no guarantee, its priority if that counts,
-and the size that decides between equals."""
+"""Whether it may not use a partition, whether it has no guarantee, its priority if the policy uses
+it, and the size that breaks ties."""
 
 
 def remove(order: list[Entry], entry: Entry) -> None:
-    """Take a key out of a sorted list that has it."""
+    """Remove a key from a sorted list that contains it."""
     del order[bisect_left(order, entry)]
 
 
 def child_key(child: CapacityQueue, policy: str, label: str) -> Entry:
-    """The place of a queue among its siblings: lower is served first (12.1).
+    """The sort key of a queue among its siblings: lower is served first (12.1).
 
-    Who may use the label, who has a guarantee; then the use of the guarantee (by cluster for who
-    has none); with `priority-utilization` first who is below its guarantee, then the priority.
+    First access to the label, then having a guarantee; then the used part of the guarantee (of the
+    cluster for a queue without one). `priority-utilization` compares first whether a queue is below
+    its guarantee, then the priority.
     """
     return _key(child, child.shares[label], _standing(child, policy, label))
 
 
 def _standing(child: CapacityQueue, policy: str, label: str) -> Standing:
-    """What of a child's key does not follow from its use.
+    """The part of a child's key that does not depend on its use.
 
-    Of two with the same use the larger one is first: by its amount where all siblings have one.
-    Without the legacy mode they may have different units, and what they are worth decides.
+    Of two with the same use the larger one is first: by amount if all siblings have amounts.
+    Without the legacy mode the units may differ, and the absolute capacity decides.
     """
     share = child.shares[label]
     minimum = share.configured_minimum
@@ -60,7 +61,7 @@ def _key(child: CapacityQueue, share: Share, standing: Standing) -> Entry:
 
 
 def place_child(child: CapacityQueue, label: str) -> None:
-    """Let a child stand where its use says, or leave when nothing is pending below it."""
+    """Move a child to where its use puts it, or remove it when nothing is pending below it."""
     parent = child.parent
     if parent is None:
         return
@@ -99,13 +100,13 @@ def refresh_use(
     total: Resource,
     minimum: Resource,
 ) -> None:
-    """What a queue's use is measured by may be something else (6.1)."""
+    """Update what a queue's use is measured against (6.1)."""
     share = queue.shares[label]
     share.measure(c, total, larger(c, total, share.effective_minimum, minimum))
 
 
 def renumber(queue: CapacityQueue) -> None:
-    """Give the children their ranks, and sort all orders of the queue anew."""
+    """Give the children their ranks, and rebuild all orders of the queue."""
     queue.ranked = list(queue.children.values())
     queue.divides_amounts = all(child.mode == ABSOLUTE for child in queue.ranked)
     for rank, child in enumerate(queue.ranked):
@@ -123,11 +124,11 @@ def renumber(queue: CapacityQueue) -> None:
 
 
 def application_key(leaf: CapacityQueue, application: CapacityApplication) -> Entry:
-    """The place of an active application in its leaf (16); ends in its number.
+    """The sort key of an active application in its leaf (16); ends in its number.
 
-    `fair`: by allocated memory, with `size_based` divided by the logarithm of the demand. What is
-    believed to be used may be below 0 (`drift`), and the demand with it: in Hadoop the quotient is
-    not a number then, and no order follows from it; here it is not divided.
+    `fair`: by allocated memory, with `size_based` divided by the logarithm of the demand. With a
+    negative `drift` the use, and thus the demand, may be negative: then Hadoop's quotient is NaN
+    and the order undefined; here the memory is not divided.
     """
     if leaf.policy == "fair":
         magnitude = float(application.size)
@@ -141,9 +142,9 @@ def application_key(leaf: CapacityQueue, application: CapacityApplication) -> En
 
 
 def place_application(application: CapacityApplication) -> None:
-    """Let an active application enter, move in or leave its leaf's order.
+    """Add an active application to its leaf's order, move it there, or remove it.
 
-    Those that ask stand in `order`; those that do not in `resting`, and in `fresh` as well while
+    Applications with asks are in `order`; those without in `resting`, and in `fresh` as well while
     they have no headroom yet.
     """
     leaf = application.leaf
@@ -163,7 +164,7 @@ def place_application(application: CapacityApplication) -> None:
 
 
 def take_out(leaf: CapacityQueue, application: CapacityApplication) -> None:
-    """Let an application leave its leaf's order."""
+    """Remove an application from its leaf's order."""
     entry = application.entry
     if entry is None:
         return
@@ -187,10 +188,10 @@ def look_at(application: CapacityApplication) -> None:
 
 
 def forget_change(leaf: CapacityQueue, application: CapacityApplication) -> None:
-    """Take back what the fair order was to learn of an application, unless it has by now.
+    """Revert an application's change that the fair order has not applied yet.
 
-    Hadoop sorts an application anew when the leaf is looked at the next time; if the application
-    leaves the order before, or the order itself is made anew by a reload, that is forgotten.
+    Hadoop re-sorts an application when the leaf is examined the next time; if the application
+    leaves the order before that, or a reload rebuilds the order, the change is lost.
     """
     before = leaf.unsorted.pop(application.id, None)
     if before is not None:
@@ -199,7 +200,7 @@ def forget_change(leaf: CapacityQueue, application: CapacityApplication) -> None
 
 
 def sort_applications(leaf: CapacityQueue) -> None:
-    """Sort a leaf's active applications anew: its policy may be another one."""
+    """Rebuild the order of a leaf's active applications: its policy may have changed."""
     leaf.order, leaf.resting, leaf.fresh = [], [], []
     for number, before in leaf.unsorted.items():
         application = leaf.applications[number]
@@ -211,7 +212,7 @@ def sort_applications(leaf: CapacityQueue) -> None:
 
 
 def wait(application: CapacityApplication) -> None:
-    """Enter an application into the list of those that wait for room for their master (8.1)."""
+    """Add an application to the list of those that wait for room for their master (8.1)."""
     leaf = application.leaf
     assert leaf is not None
     recovering = 0 if application.comes_back else 1
@@ -221,7 +222,7 @@ def wait(application: CapacityApplication) -> None:
 
 
 def stop_waiting(application: CapacityApplication) -> None:
-    """Take it out of that list."""
+    """Remove it from that list."""
     leaf = application.leaf
     assert leaf is not None
     if application.waiting_entry is not None:
@@ -230,5 +231,5 @@ def stop_waiting(application: CapacityApplication) -> None:
 
 
 def active_in_order(leaf: CapacityQueue) -> list[CapacityApplication]:
-    """All active applications of a leaf, those that ask for nothing too, the first served first."""
+    """All active applications of a leaf, including those without asks, the first served first."""
     return sorted(leaf.active.values(), key=lambda a: application_key(leaf, a))

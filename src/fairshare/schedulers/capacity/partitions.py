@@ -1,8 +1,8 @@
-"""Owns which partitions (node labels) there are, and which one each node belongs to.
+"""Owns the existing partitions (node labels), and the partition of each node.
 
-Changed by events alone; who may change them is decided in `labels.py`. A node that changes its
-partition takes what runs on it along: queues and users use it there from then on, a reservation on
-it is dropped, and a master counts for the limit of masters there (spec/capacity.md 15.6, 28).
+Only events change them; `labels.py` decides which changes are allowed. A node that changes its
+partition takes its containers along: queues and users use them there from then on, a reservation on
+it is dropped, and a master counts towards the masters' limit there (spec/capacity.md 15.6, 28).
 """
 
 from collections.abc import Mapping
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from fairshare.schedulers.capacity.cluster import CapacityCluster
 
 NODE_ATTRIBUTE = "partition"
-"""In the attributes of a node: the partition that it reports by itself."""
+"""The key in a node's attributes of the partition that the node reports."""
 
 
 def configured(settings: CapacitySettings) -> dict[str, None]:
-    """Partitions of which the file says anything for a queue or a template, whether the cluster has
-    them or not."""
-    told = list(settings.queues.values())
+    """Partitions that the file names for a queue or a template, whether the cluster has them or
+    not."""
+    sources = list(settings.queues.values())
     for template in settings.templates.values():
-        told += (template.common, template.leaf, template.parent, template.legacy_leaf)
-    return {label: None for own in told for label in own.label_capacities if label}
+        sources += (template.common, template.leaf, template.parent, template.legacy_leaf)
+    return {label: None for own in sources for label in own.label_capacities if label}
 
 
 def of_cluster(state: "CapacityCluster") -> dict[str, bool]:
@@ -36,10 +36,11 @@ def of_cluster(state: "CapacityCluster") -> dict[str, bool]:
 
 
 def belongs(state: "CapacityCluster", node: Node) -> str:
-    """Where a node belongs: as an administrator said, as the configuration says, as it reports.
+    """A node's partition: assigned by an administrator, else by the configuration, else as
+    reported.
 
-    A partition that the cluster does not have is the default one. Where nodes speak for themselves
-    (`configuration-type` distributed) nobody else is asked.
+    A partition that the cluster does not have counts as the default one. If nodes report their
+    partitions (`configuration-type` distributed), only the report counts.
     """
     settings = state.settings
     label = node.attributes.get(NODE_ATTRIBUTE, "")
@@ -50,8 +51,8 @@ def belongs(state: "CapacityCluster", node: Node) -> str:
 
 
 def change_something(state: "CapacityCluster", nodes: Mapping[str, str]) -> bool:
-    """Whether a node would have another partition than before, or is not there yet: then Hadoop
-    computes all shares again. What it is told of nodes that are as told it passes over."""
+    """Whether a node's partition would change or a node is not registered yet: then Hadoop
+    recomputes all shares. It skips nodes whose assignment is unchanged."""
     for name, label in nodes.items():
         node = state.nodes.get(name)
         before = state.assigned_labels.get(name)
@@ -63,9 +64,9 @@ def change_something(state: "CapacityCluster", nodes: Mapping[str, str]) -> bool
 
 
 def follow(state: "CapacityCluster") -> bool:
-    """Let everything follow what is said of partitions now; whether a node has another one.
+    """Update the state to the present partitions; returns whether a node's partition changed.
 
-    A partition that is gone stays known, since applications may still ask for it.
+    A removed partition stays known, since applications may still ask for it.
     """
     names = ("", *configured(state.settings), *of_cluster(state), *state.labels)
     state.labels = tuple(dict.fromkeys(names))

@@ -1,7 +1,7 @@
-"""Owns which queues the settings name, and the tree that they would make by themselves.
+"""Owns the queues that settings name, and the tree that these settings alone would create.
 
-The tree is a state of its own without nodes and applications, so that new settings can be judged as
-a whole before anything is changed. Pure.
+The tree is a state of its own without nodes and applications, so that new settings can be checked
+as a whole before anything changes. Pure.
 """
 
 import msgspec
@@ -20,13 +20,13 @@ from fairshare.schedulers.capacity.state import CapacityState
 
 
 def is_parent(own: QueueSettings) -> bool:
-    """Whether a queue is a parent: it has children, or makes them on demand."""
+    """Whether a queue is a parent: it has children, or creates them on demand."""
     return bool(own.children) or bool(own.dynamic_children) or bool(own.legacy_dynamic_leaves)
 
 
 def named_queues(settings: CapacitySettings) -> dict[str, bool]:
     """The paths of all queues that lists of children lead to, parents first, and whether each is a
-    leaf. A name that two siblings share stands once."""
+    leaf. A name that two siblings share occurs once."""
     found: dict[str, bool] = {}
 
     def visit(name: str) -> None:

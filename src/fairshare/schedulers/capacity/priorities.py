@@ -1,4 +1,4 @@
-"""Owns which priority an application gets (spec/capacity.md 7.7, 7.9, 17)."""
+"""Owns the resolution of applications' priorities (spec/capacity.md 7.7, 7.9, 17)."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 def resolve(requested: int | None, granted: int | None, leaf_default: int, most: int) -> int:
-    """What was asked for, else the user's default, else the leaf's; at most the cluster's.
+    """The requested priority, else the user's default, else the leaf's; at most the cluster's
+    maximum.
 
     >>> resolve(None, None, 4, 10), resolve(15, None, 4, 10), resolve(-1, None, 9, 5)
     (4, 10, -1)
@@ -46,10 +47,11 @@ def priority_of(
 def of_workflow(
     state: "CapacityState", leaf: CapacityQueue, given: SubmitApplication, priority: int
 ) -> int:
-    """The priority that an application's workflow has in its queue or above, if that overrides.
+    """The priority of an application's workflow in its queue or above, if workflow priorities
+    override.
 
-    The workflow is named by a tag, `workflowid:nightly`. Who may not use that priority keeps his
-    own (2.3, 7.2).
+    The tag `workflowid:nightly` names the workflow. An application whose user may not use that
+    priority keeps its own (2.3, 7.2).
     """
     settings = state.settings
     if not (settings.workflow_priorities_override and settings.workflow_priorities):

@@ -1,7 +1,7 @@
 """Owns the Capacity Scheduler's queue: its settings in force, its capacities, its usage.
 
-Everything that is counted or granted by partition (node label) stands in a `Share`; the default
-partition is the label `""`. Decides nothing; `state.py` of this room changes it.
+Everything that is counted or granted by partition (node label) is in a `Share`; the default
+partition is the label `""`. Decides nothing; the package's `state.py` changes it.
 """
 
 from bisect import insort
@@ -28,9 +28,9 @@ class Share:
     """A queue's part of one partition.
 
     Fractions are single precision. `used` and `used_capacity` include reservations; `pending` is
-    what all applications below still ask for. `order` has the keys of those children that want
-    something, the last element of each being the child's rank. `standing` is what of its own key
-    does not follow from its use; None: not worked out since it may have changed.
+    the total of the asks of all applications below. `order` has the keys of the children with
+    pending asks, the last element of each being the child's rank. `standing` is the part of its own
+    key that does not depend on its use; None: to be recomputed.
     """
 
     __slots__ = (
@@ -61,7 +61,7 @@ class Share:
     def __init__(self, none: Resource) -> None:
         self.used = none
         self.reserved = none
-        self.killable = none  # of what is used, what lazy preemption may kill
+        self.killable = none  # the part of `used` that lazy preemption may kill
         self.pending = none
         self.master_used = none
         self.capacity = 0.0
@@ -78,13 +78,13 @@ class Share:
         self.entry: Entry | None = None
         self.standing: tuple[int, bool, int | None, float] | None = None
         self.order: list[Entry] = []
-        # What its use is measured by, once it is known; nothing is used of nothing.
+        # What its use is measured against, once known; a use of nothing is 0.
         self.calculator: ResourceCalculator | None = None
         self.whole = none
         self.divisor = 0.0
 
     def measure(self, c: ResourceCalculator, whole: Resource, guarantee: Resource) -> None:
-        """From now on its use is a part of this guarantee, and of a partition of this size."""
+        """Measure its use against this guarantee and this partition size from now on."""
         self.whole = whole
         if c.compare(whole, whole, (0,) * len(whole)) <= 0:
             self.calculator = None
@@ -100,7 +100,7 @@ class Share:
 
     @property
     def absolute_used(self) -> float:
-        """What is used, as a part of the partition."""
+        """What is used, as a fraction of the partition."""
         c = self.calculator
         return 0.0 if c is None else c.divide(self.whole, self.used, self.whole)
 
@@ -108,16 +108,16 @@ class Share:
 class CapacityQueue(Queue[CapacityApplication]):
     """A queue among its siblings.
 
-    `path` is the queue and all above it, root last. Of leaves: `order` has the keys of active
-    applications that ask, `resting` those of the others, `fresh` of those among the latter that
-    have no headroom yet, `unsorted` what the fair order knew of applications that have changed
-    since the leaf was looked at last, `waiting` those of applications that wait for room for their
-    master, `held` the applications that max-parallel-apps holds back, `limit` what a heartbeat said
-    last that the leaf can reach, `sure_limit` the least that the limit of a user of weight 1 can be
-    (None: not worked out), `accepted` the applications that count for the leaf.
+    `path` is the queue and its ancestors, root last. Of leaves: `order` has the keys of active
+    applications with asks, `resting` those of the others, `fresh` of those among the latter that
+    have no headroom yet, `unsorted` the previous values of applications that have changed since the
+    fair order was last applied, `waiting` the keys of applications that wait for room for their
+    master, `held` the applications that max-parallel-apps holds back, `limit` what the leaf can
+    reach according to the last heartbeat, `sure_limit` the smallest possible limit of a user of
+    weight 1 (None: to be recomputed), `accepted` the applications that count for the leaf.
 
-    `reserved_now` is what is reserved on the default partition by who is here or below. That of a
-    share is Hadoop's own count, which a move of an application leaves as it was.
+    `reserved_now` is what applications here or below have reserved on the default partition. A
+    share's `reserved` is Hadoop's own count, which a move of an application does not change.
     """
 
     __slots__ = (
@@ -206,17 +206,18 @@ class CapacityQueue(Queue[CapacityApplication]):
         self.default_label = ""
         self.dynamic_eligible = False
         self.divides_amounts = False  # whether all its children have absolute capacities
-        self.entitled: frozenset[str] = frozenset()  # of leaves made in the older way (27.4)
-        self.funded: frozenset[str] = frozenset()  # of those with amounts: where they are in force
-        # Of those with amounts: the template's part of them, and of the partition, as known last.
+        self.entitled: frozenset[str] = frozenset()  # of leaves of the older auto-creation (27.4)
+        self.funded: frozenset[str] = frozenset()  # of those with amounts: where these apply
+        # Of parents with amounts: the template's fraction of them and of the partition, as last
+        # computed.
         self.template_worth: dict[str, tuple[float, float]] = {}
-        self.given: dict[str, float] = {}  # of their parents: what the leaves were given, in all
+        self.given: dict[str, float] = {}  # of parents: the sum of what their leaves were given
         # Computed.
         self.maximum_applications = 0
         self.maximum_per_user = 0
-        self.number_of_applications = 0  # accepted ones, of all below too
-        self.runnable = 0  # not held back, of all below too
-        self.containers = 0  # with reservations, of all below too
+        self.number_of_applications = 0  # accepted ones, including queues below
+        self.runnable = 0  # not held back, including queues below
+        self.containers = 0  # with reservations, including queues below
         self.preempted = 0
         self.reserved_now = none
         self.created_ms = 0
@@ -234,7 +235,7 @@ class CapacityQueue(Queue[CapacityApplication]):
         self.held: dict[int, CapacityApplication] = {}
 
     def given_now(self) -> dict[str, float]:
-        """What `given` of a release that did not keep it comes to: what the leaves have now."""
+        """`given` for snapshots of a release that did not store it: what the leaves have now."""
         found: dict[str, float] = {}
         for leaf in self.children.values():
             for label in leaf.entitled:
@@ -247,7 +248,7 @@ class CapacityQueue(Queue[CapacityApplication]):
         return self.shares[""]
 
     def reconsider(self) -> None:
-        """Capacities or settings may be others: what is kept of them is worked out anew."""
+        """Drop cached values after a change of capacities or settings."""
         self.sure_limit = None
         for share in self.shares.values():
             share.standing = None
@@ -257,10 +258,10 @@ class CapacityQueue(Queue[CapacityApplication]):
         return not label or "*" in self.accessible or label in self.accessible
 
     def serves(self, asked: str, label: str) -> bool:
-        """Whether an application whose master is on a partition has its turn on another one.
+        """Whether an application whose master is on one partition has its turn on another one.
 
-        Always, unless the leaf keeps partitions apart (`fifo-with-partitions`, 16.3): then those
-        of an enforced partition have their turn there alone, and all others elsewhere alone.
+        Always, unless the leaf keeps partitions apart (`fifo-with-partitions`, 16.3): then those of
+        an enforced partition have their turn only there, and all others only elsewhere.
         """
         if self.policy != "fifo-with-partitions":
             return True
@@ -268,9 +269,9 @@ class CapacityQueue(Queue[CapacityApplication]):
         return (asked if asked in enforced else "") == (label if label in enforced else "")
 
     def has_part(self, label: str) -> bool:
-        """Whether it has a capacity on a partition: its own, or if made on demand its parent's.
+        """Whether it has a capacity on a partition: its own, or if created on demand its parent's.
 
-        One made in the older way has what its template names, which counts as its own.
+        One of the older auto-creation has those that its template names, which count as its own.
         """
         if not label or label in self.settings.label_capacities:
             return True
@@ -280,14 +281,15 @@ class CapacityQueue(Queue[CapacityApplication]):
         )
 
     def stop(self) -> None:
-        """Accept nothing any longer: DRAINING while applications are left (24)."""
+        """Accept no more applications: DRAINING while applications are left (24)."""
         for child in self.children.values():
             child.stop()
         if self.state != STOPPED:
             self.state = DRAINING if self.number_of_applications > 0 else STOPPED
 
     def look_anew(self, user: str) -> None:
-        """A user has a new record: applications that rest have no headroom from it yet."""
+        """A user has a new record, from which its applications without asks have no headroom
+        yet."""
         for application in self.active.values():
             entry = application.entry
             rests = application.user == user and application.rests

@@ -1,4 +1,4 @@
-"""Owns what only the Capacity Scheduler can say of why an application waits. Changes nothing."""
+"""Owns the reasons for waiting that only the Capacity Scheduler knows. Changes nothing."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ class CapacityLimits:
         self._application = application
 
     def of_application(self) -> Sequence[Reason]:
-        """A leaf that has left the list, max-parallel-apps, and what masters may use."""
+        """A removed leaf, max-parallel-apps, and the masters' limits."""
         application = self._application
         leaf = application.leaf
         if leaf is None:
@@ -85,14 +85,15 @@ class CapacityLimits:
                     wanted=wanted,
                 )
             )
-        # Room has come since it was looked at last: it starts at the next event that frees some.
+        # There is room since the last pass: the master starts at the next event that frees
+        # resources.
         return found or [Reason(cause=Cause.QUEUE_MASTERS, queue=leaf.name, used=used, limit=limit)]
 
     def of_ask(self, key: AskKey, size: Resource) -> Sequence[Reason]:
-        """Maximum capacities of the queue and of all above it, and the user's limit.
+        """Maximum capacities of the queue and its ancestors, and the user's limit.
 
-        A maximum that is the whole partition is none: then there is no room. A queue that may use
-        all that its parent may has no maximum of its own.
+        A maximum of the whole partition is not reported, since the reason is then a lack of room. A
+        queue that may use all that its parent may use has no maximum of its own.
         """
         state, application = self._state, self._application
         c = state.calculator
@@ -135,7 +136,7 @@ class CapacityLimits:
         return found
 
     def _lowering(self, leaf: CapacityQueue, label: str, limit: Resource) -> int:
-        """How many other users lower a user's limit: without them it would be larger."""
+        """How many other users reduce a user's limit: without them it would be larger."""
         state, user = self._state, self._application.user
         others = max(leaf.users.active_count - 1, 0)
         if not others:
@@ -149,7 +150,7 @@ class CapacityLimits:
         return [node for node in state.nodes.values() if state.label_of(node) == key.label]
 
     def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:
-        """Active applications of its leaf that stand before it, and queues on the way down."""
+        """Active applications before it in its leaf, and queues before its ancestors."""
         application = self._application
         leaf = application.leaf
         assert leaf is not None
@@ -167,13 +168,14 @@ class CapacityLimits:
         return len(before) + queues, tuple(before[:FEW])
 
     def preempting(self) -> Sequence[int]:
-        """Every container that the monitor has chosen: it chooses for queues, not applications."""
+        """All containers that the monitor has selected, since it selects for queues, not
+        applications."""
         wait_ms = self._state.settings.monitor.wait_before_kill_ms
         return [since_ms + wait_ms for since_ms in self._state.selected_ms.values()]
 
 
 def _has_parents_maximum(queue: CapacityQueue, label: str) -> bool:
-    """Whether the parent's maximum is the queue's too, as a part of 100 % is."""
+    """Whether the parent's maximum is also the queue's, as with a maximum of 100 %."""
     above = None if queue.parent is None else queue.parent.shares.get(label)
     share = queue.shares[label]
     return (

@@ -1,4 +1,5 @@
-"""Owns the Capacity Scheduler as the resource manager calls it; the rules are in files beside."""
+"""Owns the Capacity Scheduler's interface to the resource manager; the other modules have the
+rules."""
 
 from collections.abc import Sequence
 
@@ -67,13 +68,13 @@ class CapacityScheduler(labels.LabelDoors):
 
     @property
     def master_attempts(self) -> int:
-        """How often a master may fail, the first time included."""
+        """The maximum number of master attempts, the first one included."""
         return self._state.settings.master_max_attempts
 
     # Configuration and queues.
 
     def load(self, step: Step, settings: bytes, epoch_ms: int) -> None:
-        """Take settings over, at the start or at a reload; those refused: see `go_back` (25.1)."""
+        """Apply settings, at the start or at a reload; for refused ones see `go_back` (25.1)."""
         state = self._state
         try:
             new = msgspec.json.decode(settings, type=CapacitySettings)
@@ -94,9 +95,9 @@ class CapacityScheduler(labels.LabelDoors):
         activation.wake_everywhere(state, step)
 
     def go_back(self, step: Step) -> None:
-        """Apply the settings in force once more, unless a node's size has made them impossible.
+        """Reapply the settings in force, unless a node's size has made them invalid.
 
-        Without applications, and leaves that have lost their part, it would change nothing.
+        Without applications and entitled leaves this would change nothing and is skipped.
         """
         state = self._state
         idle = not any(queue.applications or queue.entitled for queue in state.queues.values())
@@ -106,12 +107,12 @@ class CapacityScheduler(labels.LabelDoors):
             activation.activate_everywhere(state, step)
 
     def tidy(self, step: Step) -> None:
-        """One round of what removes queues that were made on demand, if it is configured."""
+        """Run one round of the removal of queues created on demand, if configured."""
         if self._state.settings.monitor.auto_removal:
             tree.remove_idle(self._state, step)
 
     def tidy_interval_ms(self) -> int | None:
-        """Hadoop's rounds are as far apart as a queue may be idle."""
+        """As in Hadoop the interval of the rounds is a queue's expiration time."""
         state = self._state
         if not state.settings.monitor.auto_removal:
             return None
@@ -120,7 +121,7 @@ class CapacityScheduler(labels.LabelDoors):
     # Applications.
 
     def place(self, step: Step, submission: SubmitApplication) -> tuple[str, int]:
-        """Choose, and make, the queue; resolve the priority (7.1, 7.2)."""
+        """Choose the queue, create it if necessary, and resolve the priority (7.1, 7.2)."""
         state = self._state
         given = submission
         if given.recovering:
@@ -200,13 +201,13 @@ class CapacityScheduler(labels.LabelDoors):
         return found
 
     def _queues_to_name(self) -> str:
-        """Advice for who named none: which leaves there are."""
+        """Advice for a submission to an unknown queue: the existing leaves."""
         names = sorted(queue.name for queue in self._state.queues.values() if queue.leaf)
         more = f", and {len(names) - 8} more" if len(names) > 8 else ""
         return f"The leaf queues are {', '.join(names[:8])}{more}"
 
     def start_attempt(self, step: Step, application: Application, attempt: int) -> None:
-        """Put an attempt into its queue; it is active when there is room for its master."""
+        """Put an attempt into its queue; it becomes active when there is room for its master."""
         state = self._state
         leaf = state.queue_of(application.queue)
         may_run = limits.may_run(state, application.user, leaf)
@@ -215,7 +216,7 @@ class CapacityScheduler(labels.LabelDoors):
             activation.activate_if_any_nodes(state, step, leaf)
 
     def end_attempt(self, step: Step, application: Application, *, failed: bool = False) -> None:
-        """Take an attempt out, and let those start that waited for it."""
+        """Remove an attempt, and let applications start that waited for it."""
         state = self._state
         leaf = state.queue_of(application.queue)
         held = application.id in leaf.held
@@ -231,7 +232,8 @@ class CapacityScheduler(labels.LabelDoors):
         return containers.of_application(self._state, self._state.applications[holder.id])
 
     def move(self, step: Step, application: Application, queue: str) -> None:
-        """Put an application into another leaf; into its own too, as if it left and came (18.2)."""
+        """Move an application to another leaf; a move to its own leaf counts as leaving and
+        entering (18.2)."""
         state = self._state
         mover = state.applications[application.id]
         source = mover.leaf
@@ -246,7 +248,7 @@ class CapacityScheduler(labels.LabelDoors):
             raise Refusal("not-running", f"application {mover.id} has no running attempt")
         checks.check_leaf(step, target, mover.user)
         labels.check_move(mover, target)
-        may_run = mover.id not in source.held  # max-parallel-apps is not looked at again
+        may_run = mover.id not in source.held  # max-parallel-apps is not checked again
         step.emit(ApplicationMoved(mover.id, target.name, may_run))
         activation.activate(state, step, source)
         if may_run:
@@ -257,8 +259,8 @@ class CapacityScheduler(labels.LabelDoors):
     def set_priority(self, step: Step, application: Application, priority: int) -> None:
         """Change an application's priority, at most to the cluster's maximum (17).
 
-        As in Hadoop what was resolved at the submission counts as the priority that it has: to set
-        that again changes nothing, and another attempt has it anew.
+        As in Hadoop the priority resolved at submission counts as the present one: setting that
+        again changes nothing, and a new attempt starts with it.
         """
         state = self._state
         one = state.applications[application.id]
@@ -266,14 +268,14 @@ class CapacityScheduler(labels.LabelDoors):
         wanted = min(priority, settings.maximum_application_priority)
         leaf = state.queue_of(one.queue)
         priorities.check(settings, leaf, one.user, one.groups, wanted)
-        if wanted == one.first_priority:  # as in Hadoop: there is no way back
+        if wanted == one.first_priority:  # as in Hadoop it cannot be set back
             return
         forgets = one.leaf is not None and one.id in one.leaf.unsorted
         if wanted != one.priority or one.stage == Stage.HELD or forgets:  # see `reprioritise`
             step.emit(PriorityChanged(one.id, wanted))
 
     def may_administer(self, queue: str, user: str, groups: Sequence[str]) -> bool:
-        """Whether a user may kill or move others' applications of a queue (7.6)."""
+        """Whether a user may kill or move other users' applications in a queue (7.6)."""
         settings = self._state.settings
         if not settings.acl_enabled or allows(settings.administrators_acl, user, groups):
             return True
@@ -281,18 +283,18 @@ class CapacityScheduler(labels.LabelDoors):
         return found is not None and may_administer(found, user, groups)
 
     def may_submit(self, queue: str, user: str, groups: Sequence[str]) -> bool:
-        """Whether a user may bring an application into a queue."""
+        """Whether a user may submit applications to a queue."""
         found = naming.find(self._state, queue)
         if not self._state.settings.acl_enabled or found is None:
             return True
         return may_submit(found, user, groups)
 
     def lifetime_s(self, queue: str, requested_s: int) -> int:
-        """What a leaf grants for a wish; 0 or less is no limit (20)."""
+        """The lifetime that a leaf grants for a requested one; 0 or less: no limit (20)."""
         return lifetimes.lifetime_s(self._state.queue_of(queue), requested_s)
 
     def maximum_lifetime_s(self, queue: str) -> int:
-        """The most that a leaf grants; 0 or less is no limit."""
+        """The longest lifetime that a leaf grants; 0 or less: no limit."""
         return self._state.queue_of(queue).maximum_lifetime_s
 
     # Sizes of containers.
@@ -300,10 +302,10 @@ class CapacityScheduler(labels.LabelDoors):
     def check_asks(
         self, application: ApplicationId, queue: str, requests: Sequence[ResourceRequest]
     ) -> None:
-        """No ask is refused for its queue's capacity: beyond the maximum it waits for ever (34)."""
+        """Accepts every ask: one beyond its queue's maximum capacity waits forever (34)."""
 
     def validate(self, step: Step, queue: str, resources: Sequence[Resource]) -> None:
-        """A container larger than the queue's and the cluster's maximum is refused."""
+        """Refuse containers larger than the maximum of the queue or the cluster."""
         state = self._state
         most = state.largest_container(step.now_ms, state.queues.get(queue))
         self._check_sizes(resources, most, queue)
@@ -320,14 +322,15 @@ class CapacityScheduler(labels.LabelDoors):
                     )
 
     def normalise(self, step: Step, queue: str, resource: Resource) -> Resource:
-        """The size that is granted in a queue when this one is asked for (1.7)."""
+        """The size that a queue grants for an ask of this size (1.7)."""
         state = self._state
         return state.normalise(step.now_ms, state.queues.get(queue), resource)
 
     # Time.
 
     def node_changed(self, step: Step) -> None:
-        """There may be room for more masters; also if a node was given the size that it had."""
+        """Run activation passes, since more masters may fit; also after a resize to the same
+        size."""
         if not step.events and ROOT in self._state.queues:
             step.emit(LimitsComputed(ROOT))
         activation.activate_for_node(self._state, step)
@@ -339,17 +342,18 @@ class CapacityScheduler(labels.LabelDoors):
             Heartbeat(self._state, step, found).run()
 
     def update(self, step: Step) -> None:
-        """One round of the older auto-creation; all else is computed when something changes."""
+        """Run one round of the older auto-creation; all else is computed when something changes."""
         if self._state.settings.monitor.legacy_queue_management:
             management.run(self._state, step)
 
     def preempt(self, step: Step) -> None:
-        """One round of the preemption monitor, if it is configured."""
+        """Run one round of the preemption monitor, if configured."""
         if self._state.settings.monitor.enabled:
             Monitor(self._state, step).run()
 
     def monitor_interval_ms(self) -> int | None:
-        """None while nobody asks or is chosen, or nothing is used that could be taken (21.11)."""
+        """None while there are no asks and no selected containers, or nothing in use that could be
+        preempted (21.11)."""
         state = self._state
         monitor = state.settings.monitor
         if not monitor.enabled or monitor.observe_only or not state.queues:
@@ -359,7 +363,7 @@ class CapacityScheduler(labels.LabelDoors):
         return monitor.interval_ms if asked and any(any(share.used) for share in shares) else None
 
     def next_deadline_ms(self) -> int | None:
-        """Nothing is due at an instant: the monitor comes at intervals."""
+        """No deadlines: the monitor runs at intervals."""
         return None
 
     def update_interval_ms(self) -> int | None:
@@ -375,10 +379,10 @@ class CapacityScheduler(labels.LabelDoors):
         return None
 
     def update_due(self) -> bool:
-        """Never: everything follows at once."""
+        """Never: changes take effect immediately."""
         return False
 
-    # What is shown.
+    # Views.
 
     def queue_views(self, now_ms: int | None = None) -> list[QueueView]:
         """All queues, root first, parents before children."""
@@ -386,7 +390,7 @@ class CapacityScheduler(labels.LabelDoors):
         return views.queue_views(self._state, at_ms)
 
     def limits_of(self, application: ApplicationId) -> CapacityLimits:
-        """What keeps one application waiting; raises KeyError."""
+        """The limits that keep an application waiting; raises KeyError."""
         return CapacityLimits(self._state, self._state.applications[application])
 
     def application_view(self, application: ApplicationId) -> ApplicationView:

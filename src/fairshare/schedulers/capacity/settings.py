@@ -1,8 +1,8 @@
 """Owns the Capacity Scheduler's settings as frozen data. Knows no file: `config` reads them.
 
-Everything stands here as it was configured: what is inherited, derived or defaulted is worked out
-by the core, so that a reload is judged as a whole. None means that the file says nothing. Floats
-that Hadoop keeps in 32 bits are already rounded to 32 bits (spec/capacity.md 1.6), so that 0.7 is
+All values are as configured: the core computes what is inherited, derived or defaulted, so that a
+reload is judged as a whole. None means that the file does not set the value. Floats that Hadoop
+keeps in 32 bits are already rounded to 32 bits (spec/capacity.md 1.6), so that 0.7 is
 0.699999988079071. Vectors are in the order of `CapacitySettings.types`. Sections are those of
 spec/capacity.md.
 """
@@ -43,14 +43,14 @@ __all__ = [
 ]
 
 NO_LIMIT = 2**31 - 1
-"""As many applications as there are (Hadoop's largest 32-bit integer)."""
+"""No limit on applications (Hadoop's largest 32-bit integer)."""
 
 ALL_LABELS = "*"
 """In `accessible_labels`: every label."""
 
 
 class Unit(enum.StrEnum):
-    """What a number in a capacity vector means."""
+    """The unit of a number in a capacity vector."""
 
     ABSOLUTE = "absolute"
     PERCENTAGE = "percentage"
@@ -60,7 +60,7 @@ class Unit(enum.StrEnum):
 class Amount(msgspec.Struct, frozen=True, array_like=True):
     """One type's part of a capacity vector: `50%` is (50.0, PERCENTAGE), `4` is (4, ABSOLUTE).
 
-    Absolute amounts are whole numbers in the type's unit (memory in MB).
+    Absolute amounts are integers in the type's unit (memory in MB).
     """
 
     value: int | float
@@ -68,7 +68,7 @@ class Amount(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Percentage(msgspec.Struct, frozen=True, tag="percentage"):
-    """`12.5`: so many hundredths of the parent's capacity, as a 32-bit float; not yet divided."""
+    """`12.5`: a percentage of the parent's capacity, as a 32-bit float; not yet divided by 100."""
 
     percent: float
 
@@ -83,14 +83,14 @@ class Vector(msgspec.Struct, frozen=True, tag="vector"):
     """`[memory=10240,vcores=10]`, or `[memory=50%,vcores=2w]` without the legacy mode (5).
 
     One amount for each resource type, in order; a type that the text does not name is an absolute
-    0. In legacy mode all amounts are absolute (another unit there is a problem of the file).
+    0. In legacy mode all amounts are absolute (another unit is an error in the file).
     """
 
     amounts: tuple[Amount, ...]
 
     @property
     def absolute(self) -> Resource | None:
-        """The whole numbers, when all amounts are absolute."""
+        """The integers, if all amounts are absolute."""
         if any(amount.unit != Unit.ABSOLUTE for amount in self.amounts):
             return None
         return tuple(int(amount.value) for amount in self.amounts)
@@ -110,9 +110,9 @@ class LabelCapacity(msgspec.Struct, frozen=True):
 class PriorityRule(msgspec.Struct, frozen=True):
     """One group `[user=... group=... max_priority=7 default_priority=4]` of a priority list (7.9).
 
-    `acl` is a list in Hadoop's form, `user1,user2 group1,group2`; `*` names everybody. As in Hadoop
-    the first of `user=` and `group=` in the text gives the users (39.11), so the reader that turns
-    the text into `acl` decides it.
+    `acl` is a list in Hadoop's form, `user1,user2 group1,group2`; `*` allows all users. As in
+    Hadoop the first of `user=` and `group=` in the text gives the users (39.11); the reader that
+    converts the text to `acl` decides this.
     """
 
     acl: str
@@ -121,12 +121,13 @@ class PriorityRule(msgspec.Struct, frozen=True):
 
 
 class QueueSettings(msgspec.Struct, frozen=True):
-    """What the file says of one queue, or a template says of queues to come; None: nothing (2.2).
+    """The file's settings of one queue, or a template's for queues to be created; None: unset
+    (2.2).
 
     `children` are short names in the file's order. Fractions (`maximum_master_share`) are parts of
-    1; `minimum_user_limit_percent` is a percentage. `ordering_policy` is the word or class name of
-    the file, reduced to the word where it is one of Hadoop's own classes. `maximum_allocation` has
-    the named types only.
+    1; `minimum_user_limit_percent` is a percentage. `ordering_policy` is the keyword or class name
+    of the file, converted to the keyword for Hadoop's own classes. `maximum_allocation` has the
+    named types only.
     """
 
     children: tuple[str, ...] | None = None
@@ -143,7 +144,7 @@ class QueueSettings(msgspec.Struct, frozen=True):
     enforced_partitions: tuple[str, ...] | None = None  # of fifo-with-partitions (16.3)
     priority: int | None = None
     default_application_priority: int | None = None
-    state: str | None = None  # upper case, as configured; the core refuses what it may not be
+    state: str | None = None  # upper case, as configured; the core refuses invalid ones
     submit_acl: str | None = None
     administer_acl: str | None = None
     priority_rules: tuple[PriorityRule, ...] | None = None  # acl_application_max_priority
@@ -169,10 +170,10 @@ class QueueSettings(msgspec.Struct, frozen=True):
 
 
 class Template(msgspec.Struct, frozen=True):
-    """What a parent gives to the queues that are made below it (27.2).
+    """The settings that a parent gives to queues created below it (27.2).
 
-    `common` holds for leaves and parents; `leaf` and `parent` for one kind, and win. `legacy_leaf`
-    is the older `leaf-queue-template.*`.
+    `common` applies to leaves and parents; `leaf` and `parent` apply to one kind and take
+    precedence. `legacy_leaf` is the older `leaf-queue-template.*`.
     """
 
     common: QueueSettings = QueueSettings()
@@ -220,18 +221,18 @@ class MonitorSettings(msgspec.Struct, frozen=True):
     underutilized: bool = False
     underutilized_delay_ms: int = 60_000
     underutilized_move_reservation: bool = False
-    auto_removal: bool = False  # the policy that deletes idle dynamic queues is among the policies
-    legacy_queue_management: bool = False  # so is the one that gives legacy leaves their capacity
+    auto_removal: bool = False  # the policies include the one that deletes idle dynamic queues
+    legacy_queue_management: bool = False  # they include the one that gives legacy leaves capacity
     legacy_interval_ms: int = 1_500  # ...capacity.queue-management.monitoring-interval
 
 
 class CapacitySettings(msgspec.Struct, frozen=True):
-    """Everything that the Capacity Scheduler is told (2). Queues by full path, `root` among them.
+    """All settings of the Capacity Scheduler (2). Queues by full path, `root` among them.
 
-    A queue stands in `queues` when the file says anything of it, children lists included; names in
-    a children list without an entry of their own have QueueSettings() (the reader need not add
-    them). Entries of paths that no children list leads to are kept too: they are what a queue takes
-    over when it is made on demand.
+    `queues` has a queue if the file sets anything of it, children lists included; names in a
+    children list without an entry of their own have QueueSettings() (the reader need not add them).
+    Entries of paths that no children list leads to are kept too: they apply to a queue when it is
+    created on demand.
     """
 
     types: ResourceTypes = ResourceTypes()
@@ -273,13 +274,13 @@ class CapacitySettings(msgspec.Struct, frozen=True):
     lazy_preemption: bool = False
     maximum_queue_depth: int = 2  # auto-queue-creation-v2.maximum-queue-depth
     queue_expiration_ms: int = 300_000  # auto-queue-creation-v2.queue-expiration-time
-    # Node labels (28): exclusive or not, by name. Administrators add further ones; nodes may name
+    # Node labels (28): exclusive or not, by name. Administrators may add more; nodes may report
     # theirs in their attributes.
     labels: dict[str, bool] = {}
     label_of_node: dict[str, str] = {}
     labels_enabled: bool = False  # yarn.node-labels.enabled
-    labels_distributed: bool = False  # yarn.node-labels.configuration-type: nodes say it themselves
+    labels_distributed: bool = False  # yarn.node-labels.configuration-type: nodes report theirs
     master_default_label: str | None = None  # yarn.resourcemanager.node-labels.am.default-...
     master_may_borrow: bool = False  # ...node-labels.am.allow-non-exclusive-allocation
-    # New fields come last: the oldest snapshots tell values by their place.
-    reservations: bool = True  # keep room for what does not fit yet: docs/decisions/0007
+    # New fields come last: the oldest snapshots identify values by position.
+    reservations: bool = True  # reserve nodes for asks that do not fit yet: docs/decisions/0007

@@ -1,7 +1,7 @@
 """Owns the Capacity Scheduler's state: what events about containers and applications change.
 
-Capacities, limits and orders follow from the state and are kept with it, in the same handlers.
-Nothing here decides anything.
+The same handlers update capacities, limits and orders, which follow from the state. Decides
+nothing.
 """
 
 import msgspec
@@ -43,14 +43,14 @@ from fairshare.schedulers.capacity.events import (
 )
 from fairshare.schedulers.capacity.queues import CapacityQueue
 
-_ANYWHERE, _PREEMPTED = Locality.OFF_SWITCH, ExitCode.PREEMPTED  # to look them up takes its time
+_ANYWHERE, _PREEMPTED = Locality.OFF_SWITCH, ExitCode.PREEMPTED  # looking them up costs time
 
 
 class CapacityState(CapacityCluster):
     """The cluster as the Capacity Scheduler sees it."""
 
     def event_handlers(self) -> Handlers:
-        """Those of containers and users too."""
+        """The handlers of the base class, and those of containers and users."""
         return {
             **super().event_handlers(),
             ContainerMarked: self._container_marked,
@@ -75,7 +75,7 @@ class CapacityState(CapacityCluster):
         else:
             self._consider(application)
             ask = key.anywhere
-            self._granting = True  # keys are moved once, when less is asked for too
+            self._granting = True  # keys are moved once, after the asks are reduced too
             super()._container_allocated(now_ms, event)
             self._granting = False
             if self._to_place and ask is not None:
@@ -94,7 +94,7 @@ class CapacityState(CapacityCluster):
     def _reservation_fulfilled(
         self, now_ms: int, event: ContainerAllocated, application: CapacityApplication, key: AskKey
     ) -> None:
-        """It counts as used, and has its number, since the reservation."""
+        """The container counts as used, and has its number, since the reservation."""
         next_container = application.next_container
         wanted = key.size_at(event.node, self.nodes[event.node].rack, event.locality)
         self._fulfilling = True
@@ -108,14 +108,14 @@ class CapacityState(CapacityCluster):
         if not wanting:
             leaf.users.ask_no_more(application.user, application.id)
         if leaf.policy == "fair":
-            if application.id in leaf.unsorted:  # when the leaf is looked at, this is seen too
+            if application.id in leaf.unsorted:  # this is applied when the leaf is next examined
                 accounting.measure(application)
             orders.place_application(application)
         elif wanting == application.rests or application.entry is None:
             orders.place_application(application)
 
     def _consider(self, application: CapacityApplication) -> None:
-        """A heartbeat looks at an application: its user's limit is computed (10)."""
+        """A heartbeat considers an application: its user's limit is computed (10)."""
         leaf = application.leaf
         if leaf is None:
             return
@@ -219,7 +219,8 @@ class CapacityState(CapacityCluster):
             orders.place_application(application)
 
     def _reservation_moved(self, now_ms: int, event: ReservationMoved) -> None:
-        """To a node of the same partition: nobody uses more or less for it."""
+        """Move a reservation to a node of the same partition; the use of queues and users stays the
+        same."""
         node, target = self.nodes[event.node], self.nodes[event.target]
         reservation = node.reservation
         assert reservation is not None
@@ -233,7 +234,8 @@ class CapacityState(CapacityCluster):
         self.reserved_ms[event.target] = self.reserved_ms.pop(event.node)
 
     def _container_marked(self, now_ms: int, event: ContainerMarked) -> None:
-        """Chosen for preemption; chosen again, and due at once: it may be killed for others."""
+        """Mark a container as selected for preemption; selected again and due, it may be killed for
+        others."""
         victim = self.applications[application_of(event.container)]
         record = victim.containers[event.container]
         if event.container in self.selected_ms and event.kill_at_ms <= now_ms:
@@ -248,7 +250,7 @@ class CapacityState(CapacityCluster):
         self.selected_ms[event.container] = now_ms
 
     def _container_spared(self, now_ms: int, event: ContainerSpared) -> None:
-        """Nobody needs its room any longer: as if it had never been chosen (21.9, 23.3)."""
+        """The container's room is not needed any more: reset it to unselected (21.9, 23.3)."""
         victim = self.applications[application_of(event.container)]
         node = self.nodes[victim.containers[event.container].node]
         self.selected_ms.pop(event.container, None)
@@ -315,9 +317,10 @@ class CapacityState(CapacityCluster):
             self.user_runnable.pop(user, None)
 
     def _application_admitted(self, now_ms: int, event: ApplicationAdmitted) -> None:
-        """One stage on: into the list of those that wait (`woken`), from waiting to active."""
+        """Advance an application by one stage: to the waiting list (`woken`), or from waiting to
+        active."""
         application = self.applications[event.application]
-        if application.stage == Stage.NOWHERE:  # in the middle of a move
+        if application.stage == Stage.NOWHERE:  # during a move
             accounting.enter(application, Stage.WAITING)
             return
         if event.woken or application.stage == Stage.HELD:
@@ -354,7 +357,7 @@ class CapacityState(CapacityCluster):
         accounting.move_pending(application, target)
         application.moved_from = source  # it counts as asking there until it asks in the target
         application.leaf = target
-        if self.settings.labels_enabled:  # as in Hadoop, whose check of its labels drops this one
+        if self.settings.labels_enabled:  # as in Hadoop, whose check of the labels removes this one
             application.asked.pop("", None)
         if not event.runnable:
             accounting.enter(application, Stage.HELD)
@@ -372,7 +375,8 @@ class CapacityState(CapacityCluster):
         self.queue_of(event.queue).unsorted.clear()
 
     def _asks_changed(self, now_ms: int, event: AsksChanged) -> None:
-        """New asks register an application as asking; no asks at all: it was moved, look again."""
+        """New asks register an application as asking; an empty list after a move means: consider
+        again."""
         application = self.applications[event.application]
         before = list(application.asks.wanting)
         super()._asks_changed(now_ms, event)

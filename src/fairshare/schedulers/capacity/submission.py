@@ -1,4 +1,4 @@
-"""Owns what must hold before an application enters a leaf: at submission, and at a move.
+"""Owns the checks before an application enters a leaf: at submission, and at a move.
 
 Raises Refusal in Hadoop's words; changes nothing (spec/capacity.md 7.2, 7.3, 18.2).
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def check_system(state: "CapacityState") -> None:
-    """The whole system has room for one more application."""
+    """Check that the whole system has room for one more application."""
     if state.root.number_of_applications >= state.settings.maximum_applications:
         raise Refusal(
             "system-limit",
@@ -26,10 +26,10 @@ def check_system(state: "CapacityState") -> None:
 
 
 def check_leaf(step: "Step", leaf: CapacityQueue, user: str) -> None:
-    """A leaf, and all above it, take one more application of a user.
+    """Check that a leaf and its ancestors accept one more application of a user.
 
-    As in Hadoop a leaf knows the user from the moment in which it counts the user's applications,
-    though it refuses; and a leaf of the older auto-creation takes any number of them.
+    As in Hadoop a leaf has a record of the user as soon as it counts the user's applications, even
+    if it refuses; and a leaf of the older auto-creation has no maximum of applications.
     """
     if leaf.state != RUNNING:
         raise _stopped(leaf)

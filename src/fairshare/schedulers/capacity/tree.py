@@ -1,4 +1,4 @@
-"""Owns how queues come and go: by a load, on demand, and when they have been idle long enough.
+"""Owns the creation and removal of queues: by a load, on demand, and after their expiration time.
 
 Decides by `step.emit` alone (spec/capacity.md 25, 27).
 """
@@ -39,7 +39,7 @@ def follow(
     encoded: bytes,
     epoch_ms: int,
 ) -> None:
-    """Take settings over, all of them or nothing: raises Refusal with everything that is wrong."""
+    """Apply settings, all or none: raises Refusal with all faults."""
     wrong = [fault.message for fault in refusals(new, state if ROOT in state.queues else None)]
     if wrong:
         prefix = "Failed to re-init queues : " if ROOT in state.queues else ""
@@ -62,17 +62,18 @@ def follow(
 
 
 def reaches_queues(new: CapacitySettings) -> bool:
-    """Whether settings are good enough for Hadoop to begin with the queues before it refuses."""
+    """Whether settings are valid enough for Hadoop to start changing queues before it refuses
+    them."""
     return not any(sizes(new))
 
 
 def is_sound(state: "CapacityState") -> bool:
-    """Whether the settings in force would not be refused by now."""
+    """Whether the settings in force would still be accepted."""
     return not any(refusals(state.settings, state))
 
 
 def _keeps(state: "CapacityState", named: dict[str, bool], queue: CapacityQueue) -> bool:
-    """Whether a queue that was made on demand stays: the one above is still a parent."""
+    """Whether a queue created on demand is kept: its parent is still a parent."""
     above = parent_name(queue.name)
     if above in named:
         return not named[above]
@@ -87,10 +88,10 @@ def _remove(state: "CapacityState", step: "Step", queue: CapacityQueue) -> None:
 
 
 def create(state: "CapacityState", step: "Step", name: str) -> CapacityQueue:
-    """Make a missing leaf and what is missing above it; raises Refusal where that is not allowed.
+    """Create a missing leaf and its missing ancestors; raises Refusal where that is not allowed.
 
-    `root.teams` allows it: `root.teams.red.ann` makes the parent `red` and the leaf `ann`, since
-    two levels below a queue of the file are allowed unless the settings say otherwise (27.1).
+    If `root.teams` allows it, `root.teams.red.ann` creates the parent `red` and the leaf `ann`,
+    since two levels below a queue of the file are allowed unless the settings say otherwise (27.1).
     """
     missing = [name]
     while (above := parent_name(missing[-1])) not in state.queues:
@@ -155,7 +156,7 @@ def _check_children(
             f"Cannot auto create queue {name}: {parent.name} has {len(parent.children)} children,"
             f" and {most} are allowed",
         )
-    # As in Hadoop one weight on any partition tells that all are: a child may also have nothing.
+    # As in Hadoop one weight on any partition suffices: a child may also have no capacity.
     weights = not children or any(
         share.weight >= 0 for child in children for share in child.shares.values()
     )
@@ -168,16 +169,17 @@ def _check_children(
 
 
 def check_access(state: "CapacityState", name: str, given: SubmitApplication) -> None:
-    """Raise Refusal for who may not submit to a queue that is not there yet (7.6).
+    """Raise Refusal if the user may not submit to a queue that does not exist yet (7.6).
 
-    The lists of the queues above count, and what templates say of the queues to be made.
+    The access lists of the existing ancestors count, and those of templates for the queues to be
+    created.
     """
     if not state.settings.acl_enabled or "." not in name:
         return
     missing = [name]
     while (above := parent_name(missing[-1])) not in state.queues:
         if not above:
-            return  # such a queue cannot be made
+            return  # such a queue cannot be created
         missing.append(above)
     if may_submit(state.queues[above], given.user, given.groups):
         return
@@ -192,9 +194,10 @@ def check_access(state: "CapacityState", name: str, given: SubmitApplication) ->
 
 
 def check_mapped(state: "CapacityState", name: str, given: SubmitApplication) -> None:
-    """Raise Refusal for who names a leaf that the older auto-creation makes, or has made (27.4).
+    """Raise Refusal if a submission names a leaf of the older auto-creation, existing or not
+    (27.4).
 
-    Such leaves are for those whom the queue mappings send there.
+    Only queue mappings may place applications in such leaves.
     """
     found = naming.find(state, name)
     parent = found.parent if found is not None else state.queues.get(parent_name(name))
@@ -208,11 +211,11 @@ def check_mapped(state: "CapacityState", name: str, given: SubmitApplication) ->
 
 
 def may_expire(queue: CapacityQueue) -> bool:
-    """Whether a queue was made on demand, is empty, and goes when it stays so."""
+    """Whether a queue was created on demand, is empty, and is removed if it stays empty."""
     if not queue.dynamic or queue.parent is None or queue.children:
         return False
     if management.is_made(queue):
-        return False  # as in Hadoop, what is made in the older way stays
+        return False  # as in Hadoop, leaves of the older auto-creation are kept
     if queue.number_of_applications or queue.applications:
         return False
     return queue.settings.remove_dynamic is not False
@@ -225,11 +228,12 @@ def expires(state: "CapacityState") -> bool:
 
 
 def remove_idle(state: "CapacityState", step: "Step") -> None:
-    """One round of what removes queues that were made on demand (27.3).
+    """Run one round of the removal of queues created on demand (27.3).
 
-    A queue goes when this round and the one before have found it empty, and the last application
-    came longer ago than the settings allow, in whole seconds: with 300 s and rounds 300 s apart,
-    after 301 to 600 s. One that came in between starts the count of rounds again.
+    A queue is removed when this round and the previous one have found it empty and its last
+    application was submitted longer ago than the settings allow, in whole seconds: with 300 s and
+    rounds 300 s apart, after 301 to 600 s. An application submitted in between restarts the count
+    of rounds.
     """
     wait_s = state.settings.queue_expiration_ms // 1000
     empty = [queue for queue in reversed(tuple(state.queues.values())) if may_expire(queue)]

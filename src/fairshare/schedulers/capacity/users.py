@@ -1,7 +1,7 @@
-"""Owns the users of a leaf queue: what they use, who is active, how much each may have.
+"""Owns the users of a leaf queue: their use, which of them are active, and their limits.
 
-Knows no heartbeat. Formulas of spec/capacity.md 9; sums in single precision are kept as Hadoop
-keeps them, by adding differences.
+Does not know heartbeats. Formulas of spec/capacity.md 9; sums in single precision are kept as in
+Hadoop, by adding differences.
 """
 
 from typing import TYPE_CHECKING
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from fairshare.schedulers.capacity.queues import CapacityQueue
 
 NO_FACTOR = -1.0
-"""The user-limit-factor that switches the factor off."""
+"""The user-limit-factor that means: no factor."""
 
 DEFAULT_LIMIT = ("", False, False)
-"""The kind of the limit that masters are told of: the default partition's, for active users."""
+"""The kind of the limit from which headrooms are computed: the default partition's, for active
+users."""
 
 
 class User:
@@ -45,7 +46,7 @@ class User:
         self.name = name
         self.weight = weight
         self.active = False
-        self.pending_applications = 0  # may be below 0, as in Hadoop: an end counts for it
+        self.pending_applications = 0  # may be negative, as in Hadoop: the end of a held one counts
         self.active_applications = 0
         self.used: dict[str, Resource] = {}
         self.master_used: dict[str, Resource] = {}
@@ -58,7 +59,7 @@ class User:
 
     @property
     def only_waits(self) -> bool:
-        """Whether it has applications, and all of them wait for room for their masters."""
+        """Whether the user has applications, and all of them wait for room for their masters."""
         return self.pending_applications > 0 and self.active_applications <= 0
 
 
@@ -66,16 +67,16 @@ class Users:
     """All users of one leaf.
 
     `asking` are the applications that count as asking, by user. As in Hadoop they do so until they
-    are over, whatever becomes of the user's record. `version` changes whenever a limit may be
-    another one. `only_pending` is how many users had nothing but waiting applications when the
-    limits were last computed, at version `counted` (it counts for the masters' limit alone);
-    `only_waiting` is how many have now. `masters` counts the masters that are told a headroom
-    here: they let the limits be computed after each input. `strangers` are users that were looked
-    for when they had no record, or were above their limit and may lose it: with the version then
-    and the reservation of the application whose turn it was. As in Hadoop they may have nothing
-    while the version stays, whether they have a record by then or not. `orphaned` are those
-    whose record went though an application of theirs is active, since one that was held back had
-    counted for less than nothing.
+    end, even if the user's record is removed. `version` changes whenever a limit may change.
+    `only_pending` is how many users had only waiting applications when the limits were last
+    computed, at version `counted` (it counts for the masters' limit alone); `only_waiting` is the
+    present number. `masters` counts the masters that receive a headroom from this leaf: with any of
+    them the limits are recomputed after each input. `strangers` are users whose application had its
+    turn while they had no record, or were above their limit and may lose their record: with the
+    version then and that application's reservation. As in Hadoop they get nothing until the version
+    changes, even if they have a record by then. `orphaned` are users whose record was removed
+    although an application of theirs is active, since the end of one that was held back had reduced
+    the count too far.
     """
 
     __slots__ = (
@@ -125,15 +126,15 @@ class Users:
         self.orphaned: dict[str, None] = {}
         self.strangers: dict[str, tuple[int, Resource]] = {}
         self.leaf: CapacityQueue | None = None
-        self.stirred: list[Users] = []  # shared by all leaves: whose limits may have changed
+        self.stirred: list[Users] = []  # shared by all leaves: those whose limits may have changed
         self.limits: dict[tuple[str, bool, bool], tuple[int, Resource]] = {}
 
     def get(self, name: str) -> User | None:
-        """A user's record, if there is one."""
+        """A user's record, if it exists."""
         return self.users.get(name)
 
     def get_or_add(self, name: str) -> User:
-        """A user's record; a new one is not active."""
+        """A user's record, created if missing; a new one is not active."""
         user = self.users.get(name)
         if user is None:
             user = self.users[name] = User(name, self.weights.get(name, 1.0))
@@ -144,7 +145,7 @@ class Users:
         return user
 
     def remove(self, name: str) -> None:
-        """A user's last application is gone. No reason for Hadoop to count anything again."""
+        """Remove a user's record after its last application. As in Hadoop nothing is recomputed."""
         user = self.users.pop(name, None)
         if user is not None:
             if user.active_applications > 0:
@@ -154,7 +155,7 @@ class Users:
             self._sum_weights()
 
     def tally(self, name: str, pending: int, active: int) -> User:
-        """So many applications of a user more wait, and so many more are active."""
+        """Add to the numbers of a user's waiting and active applications."""
         user = self.get_or_add(name)
         self.only_waiting -= user.only_waits
         user.pending_applications += pending
@@ -163,8 +164,8 @@ class Users:
         return user
 
     def may_lose(self, name: str) -> bool:
-        """Whether a user's record may go though an application of theirs is active: one that is
-        held back counts for less than nothing when it ends."""
+        """Whether a user's record may be removed although an application of theirs is active: the
+        end of one that is held back reduces the count of pending ones below 0."""
         user, leaf = self.users.get(name), self.leaf
         if user is None or leaf is None:
             return False
@@ -172,27 +173,28 @@ class Users:
         return user.pending_applications < 0 or any(one.user == name for one in held)
 
     def miss(self, name: str, reserved: Resource) -> None:
-        """It was the turn of an application of a user without a record, or above its limit."""
+        """Record that an application had its turn whose user has no record or is above its
+        limit."""
         self.strangers[name] = (self.version, reserved)
 
     def missed(self, name: str) -> Resource | None:
-        """The reservation with which a user was missed, if nothing has changed since."""
+        """The reservation recorded for a user by `miss`, if nothing has changed since."""
         found = self.strangers.get(name)
         return None if found is None or found[0] != self.version else found[1]
 
     def changed(self) -> None:
-        """A limit may be another one."""
+        """Start a new version: a limit may have changed."""
         self.version += 1
         self.stir()
 
     def stir(self) -> None:
-        """Somebody may have to look again when the input is over."""
+        """Register the leaf for a recomputation of its limits at the end of the input."""
         if not self.stirs:
             self.stirs = True
             self.stirred.append(self)
 
     def reweigh(self, weights: dict[str, float]) -> None:
-        """Take over configured weights, also for users that are there."""
+        """Apply configured weights, also to existing users."""
         self.weights = weights
         for user in self.users.values():
             user.weight = weights.get(user.name, 1.0)
@@ -221,7 +223,7 @@ class Users:
     def charge(
         self, name: str, label: str, amount: Resource, c: ResourceCalculator, total: Resource
     ) -> None:
-        """A user uses more on a partition, or less (`amount` negative)."""
+        """Add an amount (negative: subtract) to a user's use on a partition."""
         user = self.users.get(name) or self.get_or_add(name)
         used = user.used.get(label, self.none)
         if len(amount) == 2:  # nearly always, and for every container
@@ -239,7 +241,7 @@ class Users:
         self.ratios[label] = single(self.ratios.get(label, 0.0) + change)
 
     def recount(self, label: str, c: ResourceCalculator, total: Resource) -> None:
-        """The partition's size has changed: compute the ratios anew."""
+        """Recompute the ratios after the partition's size has changed."""
         consumed = 0.0
         for user in self._in_order():
             ratio = c.ratio(user.used.get(label, self.none), total)
@@ -248,7 +250,7 @@ class Users:
         self.ratios[label] = consumed
 
     def ask(self, name: str, application: ApplicationId) -> None:
-        """An application asks for something; ignored while its user has no active application."""
+        """Register an application as asking; ignored while its user has no active application."""
         user = self.users.get(name)
         if user is not None and user.active_applications <= 0:
             return
@@ -259,7 +261,7 @@ class Users:
         asking[application] = None
 
     def ask_no_more(self, name: str, application: ApplicationId) -> None:
-        """An application wants nothing any longer, or is gone."""
+        """An application has no more asks, or has ended."""
         asking = self.asking.get(name)
         if asking is None:
             return
@@ -285,15 +287,14 @@ class Users:
 
     @property
     def outdated(self) -> bool:
-        """Whether a limit may be another one than when they were last computed."""
+        """Whether a limit may have changed since the limits were last computed."""
         return self.counted != self.version
 
     def compute_again(self) -> None:
-        """The limits are computed, unless they are up to date; with them who only waits.
+        """Compute the limits, unless they are up to date, and count the users that only wait.
 
-        What the limit on the default partition comes to is worked out when somebody asks, from what
-        held now. Without another version nothing of that changes but the sum of weights, when an
-        active user goes.
+        The limit on the default partition is computed on demand, from the values at this point.
+        Within one version only the sum of weights can change, when an active user is removed.
         """
         if self.counted == self.version:
             return
@@ -303,7 +304,7 @@ class Users:
         self.only_pending = self.only_waiting
 
     def weight_for(self, kind: tuple[str, bool, bool]) -> float:
-        """The sum of the weights of active users, as a limit of some kind is computed with it."""
+        """The sum of the weights of active users with which a kind of limit is computed."""
         counts = kind == DEFAULT_LIMIT and self.counted == self.version
         return self.counted_weight if counts else self.active_weight
 
@@ -328,12 +329,12 @@ def base_limit(
     everybody: bool = False,
     ignore: bool = False,
 ) -> Resource:
-    """What a user of weight 1 may have on a partition (9.4; `everybody`: 9.5, all users count).
+    """The limit of a user of weight 1 on a partition (9.4; `everybody`: 9.5, all users count).
 
-    `active_weight` is the sum of the weights of active users, unless it is the present one.
-    `total` is the partition's size, `guarantee` and `maximum` the leaf's there, `percent` and
-    `factor` its minimum-user-limit-percent and user-limit-factor. `ignore`: the node's label is
-    not asked for, then the ceiling is the whole partition.
+    `active_weight` is the sum of the weights of active users; None: the present sum. `total` is the
+    partition's size, `guarantee` and `maximum` the leaf's there, `percent` and `factor` its
+    minimum-user-limit-percent and user-limit-factor. `ignore`: the node's label is not asked for,
+    then the ceiling is the whole partition.
 
     Example: 16384 MB, guarantee 8192, percent 50, factor 1, two active users with 4096 and 2048 in
     use: max((6144 + 1024) / 2, 8192 * 50 %) = 4096.

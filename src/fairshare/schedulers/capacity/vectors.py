@@ -1,7 +1,7 @@
-"""Owns capacities whose types each have a unit of their own: amounts, percentages, weights.
+"""Owns capacities with a unit of its own for each type: amounts, percentages, weights.
 
-Used without the legacy mode only (spec/capacity.md 5). Types are worked out one after another, and
-within a type the amounts first, then percentages of what they leave, then weights of the rest.
+Used without the legacy mode only (spec/capacity.md 5). Types are computed one after another; within
+a type first the amounts, then percentages, then weights of the rest.
 """
 
 import math
@@ -44,7 +44,7 @@ def _configured(queue: CapacityQueue, label: str) -> tuple[Capacity | None, Capa
 
 
 def divide(state: "CapacityCluster", parent: CapacityQueue, label: str) -> None:
-    """Give the children of a queue their effective resources on a partition.
+    """Compute the effective resources of a queue's children on a partition.
 
     Example: of 32768 MB `50%` gives 16384, and of the other half weights 1 and 3 give 4096 and
     12288.
@@ -85,7 +85,7 @@ def divide(state: "CapacityCluster", parent: CapacityQueue, label: str) -> None:
 
 
 def _weight(child: CapacityQueue, label: str) -> float:
-    """Its weight among siblings; a vector of weights is divided type by type, and has none."""
+    """Its weight among siblings; unset for a vector of weights, which is divided by type."""
     if isinstance(_configured(child, label)[0], Vector):
         return UNSET_WEIGHT
     return child.shares[label].weight
@@ -94,12 +94,12 @@ def _weight(child: CapacityQueue, label: str) -> float:
 def _divide_type(
     parts: dict[str, Amount], idle: set[str], whole: int, cluster: int
 ) -> dict[str, int]:
-    """One type among siblings: amounts, then percentages, then weights of what is left. Who is
-    `idle`, since it has no memory, gets nothing of it, and leaves its part to the others.
+    """Divide one type among siblings: amounts, then percentages, then weights of the rest. An
+    `idle` sibling, which has no memory, gets 0, and the others share its part.
 
-    Percentages are those of the cluster that the parent's part and what is left of it come to,
-    worked out as in Hadoop: 50 % of the 12 vcores that are left of 18 are 5, since two thirds of
-    one half of 18 are a little less than 6.
+    Percentages apply to the part of the cluster that the parent's remaining part represents,
+    computed as in Hadoop: 50 % of the 12 vcores that are left of 18 are 5, since two thirds of one
+    half of 18 are slightly less than 6 in floating point.
     """
     shares: dict[str, int] = {}
     left = whole
@@ -126,7 +126,8 @@ def _round(value: float) -> int:
 
 
 def _maximum(capacity: Capacity | None, above: Resource) -> Resource:
-    """A maximum amount, or part of the parent's; what is unset or larger is the parent's (5.3)."""
+    """A maximum as an amount, or as a part of the parent's; unset or larger values give the
+    parent's (5.3)."""
     amounts = _amounts(Percentage(100.0) if capacity is None else capacity, len(above))
     result = []
     for amount, most in zip(amounts, above, strict=True):

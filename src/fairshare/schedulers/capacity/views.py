@@ -1,4 +1,4 @@
-"""Owns what the Capacity Scheduler shows of its queues and applications. Changes nothing."""
+"""Owns the views of the Capacity Scheduler's queues and applications. Changes nothing."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -160,7 +160,8 @@ def _user_view(state: "CapacityState", leaf: CapacityQueue, user: User) -> UserV
 def pending_after_user_limits(
     state: "CapacityState", leaf: CapacityQueue, label: str, *, without_reserved: bool = False
 ) -> Resource:
-    """What a leaf's active applications want, each user's part cut to its headroom (21.3)."""
+    """The asks of a leaf's active applications, those of each user limited to its headroom
+    (21.3)."""
     rooms: dict[str, Resource] = {}
     wanted = state.none
     for application in orders.active_in_order(leaf):
@@ -180,7 +181,7 @@ def pending_after_user_limits(
 
 
 def application_view(state: "CapacityState", application: CapacityApplication) -> ApplicationView:
-    """One application as it stands."""
+    """One application in its current state."""
     submission = application.submission
     pending = application.asks.pending
     return ApplicationView(
@@ -212,7 +213,7 @@ def application_view(state: "CapacityState", application: CapacityApplication) -
 
 
 def standings(state: "CapacityState") -> Callable[[Application], Standing]:
-    """How to ask what of applications' views others may change."""
+    """A function that returns the standing of an application."""
 
     def look(application: Application) -> Standing:
         assert isinstance(application, CapacityApplication)

@@ -1,1 +1,1 @@
-"""Owns preemption: what queues and users should have, whose containers go, and when."""
+"""Owns preemption: the ideal shares of queues and users, the choice of victims, and the timing."""

@@ -1,4 +1,4 @@
-"""Owns what each queue should have: guarantees first, then what is left by guarantee and need.
+"""Owns the ideal assignment of each queue: guarantees first, then the rest by guarantee and need.
 
 Works on a round's claims and changes nothing else (spec/capacity.md 21.5 to 21.7).
 """
@@ -20,9 +20,9 @@ NO_GUARANTEE = float(2**31 - 1)
 class IdealAssignment:
     """One computation for one partition.
 
-    `reserved` is for the selector of reserved nodes: reservations then do not lower the demand, and
-    targets are not damped. `balance`: leaves may pass their guarantee. `underserved` gathers the
-    queues that wanted more, in the order in which that was found.
+    `reserved` is for the selector of reserved nodes: reservations then do not reduce the demand,
+    and targets are not damped. `balance`: leaves may exceed their guarantee. `underserved` collects
+    the queues that wanted more, in the order in which this was found.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class IdealAssignment:
                 self._descend(child)
 
     def _distribute(self, claims: list[Claim], pool: Resource) -> None:
-        """Divide what the parent should have, then say what each must give back (21.5, 21.6)."""
+        """Divide the parent's ideal, then compute what each child must give back (21.5, 21.6)."""
         c = self.c
         with_guarantee = [q for q in claims if c.compare(pool, q.guarantee, self.none) > 0]
         without = [q for q in claims if q not in with_guarantee]
@@ -90,10 +90,10 @@ class IdealAssignment:
     def _fix_point(
         self, claims: list[Claim], whole: Resource, pool: Resource, *, even: bool
     ) -> Resource:
-        """Serve the most underserved until nobody wants more or nothing is left.
+        """Serve the most underserved queues until none wants more or nothing is left.
 
-        The answer is what the caller believes to be left: as in Hadoop it knows only of what was
-        handed out at the start and in the very first offer (quirk 4).
+        As in Hadoop the returned remainder takes only the initial ideals and the very first offer
+        into account (quirk 4).
         """
         c = self.c
         needy: list[Claim] = []
@@ -129,7 +129,7 @@ class IdealAssignment:
     def _part(self, pool: Resource, by: list[float]) -> Resource:
         """The pool times each type's part, rounded up; parts are 32-bit, the product is not.
 
-        A third of 18 is 7 by that, since the 32-bit third is a little more than one.
+        A third of 18 is 7 this way, since the 32-bit third is slightly more than 1/3.
         """
         if self.c.name == "memory":
             memory = int(pool[0] * by[0] + 0.5)
@@ -137,7 +137,7 @@ class IdealAssignment:
         return tuple(math.ceil(x * part) for x, part in zip(pool, by, strict=True))
 
     def _normalize(self, claims: list[Claim], *, even: bool) -> None:
-        """The parts by which the needy divide what is left, by type."""
+        """Set the parts in which needy queues divide what is left, by type."""
         count = len(claims)
         sums = total((claim.guarantee for claim in claims), len(self.none))
         capacity = 0.0
@@ -157,14 +157,15 @@ class IdealAssignment:
                 claim.normalized[kind] = part
 
     def _key(self, whole: Resource, claim: Claim) -> tuple[float, ...]:
-        """Who is served first: the rule of the order of queues (12.1), by the ideal."""
+        """The sort key by which queues are served: the rule of the order of queues (12.1), by the
+        ideal."""
         part = NO_GUARANTEE
         if self.c.compare(whole, claim.guarantee, self.none) > 0:
             part = self.c.divide(whole, claim.ideal, claim.guarantee)
         return (1 if part >= 1.0 else 0, -claim.priority, part)
 
     def _most_underserved(self, whole: Resource, needy: list[Claim]) -> list[Claim]:
-        """Take all that stand first together out of the needy."""
+        """Remove all queues that share the first place from the needy ones, and return them."""
         keyed = sorted(((self._key(whole, q), place) for place, q in enumerate(needy)))
         line = [(key, needy[place]) for key, place in keyed]
         first = line[0][0]
@@ -180,7 +181,8 @@ class IdealAssignment:
         self.underserved[claim.label, claim.queue.name] = None
 
     def _accept(self, claim: Claim, whole: Resource, offer: Resource) -> Resource:
-        """What a queue takes of an offer; a leaf no more than its guarantee, or what it has."""
+        """Let a queue accept a part of an offer; a leaf at most up to its guarantee or its present
+        use."""
         c = self.c
         pending = claim.pending if self.reserved else claim.pending_without_reserved
         wanted = subtract(add(claim.used, pending), claim.ideal)
@@ -194,7 +196,8 @@ class IdealAssignment:
         return accepted
 
     def _aim(self, leaf: Claim) -> None:
-        """What is taken from a leaf: nothing within the dead zone, else a part of it (21.7)."""
+        """Set the target of a leaf: 0 within the dead zone, else a part of what it must give back
+        (21.7)."""
         c = self.c
         monitor = self.state.settings.monitor
         leaf.target = self.none

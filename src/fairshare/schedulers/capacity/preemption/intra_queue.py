@@ -1,6 +1,6 @@
 """Owns preemption inside a leaf: between its users, and between its applications' priorities.
 
-Only leaves that wanted more in this round are looked at (spec/capacity.md 22).
+Only leaves that wanted more in this round are considered (spec/capacity.md 22).
 """
 
 from functools import cmp_to_key
@@ -38,7 +38,7 @@ class _User:
 
 
 class _Part:
-    """An application during one round: what it should have, needs from others, and gives."""
+    """An application during one round: its ideal, its need, and what is taken from it."""
 
     def __init__(
         self, application: CapacityApplication, used: Resource, masters: Resource, none: Resource
@@ -49,7 +49,7 @@ class _Part:
         self.ideal = none
         self.selected = none
         self.need = none
-        self.offered = none  # at most so much is taken from it
+        self.offered = none  # the most that may be taken from it
         self.taken = none
 
     @property
@@ -78,7 +78,7 @@ class IntraQueue:
         self.leaves = [leaves[key] for key in underserved if key in leaves]
 
     def run(self, wait_ms: int) -> None:
-        """Compute first what each application should give, then choose its containers."""
+        """Compute first what each application should give, then select its containers."""
         planned = []
         for leaf in self.leaves:
             if leaf.queue.shares[leaf.label].used_capacity < self.settings.minimum_threshold:
@@ -97,8 +97,8 @@ class IntraQueue:
         return self.c.compare(self.state.total, a, b) > 0
 
     def _deduct(self, leaf: Claim, parts: list[_Part]) -> None:
-        """What other selectors have chosen from a leaf is taken off what each of its applications
-        should give, as far as that is more: off all of them, as Hadoop has it."""
+        """Subtract the selections of other selectors from what each of the leaf's applications
+        should give, where that is more: from all of them, as in Hadoop."""
         whole = self.state.total_of(leaf.label)
         for size in self.selection.chosen_from(leaf):
             for part in parts:
@@ -106,7 +106,7 @@ class IntraQueue:
                     part.taken = subtract(part.taken, size)
 
     def _plan(self, leaf: Claim, users: dict[str, _User]) -> list[_Part]:
-        """The applications from the least to the most deserving, with what each should give."""
+        """The applications, the least deserving first, with what each should give."""
         queue, label = leaf.queue, leaf.label
         applications = [
             application
@@ -135,7 +135,7 @@ class IntraQueue:
         return parts
 
     def _part(self, application: CapacityApplication, label: str) -> _Part:
-        used = self.none if label else application.drift  # as Hadoop counts it, also below 0
+        used = self.none if label else application.drift  # as Hadoop counts it, possibly negative
         for record in application.containers.values():
             if self.state.label_of(self.state.nodes[record.node]) == label:
                 used = add(used, record.resource)
@@ -150,7 +150,7 @@ class IntraQueue:
         return _User(subtract(limit, masters), subtract(used, masters), masters, self.none)
 
     def _compare(self, leaf: Claim, users: dict[str, _User], a: _Part, b: _Part) -> int:
-        """Below 0: a deserves more than b (22.4)."""
+        """Negative if a deserves more than b (22.4)."""
         one, other = a.application, b.application
         if leaf.queue.policy == "fair" and self.by_user:
             if one.user == other.user:
@@ -165,7 +165,8 @@ class IntraQueue:
     def _assign_ideals(
         self, leaf: Claim, parts: list[_Part], users: dict[str, _User], left: Resource
     ) -> None:
-        """Give the most deserving what they want, each user up to its limit (22.5)."""
+        """Set the ideals, the most deserving application first, each user up to its limit
+        (22.5)."""
         c, total = self.c, self.state.total
         for part in parts:
             if c.compare(total, left, self.none) <= 0:
@@ -192,7 +193,8 @@ class IntraQueue:
             user.selected = add(user.selected, size)
 
     def _offer(self, leaf: Claim, parts: list[_Part]) -> None:
-        """What may be taken from whom, the least deserving first, within the limit (22.6, 22.7)."""
+        """Set what may be taken from each, the least deserving first, within the limit (22.6,
+        22.7)."""
         c, total = self.c, self.state.total
         limit = truncate(leaf.guarantee, self.settings.max_allowable_limit)
         limit = subtract(limit, leaf.target) if self._above(limit, leaf.target) else self.none
@@ -209,7 +211,8 @@ class IntraQueue:
             limit = subtract_not_below_zero(limit, part.offered)
 
     def _match(self, parts: list[_Part], users: dict[str, _User]) -> None:
-        """Take for each in need, the most deserving first, from the least deserving (22.8)."""
+        """For each application in need, the most deserving first, take from the least deserving
+        (22.8)."""
         for taker in reversed(parts):
             if not self._above(taker.need, self.none):
                 continue
@@ -245,7 +248,7 @@ class IntraQueue:
     def _choose(
         self, leaf: Claim, parts: list[_Part], users: dict[str, _User], wait_ms: int
     ) -> None:
-        """Choose containers, from the least deserving on; never a master (22.9)."""
+        """Select containers, the least deserving application first; never a master (22.9)."""
         amount = self.none
         for part in parts:
             amount = add(amount, part.taken)

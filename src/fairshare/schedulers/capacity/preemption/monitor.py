@@ -1,5 +1,5 @@
-"""Owns one round of the proportional preemption monitor: choose, mark, and kill what was chosen
-before and has had its time.
+"""Owns one round of the proportional preemption monitor: select containers, mark them, and kill
+those that were selected before and whose wait is over.
 
 Decides by `step.emit` alone (spec/capacity.md 21.2, 21.9).
 """
@@ -32,7 +32,7 @@ PREEMPTED = "Container preempted by scheduler"
 
 
 class Monitor:
-    """One round. Each selector sees what those before it have chosen; all share one budget."""
+    """One round. Each selector sees the selections of those before it; all share one budget."""
 
     def __init__(self, state: "CapacityState", step: "Step") -> None:
         self.state = state
@@ -45,9 +45,9 @@ class Monitor:
         self.underserved: dict[tuple[str, str], None] = {}
 
     def _look_at_users(self) -> None:
-        """What leaves want is cut to what their users may have: that is computed for it (21.3).
+        """Compute the user limits, to which the leaves' demand is limited (21.3).
 
-        Hadoop makes a record for each user of an active application that has none.
+        Hadoop creates a record for each user of an active application that has none.
         """
         for leaf in self.state.queues.values():
             for application in leaf.active.values():
@@ -57,7 +57,7 @@ class Monitor:
                 self.step.emit(UserLimitsComputed(leaf.name))
 
     def run(self) -> None:
-        """Select, then mark or kill; nothing of it when only observing."""
+        """Select, then mark or kill; when only observing, select alone."""
         settings = self.settings
         wait_ms = settings.wait_before_kill_ms
         if settings.underutilized:
@@ -107,7 +107,7 @@ class Monitor:
             claims = by_leaf[name]
             queue = claims[0].queue
             if queue.preemptable:
-                if queue.unsorted:  # asked for its victims, a fair order is brought up to date
+                if queue.unsorted:  # like the access to its victims, this updates a fair order
                     self.step.emit(ApplicationsOrdered(queue.name))
                 take_from_leaf(self.state, self.selection, claims, wait_ms)
 
@@ -119,10 +119,10 @@ class Monitor:
             self._mark_or_kill(container, wait_ms)
 
     def _forget(self) -> None:
-        """Let those go on that were chosen so long ago that it does not count any longer (21.9).
+        """Unmark containers that were selected so long ago that the selection has expired (21.9).
 
-        That is twice the wait before a kill, whether they were chosen again meanwhile or not: with
-        15 s, who was chosen at 10 s is as good as never chosen in the first round after 40 s.
+        A selection expires after twice the wait before a kill, even if it was repeated meanwhile:
+        with 15 s, a container selected at 10 s is unmarked in the first round after 40 s.
         """
         memory_ms = 2 * self.settings.wait_before_kill_ms
         now_ms = self.step.now_ms
@@ -131,10 +131,10 @@ class Monitor:
                 self.step.emit(ContainerSpared(container))
 
     def _spare(self) -> None:
-        """Let those live whose room nobody wants any longer, the oldest first (23.3).
+        """Spare killable containers whose room is not needed any more, the oldest first (23.3).
 
-        A leaf's killable containers stay so as far as it uses more than it may keep: with 8192 in
-        use, 5120 of it kept and four of 1024 killable, one of them is spared.
+        A leaf's containers stay killable to the extent that it uses more than it may keep: with
+        8192 in use, 5120 of it kept and four of 1024 killable, one of them is spared.
         """
         state = self.state
         c = state.calculator
@@ -159,7 +159,8 @@ class Monitor:
                     leaf.killable = left
 
     def _mark_or_kill(self, container: ContainerId, wait_ms: int) -> None:
-        """Mark it the first time; kill it when it is chosen again after its wait (21.9)."""
+        """Mark a container at its first selection; kill it when it is selected again after its wait
+        (21.9)."""
         state = self.state
         step = self.step
         now_ms = step.now_ms

@@ -1,5 +1,5 @@
-"""Owns the choice of containers for reserved containers of queues with a higher priority: room is
-made on their node, even from queues below their guarantee (spec/capacity.md 23.1)."""
+"""Owns the choice of victims for reservations of queues with a higher priority: they are killed on
+the reserved node, even in queues below their guarantee (spec/capacity.md 23.1)."""
 
 from functools import cmp_to_key
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ Held = tuple[CapacityQueue, str, int]
 
 
 def relative_priority(one: CapacityQueue, other: CapacityQueue) -> int:
-    """How much more urgent the first of two leaves is, below the last queue above both."""
+    """The difference of two leaves' priorities, below their lowest common ancestor."""
     above_one = list(reversed(one.path))
     above_other = list(reversed(other.path))
     for place, (a, b) in enumerate(zip(above_one, above_other, strict=False)):
@@ -35,10 +35,10 @@ def relative_priority(one: CapacityQueue, other: CapacityQueue) -> int:
 def take_for_priority(
     state: "CapacityState", step: "Step", selection: Selection, wait_ms: int
 ) -> None:
-    """Serve reservations that are old enough, of leaves that lack something and are more urgent
-    than some other leaf: the more urgent first, else the oldest.
+    """Serve reservations that are old enough, of leaves that are below their guarantee and have a
+    higher priority than some other leaf: the highest priority first, else the oldest.
 
-    What cannot be served on its node moves to one where it can, if that is configured.
+    A reservation that cannot be served on its node moves to one where it can, if configured.
     """
     now_ms = step.now_ms
     touched: dict[str, None] = {}
@@ -68,9 +68,11 @@ def take_for_priority(
 
 
 def _urgent_reservations(state: "CapacityState") -> list[Held]:
-    """Leaf, node and time of the reservations of leaves that are more urgent than some other.
+    """Leaf, node and time of the reservations of leaves with a higher priority than some other
+    leaf.
 
-    Hadoop finds a container's leaf by its short name, and so none whose name another queue has.
+    Hadoop looks up a container's leaf by its short name, and thus ignores leaves with an ambiguous
+    one.
     """
     found = []
     leaves = [queue for queue in state.queues.values() if queue.leaf]
@@ -100,8 +102,8 @@ def _move(
     node: Node,
     touched: dict[str, None],
 ) -> None:
-    """Keep another node free instead, where room can be made: one of the ask's partition that is
-    not reserved, and only if the ask does not insist on places."""
+    """Move a reservation to another node where enough can be preempted: one of the ask's partition
+    that is not reserved, and only if the ask relaxes locality."""
     reservation = node.reservation
     assert reservation is not None
     application = state.applications[reservation.application]
@@ -128,7 +130,8 @@ def _victims(
     node: Node,
     wanted: Resource,
 ) -> list[ContainerAllocated] | None:
-    """Containers of less urgent leaves on a node that make room; None: there are too few."""
+    """Containers of leaves with a lower priority on a node that make room; None: there are too
+    few."""
     c = state.calculator
     room = node.available
     for record in node.containers.values():
@@ -152,7 +155,7 @@ def _victims(
 def _candidates(
     state: "CapacityState", selection: Selection, leaf: CapacityQueue, node: Node
 ) -> list[tuple[int, ContainerAllocated]]:
-    """Who may go from a node, the least urgent queues first, in them the oldest containers."""
+    """Possible victims on a node, the lowest queue priority first, then the oldest container."""
     found = []
     for record in node.containers.values():
         application = state.applications[record.application]

@@ -1,5 +1,5 @@
-"""Owns the choice of containers on nodes that are reserved: room is made where it is waited for
-(spec/capacity.md 23.2)."""
+"""Owns the choice of victims on reserved nodes, where applications wait for room (spec/capacity.md
+23.2)."""
 
 from typing import TYPE_CHECKING
 
@@ -20,9 +20,9 @@ Targets = dict[tuple[str, str], Resource]
 def take_for_reservations(
     state: "CapacityState", selection: Selection, leaves: list[Claim], wait_ms: int
 ) -> None:
-    """Choose containers on reserved nodes until the reservations fit; the cheapest nodes first.
+    """Select containers on reserved nodes until the reservations fit; the cheapest nodes first.
 
-    Of those that cost as much the first is the one that Hadoop's map of nodes has first.
+    Nodes of equal cost are in the order of Hadoop's map of nodes.
     """
     c = state.calculator
     targets: Targets = {
@@ -47,10 +47,10 @@ def take_for_reservations(
 def _on_node(
     state: "CapacityState", selection: Selection, targets: Targets, node: Node, *, trial: bool
 ) -> list[ContainerAllocated] | None:
-    """The containers that would have to go, the newest first; None: it cannot be done.
+    """The containers that would have to be killed, the newest first; None: they would not suffice.
 
-    A trial takes nothing off targets and budget: it asks of each container by itself whether it
-    fits. Where there are too few, the targets are given back, but not the budget, as in Hadoop.
+    A trial does not reduce targets and budget: it checks each container separately. If the
+    containers do not suffice, the targets are restored, but not the budget, as in Hadoop.
     """
     c = state.calculator
     reservation = node.reservation

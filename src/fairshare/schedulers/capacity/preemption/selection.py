@@ -1,6 +1,6 @@
-"""Owns the containers that one round has chosen, and the choice among those of a leaf.
+"""Owns the containers that one round has selected, and the choice among those of a leaf.
 
-Chooses; marks and kills nothing (spec/capacity.md 21.8).
+Selects; marks and kills nothing (spec/capacity.md 21.8).
 """
 
 from typing import TYPE_CHECKING
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 
 class Selection:
-    """What has been chosen in a round, by which wait, and what is left of its budget.
+    """The selections of a round, with their waits, and the rest of its budget.
 
-    `containers` says for each how long it is spared after it was first chosen (ms). `nodes` are
-    those whose reservations are dropped. `reserved` are those whose reservations count as chosen.
+    `containers` has each selected container's wait between the first selection and the kill (ms).
+    `nodes` are those whose reservations are dropped. `reserved` are those whose reservations count
+    as selected.
     """
 
     def __init__(self, state: "CapacityState", budget: Resource) -> None:
@@ -32,8 +33,8 @@ class Selection:
         self.reserved: dict[str, None] = {}
 
     def chosen_from(self, leaf: Claim) -> list[Resource]:
-        """The sizes of what was chosen from a leaf so far, in the order of Hadoop's hash map of
-        attempts: what is taken off a target stops at the first that is more than is left of it."""
+        """The sizes of what was selected from a leaf so far, in the order of Hadoop's hash map of
+        attempts: deductions from a target stop at the first size that exceeds the rest of it."""
         if not self.containers and not self.reserved:
             return []
         found = {}
@@ -46,7 +47,7 @@ class Selection:
         return [size for number in numbers for size in found[number]]
 
     def _applications(self) -> int:
-        """From how many applications something was chosen."""
+        """From how many applications something was selected."""
         found = {application_of(container) for container in self.containers}
         for node in self.reserved:
             reservation = self.state.nodes[node].reservation
@@ -55,8 +56,8 @@ class Selection:
         return len(found)
 
     def chosen_of(self, application: CapacityApplication, label: str) -> list[Resource]:
-        """The sizes of what was chosen from an application on a partition, reservations too, in
-        the order of Hadoop's hash set of containers."""
+        """The sizes of what was selected from an application on a partition, including
+        reservations, in the order of Hadoop's hash set of containers."""
         places = {
             container: (record.node, record.resource)
             for container, record in application.containers.items()
@@ -78,13 +79,14 @@ class Selection:
         return self.state.label_of(self.state.nodes[node])
 
     def killable(self, record: ContainerAllocated) -> bool:
-        """Whether a container may go already (lazy preemption)."""
+        """Whether a container may be killed already (lazy preemption)."""
         return record.container in self.state.nodes[record.node].marked
 
     def worth_taking(
         self, targets: dict[str, Resource], node: str, size: Resource, *, conservative: bool
     ) -> bool:
-        """Take a size off the target of its partition, if it serves that and fits the budget."""
+        """Subtract a size from the target of its partition, if that helps and the budget allows
+        it."""
         state = self.state
         c = state.calculator
         label = self._label(node)
@@ -110,7 +112,8 @@ class Selection:
 
 
 def victims(application: CapacityApplication) -> list[ContainerAllocated]:
-    """An application's containers, the first to go first: least urgent ask, then newest."""
+    """An application's containers in the order of selection: the least urgent ask, then the
+    newest."""
     return sorted(
         application.containers.values(),
         key=lambda record: (record.priority, record.request, record.container),
@@ -121,7 +124,7 @@ def victims(application: CapacityApplication) -> list[ContainerAllocated]:
 def take_from_leaf(
     state: "CapacityState", selection: Selection, claims: list[Claim], wait_ms: int
 ) -> None:
-    """Choose containers of one leaf (its claims on all partitions) until its targets are met."""
+    """Select containers of one leaf (its claims on all partitions) until its targets are met."""
     c = state.calculator
     leaf = claims[0].queue
     conservative = state.settings.monitor.conservative_drf
@@ -176,19 +179,20 @@ def _take_strangers(
     targets: dict[str, Resource],
     wait_ms: int,
 ) -> None:
-    """Containers for the default partition on nodes of another one go first, the newest first."""
+    """Select first containers of default-partition asks on nodes of another partition, the newest
+    first."""
     conservative = state.settings.monitor.conservative_drf
     for claim in claims:
         if not claim.label or claim.label not in targets:
             continue
-        strangers = [
+        found = [
             record
             for application in claim.queue.applications.values()
             for record in application.containers.values()
             if state.label_of(state.nodes[record.node]) == claim.label
             and not application.asks.keys[(record.priority, record.request)].label
         ]
-        for record in sorted(strangers, key=lambda r: r.container, reverse=True):
+        for record in sorted(found, key=lambda r: r.container, reverse=True):
             if record.container in selection.containers:
                 continue
             if selection.worth_taking(

@@ -1,6 +1,6 @@
-"""Owns one round's picture of the queues: what each uses, wants and is guaranteed on a partition.
+"""Owns one round's snapshot of the queues: each one's use, demand and guarantee on a partition.
 
-A picture is made anew in each round and thrown away after it (spec/capacity.md 21.3, 21.4).
+Each round creates a new snapshot and discards it at its end (spec/capacity.md 21.3, 21.4).
 """
 
 from typing import TYPE_CHECKING
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class Claim:
     """A queue on a partition, during one round.
 
-    `ideal` is what it should have, `keep` what nobody takes from it, `wanted_back` what it should
-    lose by that, `target` what is taken from a leaf in this round. `untouchable` and `preemptable`
-    split what it has above its guarantee.
+    `ideal` is what it should have, `keep` what may not be taken from it, `wanted_back` what it
+    should thus give back, `target` what is taken from a leaf in this round. `untouchable` and
+    `preemptable` split its use above its guarantee.
     """
 
     __slots__ = (
@@ -91,21 +91,21 @@ class Claim:
                 )
 
     def leaves(self) -> "list[Claim]":
-        """The claims of all leaves from here down."""
+        """The claims of all leaves of this subtree."""
         if self.queue.leaf:
             return [self]
         return [leaf for child in self.children for leaf in child.leaves()]
 
     def leaf_names(self) -> list[str]:
-        """The leaves from here down as they are asked to give: Hadoop has a hash set of them for
-        each queue, made of those of its children."""
+        """The leaves of this subtree in the order in which Hadoop selects from them: each queue has
+        a hash set of them, built from those of its children."""
         if self.queue.leaf:
             return [self.queue.name]
         names = [name for child in self.children for name in child.leaf_names()]
         return in_hash_order(names, text_code, table_size(len(names), concurrent=False))
 
     def split_extras(self, c: ResourceCalculator, whole: Resource, none: Resource) -> None:
-        """Say how much above the guarantee may be taken, here and below."""
+        """Compute how much of the use above the guarantee may be taken, here and below."""
         for child in self.children:
             child.split_extras(c, whole, none)
         extra = subtract(self.used, self.guarantee)
@@ -128,7 +128,7 @@ class Claim:
     def deduct(
         self, c: ResourceCalculator, whole: Resource, amount: Resource, none: Resource
     ) -> None:
-        """Something was taken from this leaf already in this round (21.7)."""
+        """Subtract what this round has already taken from this leaf (21.7)."""
         if c.compare(whole, self.target, amount) > 0:
             self.target = subtract(self.target, amount)
         self.target = larger(c, whole, self.target, none)
