@@ -1,1 +1,2 @@
-"""Owns the lives of applications: admission, attempts, tasks. Knows no order, share or engine."""
+"""Owns the lifecycle of applications: admission, attempts, tasks. Must not know how a scheduler
+orders or shares, nor any engine."""

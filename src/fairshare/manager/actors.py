@@ -1,6 +1,7 @@
-"""Owns the question who may change an application: its owner, and who administers its queue.
+"""Owns the permission check for changes of an application: its owner and the administrators of
+its queue have permission.
 
-Changes nothing; knows no list of names, which the schedulers keep.
+Changes nothing, and does not read access lists: the schedulers keep them.
 """
 
 from fairshare.model.applications import Application
@@ -13,7 +14,10 @@ def check_actor(
     application: Application,
     given: KillApplication | MoveApplication | SetPriority | ChangeLifetime,
 ) -> None:
-    """The owner may, and who administers the queue; without a name it is the system itself."""
+    """Raise Refusal unless the user owns the application or administers its queue.
+
+    An empty user name means the system itself, which is always permitted.
+    """
     user = given.user
     if not user or user == application.user:
         return

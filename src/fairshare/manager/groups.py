@@ -1,6 +1,7 @@
-"""Owns the manager's part as master of task groups: when to ask, what to run, when it is over.
+"""Owns what the manager computes as the master of task groups: validation of groups, and the
+container requests that are due.
 
-Questions and requests only; `resource_manager.py` emits the events.
+Emits no events itself; `resource_manager.py` and `lives.py` do.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +14,8 @@ from fairshare.schedulers.protocol import Refusal
 
 
 def check_groups(new: Sequence[TaskGroup], known: Sequence[TaskGroup] = ()) -> None:
-    """Raise Refusal if groups have no tasks, share a name, or wait for what never comes."""
+    """Raise Refusal if a group is invalid: it has no tasks, a name that another group has, or
+    waits for a group that does not exist or, through others, for itself."""
     names = {group.name for group in known}
     for group in new:
         if not group.name:
@@ -43,7 +45,7 @@ def check_groups(new: Sequence[TaskGroup], known: Sequence[TaskGroup] = ()) -> N
 def asks_anywhere(
     tasks: Sequence[TaskGroup], normalise: Callable[[Resource], Resource]
 ) -> list[ResourceRequest]:
-    """What groups ask for, each all of its tasks at once, wherever it may be."""
+    """One request per group, for all of its tasks at once and without a preferred place."""
     return [
         ResourceRequest(
             group.priority, GROUP_REQUESTS, ANYWHERE, group.count, normalise(group.resource)
@@ -53,7 +55,10 @@ def asks_anywhere(
 
 
 def _check_circles(new: Sequence[TaskGroup]) -> None:
-    """Those that were known before wait for none of the new ones. Each wait is looked at once."""
+    """Raise Refusal if the new groups wait for each other in a cycle (O(n) in groups and waits).
+
+    Earlier groups cannot be part of one: they were accepted before the new ones existed.
+    """
     left = {group.name: set(group.after) for group in new}
     waiting: dict[str, list[str]] = {}
     for name, needs in left.items():
@@ -74,7 +79,7 @@ def _check_circles(new: Sequence[TaskGroup]) -> None:
 
 
 def due_requests(application: Application) -> list[ContainerRequest]:
-    """Requests for the groups whose turn has come and that have not been asked for."""
+    """Requests for the groups that are ready and for which no containers were requested yet."""
     board = application.tasks
     return [
         request(number, progress, len(progress.waiting))
@@ -84,7 +89,7 @@ def due_requests(application: Application) -> list[ContainerRequest]:
 
 
 def request(number: int, progress: GroupProgress, count: int) -> ContainerRequest:
-    """A wish for `count` containers for tasks of one group."""
+    """A request for `count` containers for tasks of one group."""
     spec = progress.spec
     return ContainerRequest(
         count,

@@ -1,7 +1,8 @@
-"""Owns when an application must end though it is not done: its lifetime, from its submission on.
+"""Owns the lifetime of applications: an application that runs longer, counted from its submission,
+is killed.
 
-The wish is the application's, the limit its queue's. Decides by `step.emit` alone
-(spec/capacity.md 20); whoever drives the manager says when the instant has come.
+The application requests a lifetime, its queue limits it (spec/capacity.md 20). Changes the state
+only through `step.emit`; the runtime sends `LifetimeOver` when a lifetime expires.
 """
 
 from fairshare.model.applications import Application
@@ -9,19 +10,20 @@ from fairshare.model.events import LifetimeSet
 from fairshare.schedulers.protocol import LimitsLifetimes, Refusal, Scheduler, Step
 
 TYPE = "LIFETIME"
-"""What Hadoop calls this kind of timeout; the only one that there is."""
+"""Hadoop's name for this type of timeout, the only type that exists."""
 
 
 class Lifetimes:
-    """What the queues of one scheduler grant, or that they limit nothing."""
+    """Sets the ends of applications, within the limits of their queues if the scheduler has any."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._limits = scheduler if isinstance(scheduler, LimitsLifetimes) else None
 
     def begin(self, step: Step, application: Application) -> None:
-        """Set the end of an application that has just been submitted, if it has one.
+        """Set the end of a newly submitted application, if it or its queue has a lifetime.
 
-        With a wish of 60 s and a queue that grants at most 10 s it ends 10 s after its submission.
+        An application that requests 60 s in a queue with a maximum of 10 s ends 10 s after its
+        submission.
         """
         lifetime_s = application.submission.lifetime_s
         if self._limits is not None:
@@ -30,7 +32,8 @@ class Lifetimes:
             step.emit(LifetimeSet(application.id, application.submitted_ms + lifetime_s * 1_000))
 
     def change(self, step: Step, application: Application, expires_ms: int) -> None:
-        """Set another end, at most as late as the queue grants; raises Refusal for a past one."""
+        """Change the end, at most to the queue's maximum; raises Refusal for an instant that is
+        not in the future."""
         if expires_ms <= step.now_ms:
             raise Refusal(
                 "invalid-lifetime",
@@ -46,12 +49,12 @@ class Lifetimes:
 
 
 def is_over(step: Step, application: Application) -> bool:
-    """Whether it must end now."""
+    """Whether the application's lifetime has expired and the application is still alive."""
     ends_ms = application.expires_ms
     return ends_ms is not None and ends_ms <= step.now_ms and not application.over
 
 
 def diagnostics(application: Application) -> str:
-    """Why it has ended, in words for its user."""
+    """The diagnostics of an application that was killed because its lifetime expired."""
     lived_s = ((application.expires_ms or 0) - application.submitted_ms) / 1_000
     return f"Application killed: its lifetime ({TYPE}) of {lived_s:g} s is over."

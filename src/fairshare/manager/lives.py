@@ -1,7 +1,6 @@
-"""Owns the lives of applications: attempts, what they ask for, and what follows from an end.
+"""Owns the lifecycle of applications: attempts, their requests, and the consequences of an end.
 
-The steps in the life of an application, each called by `resource_manager.py`; they decide by
-`step.emit` alone.
+`resource_manager.py` calls these steps; they change the state only through `step.emit`.
 """
 
 from collections.abc import Sequence
@@ -36,7 +35,7 @@ ENDED = "Container killed: its application has ended"
 
 
 class Lives:
-    """The lives of all applications of one scheduler."""
+    """The lifecycle of all applications of one scheduler."""
 
     def __init__(self, scheduler: Scheduler, partitions: Partitions) -> None:
         self.scheduler = scheduler
@@ -46,28 +45,29 @@ class Lives:
 
     @property
     def state(self) -> State:
-        """The cluster."""
+        """The state of the cluster."""
         return self.scheduler.state
 
     def start_attempt(self, step: Step, application: Application) -> None:
-        """The first attempt, or the next one: ask for its master, or be live at once."""
+        """Start the first or the next attempt: request its master's container, or, for a prepared
+        application without a master, go live at once."""
         self.scheduler.start_attempt(step, application, application.attempt + 1)
         master = application.submission.master
         if master is not None and application.comes_back:
-            return  # its master lives, and registers again
+            return  # its master is still alive, and will register again
         if master is not None:
             wish = [ContainerRequest(1, master, MASTER_PRIORITY)]
             try:
                 self._enter(step, application, wish, check=application.attempt > 1)
             except (
                 Refusal
-            ) as refusal:  # the queue has lost a type; as in Hadoop it waits, and says so
+            ) as refusal:  # the queue lost a resource type; the attempt waits, as in Hadoop
                 step.emit(RequestRefused(application.id, refusal.code, refusal.reason))
         elif application.submission.prepared:
             self.go_live(step, application)
 
     def go_live(self, step: Step, application: Application) -> None:
-        """The master runs: what the submission asked for becomes live."""
+        """The master runs: enter the requests and the task groups of the submission."""
         step.emit(MasterStarted(application.id))
         requests = application.submission.requests
         if requests:
@@ -78,14 +78,14 @@ class Lives:
         self.ask_for_groups(step, application)
 
     def ask_for_groups(self, step: Step, application: Application) -> None:
-        """Ask for containers for the groups whose turn has come."""
+        """Request containers for the task groups that are ready."""
         if application.tasks.groups:
             self._enter(step, application, groups.due_requests(application))
 
     def ask(
         self, step: Step, application: Application, requests: tuple[ContainerRequest, ...]
     ) -> None:
-        """More containers, or fewer; raises Refusal, and then nothing of it is taken over."""
+        """Change the application's requests; raises Refusal, and then changes none of them."""
         self.scheduler.validate(step, application.queue, [r.resource for r in requests])
         self._enter(step, application, list(requests), check=True)
 
@@ -107,7 +107,7 @@ class Lives:
             lambda resource: self.scheduler.normalise(step, queue, resource),
             lambda request: self._partitions.label_of(application, request),
         )
-        if check:  # as they were asked for, before they are rounded
+        if check:  # the scheduler checks the requested sizes, before rounding
             sizes = {(one.priority, one.request): one.resource for one in requests}
             asked = [
                 msgspec.structs.replace(one, resource=sizes[one.priority, one.request])
@@ -117,7 +117,8 @@ class Lives:
         step.emit(AsksChanged(application.id, found))
 
     def in_order_of_end(self, holder: Application | Node) -> Sequence[ContainerId]:
-        """Containers that all end now, the oldest first unless the scheduler has another order."""
+        """All containers of a holder that ends, the oldest first unless the scheduler defines
+        another order."""
         if self._ends_in_order is not None:
             return self._ends_in_order.in_order_of_end(holder)
         return tuple(holder.containers)
@@ -125,11 +126,11 @@ class Lives:
     def end(
         self, step: Step, application: Application, state: ApplicationState, diagnostics: str
     ) -> None:
-        """An application is over, and its containers with it."""
+        """End an application and its containers."""
         if application.active:
             containers = list(self.in_order_of_end(application))
             if state != ApplicationState.KILLED and application.master in containers:
-                # A master that is done exits by itself, before the others are stopped.
+                # A finished master exits by itself, before the other containers are stopped.
                 containers.sort(key=lambda container: container != application.master)
             for container in containers:
                 step.emit(ContainerCompleted(container, ExitCode.ABORTED, ENDED))
@@ -137,15 +138,15 @@ class Lives:
         step.emit(ApplicationEnded(application.id, state, diagnostics))
 
     def end_unregistered(self, step: Step, application: Application) -> None:
-        """It is over, as its master said."""
-        told = application.unregistered
-        assert told is not None
+        """End an application with the final status that its master reported."""
+        report = application.unregistered
+        assert report is not None
         states = {"FAILED": ApplicationState.FAILED, "KILLED": ApplicationState.KILLED}
-        state = states.get(told.final_status, ApplicationState.FINISHED)
-        self.end(step, application, state, told.diagnostics)
+        state = states.get(report.final_status, ApplicationState.FINISHED)
+        self.end(step, application, state, report.diagnostics)
 
     def follow_allocated(self, step: Step, event: ContainerAllocated) -> None:
-        """A container for a driver or a task is told at once what to run."""
+        """Launch the driver or the task that a newly allocated container is for."""
         application = self.state.applications[event.application]
         if event.master:
             driver = application.submission.driver
@@ -168,7 +169,8 @@ class Lives:
                 step.emit(ContainerCompleted(event.container, ExitCode.ABORTED, "no task is left"))
 
     def follow_completed(self, step: Step, event: ContainerCompleted) -> None:
-        """A container is over: its task is tried again or done, its master's attempt ends."""
+        """After the end of a task's container, retry or finish the task; after the end of the
+        master's container, end the attempt."""
         application = self.state.applications[application_of(event.container)]
         current = attempt_of(event.container) == application.attempt
         if application.over or not application.active or not current:
@@ -209,9 +211,9 @@ class Lives:
         self.lost_masters.append(application)
 
     def _outlives_master(self, application: Application, container: ContainerId) -> bool:
-        """Whether the next attempt takes a container over: only what runs already, as in Hadoop
-        (`CapacityScheduler.doneApplicationAttempt`), and no task of a group, which the next master
-        asks for itself."""
+        """Whether the next attempt takes over a container: it must run already, as in Hadoop
+        (`CapacityScheduler.doneApplicationAttempt`), and not run a task of a group, for which the
+        next attempt requests containers itself."""
         return (
             application.submission.details.keep_containers
             and container in self.state.running
@@ -219,10 +221,10 @@ class Lives:
         )
 
     def restart(self, step: Step) -> None:
-        """Begin the next attempts of those whose masters were lost.
+        """Start the next attempts of the applications whose masters were lost in this step.
 
-        After all that was lost has ended: where a node takes several masters with it, none begins
-        anew before the others have left their queues, as in Hadoop.
+        Called after all lost containers have ended: when several masters are lost with a node, no
+        application starts a new attempt before the others have left their queues, as in Hadoop.
         """
         lost, self.lost_masters = self.lost_masters, []
         for application in lost:
@@ -252,7 +254,7 @@ class Lives:
         self.ask_for_groups(step, application)
 
     def _missing(self, application: Application) -> list[ContainerRequest]:
-        """Requests for tasks that wait again, beside what is still outstanding."""
+        """Requests for waiting tasks that the outstanding requests do not cover."""
         missing = []
         for number, progress in enumerate(application.tasks.groups):
             if not progress.started or not progress.waiting:
@@ -266,8 +268,8 @@ class Lives:
 
 
 def _times_and_last(attempts: int, event: ContainerCompleted) -> str:
-    """How often something failed and how at last; the exit code once, also where the engine tells
-    it: `4 times, the last time with exit code 1: no such file`."""
+    """The number of failures and the last exit code, which is not repeated if the engine's
+    diagnostics start with it: `4 times, the last time with exit code 1: no such file`."""
     code = f"exit code {event.exit_code}"
     more = event.diagnostics.strip()
     if more.startswith(code) and not more[len(code) : len(code) + 1].isdigit():

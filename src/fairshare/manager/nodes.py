@@ -1,8 +1,8 @@
-"""Owns what the manager does about nodes: they join, are lost, resized, drained; and the safe mode.
+"""Owns how the manager handles nodes that join, are lost, resized or drained, and the safe mode.
 
-From its next beat on a drained node offers what its containers use and nothing more, as Hadoop's
-nodes do while they are decommissioned (`AbstractYarnScheduler.nodeUpdate`): shares are computed
-from what can be had.
+From its next heartbeat on, the total of a drained node is what its containers use, as of Hadoop's
+decommissioning nodes (`AbstractYarnScheduler.nodeUpdate`), so that shares are computed from
+resources that can be allocated.
 """
 
 from typing import Protocol
@@ -37,7 +37,10 @@ from fairshare.wording import no_node
 
 
 def join(step: Step, scheduler: Scheduler, given: NodeJoined) -> None:
-    """A node is there. One that was decommissioned stays out until an administrator undrains it."""
+    """Add a node, or resize it if it is known.
+
+    A decommissioned node is ignored until an administrator undrains it.
+    """
     state = scheduler.state
     drain = state.drains.get(given.node)
     node = state.nodes.get(given.node)
@@ -54,7 +57,7 @@ def join(step: Step, scheduler: Scheduler, given: NodeJoined) -> None:
 
 
 def lose(step: Step, scheduler: Scheduler, lives: Lives, given: NodeLost) -> None:
-    """A node is gone, and its containers with it."""
+    """Remove a node and complete its containers as aborted. Raises Refusal."""
     node = scheduler.state.nodes.get(given.node)
     if node is None:
         raise _unknown(given.node)
@@ -68,7 +71,8 @@ def lose(step: Step, scheduler: Scheduler, lives: Lives, given: NodeLost) -> Non
 
 
 def resize(step: Step, scheduler: Scheduler, given: NodeResized) -> None:
-    """A node offers another amount; of a drained one it is what it will offer again."""
+    """Change a node's total; for a drained node, the total after it is undrained. Raises
+    Refusal."""
     node = scheduler.state.nodes.get(given.node)
     if node is None:
         raise _unknown(given.node)
@@ -91,7 +95,8 @@ def _resize(step: Step, scheduler: Scheduler, node: Node, total: tuple[int, ...]
 
 
 def drain(step: Step, scheduler: Scheduler, given: DrainNode | DecommissionNode) -> None:
-    """Let a node take no new containers, and perhaps leave. Raises Refusal."""
+    """Stop the allocation of containers on a node; a decommissioned node also leaves the cluster
+    when it is empty, or at its deadline. Raises Refusal."""
     _check_administrator(scheduler, given)
     state = scheduler.state
     node = state.nodes.get(given.node)
@@ -115,7 +120,8 @@ def drain(step: Step, scheduler: Scheduler, given: DrainNode | DecommissionNode)
 
 
 def undrain(step: Step, scheduler: Scheduler, given: UndrainNode) -> None:
-    """Let a node take containers again; one that has left may join again. Raises Refusal."""
+    """Allow containers on a node again; a node that has left is allowed to join again. Raises
+    Refusal."""
     _check_administrator(scheduler, given)
     state = scheduler.state
     drain = state.drains.get(given.node)
@@ -132,7 +138,7 @@ def undrain(step: Step, scheduler: Scheduler, given: UndrainNode) -> None:
 
 
 def shrink(step: Step, scheduler: Scheduler, name: str) -> None:
-    """Let a drained node offer what still has room there, and no more."""
+    """Reduce the total of a drained node to what its containers use."""
     node = scheduler.state.nodes.get(name)
     if node is not None and node.total != node.used:
         step.emit(NodeTotalChanged(name, node.used))
@@ -140,14 +146,18 @@ def shrink(step: Step, scheduler: Scheduler, name: str) -> None:
 
 
 def set_safe_mode(step: Step, scheduler: Scheduler, given: SetSafeMode) -> None:
-    """Admit and grant nothing any more, or again. Raises Refusal."""
+    """Switch the safe mode, in which no application is admitted and no container allocated.
+    Raises Refusal."""
     _check_administrator(scheduler, given)
     if scheduler.state.safe_mode != given.on:
         step.emit(SafeModeChanged(given.on, given.user))
 
 
 def refuse_in_safe_mode(step: Step, scheduler: Scheduler) -> bool:
-    """Refuse a submission, which leaves no trace, while the cluster is in safe mode."""
+    """Refuse a submission while the cluster is in safe mode; the application is not recorded.
+
+    Returns whether the submission was refused.
+    """
     if not scheduler.state.safe_mode:
         return False
     step.emit(

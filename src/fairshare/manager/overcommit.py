@@ -1,8 +1,8 @@
-"""Owns what becomes of a node that was made smaller than what runs on it (YARN-999).
+"""Owns the handling of a node whose total was reduced below what its containers use (YARN-999).
 
-Without a timeout what runs there goes on, and nothing new fits. With one, containers are taken when
-it is over until the rest fits: masters last, else the newest first (`SchedulerNode`'s
-`getContainersToKill`). Knows no policy: whose containers they are does not matter.
+Without a timeout the containers continue, and no new one fits. With a timeout the manager preempts
+containers when it expires until the rest fits: masters last, otherwise the newest first
+(`SchedulerNode`'s `getContainersToKill`), regardless of applications and queues.
 """
 
 from fairshare.model.events import (
@@ -19,7 +19,7 @@ TAKEN = "Container preempted by scheduler: node {} became smaller than what runs
 
 
 def limit(step: Step, scheduler: Scheduler, name: str, timeout_ms: int) -> None:
-    """After a resize: containers may stay for `timeout_ms`, negative: for ever."""
+    """After a resize, let the containers run for `timeout_ms` more; negative: without limit."""
     state = scheduler.state
     node = state.nodes[name]
     if timeout_ms < 0 or name in state.drains or not state.is_overcommitted(node):
@@ -31,7 +31,7 @@ def limit(step: Step, scheduler: Scheduler, name: str, timeout_ms: int) -> None:
 
 
 def enforce(step: Step, scheduler: Scheduler, name: str) -> None:
-    """The time is over: take containers until the rest fits."""
+    """The timeout has expired: preempt containers until the rest fits."""
     forget(step, scheduler, name)
     node = scheduler.state.nodes.get(name)
     if node is None:
@@ -40,14 +40,14 @@ def enforce(step: Step, scheduler: Scheduler, name: str) -> None:
     for container in _in_order(node):
         if not scheduler.state.lacks(room):
             break
-        room = add(room, container.resource)  # now, or when the node has reported its end
+        room = add(room, container.resource)  # freed now, or when the node reports its end
         if container.container in node.containers:
             reason = TAKEN.format(name)
             step.emit(ContainerCompleted(container.container, ExitCode.PREEMPTED, reason))
 
 
 def forget(step: Step, scheduler: Scheduler, name: str) -> None:
-    """What runs on a node may stay: it is gone, drained, or nobody limits the time any more."""
+    """Cancel the timeout of a node: it was removed, drained, or no longer has a time limit."""
     if name in scheduler.state.overcommits:
         step.emit(NodeOvercommitted(name, None))
 

@@ -1,8 +1,9 @@
-"""Owns what the manager does about partitions (node labels): who may change them, which one an ask
-is for.
+"""Owns how the manager handles partitions (node labels): permission to change them, and the
+partition of each request.
 
-What a partition is worth, and whether a queue may use it, the scheduler knows; most know none
-(spec/capacity.md 28). Which it is, is found out once: asking a protocol costs more than an ask.
+The scheduler knows the capacities of a partition and which queues have access to it; most
+schedulers have no partitions (spec/capacity.md 28). The type of scheduler is determined once, since
+`isinstance` of a protocol costs more than handling a request.
 """
 
 from collections.abc import Sequence
@@ -15,14 +16,14 @@ from fairshare.schedulers.protocol import Partitioned, Refusal, Scheduler, Step
 
 
 class Partitions:
-    """The partitions of one scheduler, or that it has none."""
+    """The partitions of one scheduler, which may not support any."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
         self._partitioned = scheduler if isinstance(scheduler, Partitioned) else None
 
     def change(self, step: Step, given: AddLabels | RemoveLabels | LabelNodes) -> None:
-        """Make or remove partitions, or put nodes into them; raises Refusal."""
+        """Add or remove partitions, or assign nodes to them; raises Refusal."""
         user = given.user
         if user and not self._scheduler.may_administer("", user, given.groups):
             raise Refusal("access-denied", f"User {user} does not administer the cluster")
@@ -39,9 +40,9 @@ class Partitions:
                 partitioned.label_nodes(step, given.nodes, known=given.known)
 
     def check_submission(self, submission: SubmitApplication) -> None:
-        """Refuse a partition where the scheduler knows none."""
+        """Raise Refusal for a partition if the scheduler does not support partitions."""
         if self._partitioned is not None:
-            return  # it judges each ask, when its queue is known
+            return  # it checks each request when the queue is known
         labels = [submission.wanted_label(master=True), submission.wanted_label(master=False)]
         labels += [request.label for request in submission.requests]
         labels += [group.label for group in submission.tasks]
@@ -50,7 +51,7 @@ class Partitions:
                 raise self._unknown(label)
 
     def check_tasks(self, application: Application, tasks: Sequence[TaskGroup]) -> None:
-        """Refuse groups for a partition that the application's queue may not use."""
+        """Raise Refusal for groups in a partition that the application's queue has no access to."""
         for group in tasks:
             if self._partitioned is not None:
                 self._partitioned.label_of(application, group.label, master=False, check=True)
@@ -62,10 +63,10 @@ class Partitions:
                 raise self._unknown(wanted)
 
     def label_of(self, application: Application, request: ContainerRequest) -> str:
-        """The partition that a wish is for: its own, the application's, or as the queue says.
+        """The partition of a request: its own label, the application's, or the queue's default.
 
-        Raises Refusal if the queue may not use it. Groups of tasks were judged when they came;
-        what has become unusable since then they wait for.
+        Raises Refusal if the queue has no access to it. Task groups were checked on arrival; if
+        their partition has become unusable since, they wait.
         """
         wanted = request.label
         master = application.managed and application.master is None

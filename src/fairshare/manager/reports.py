@@ -1,6 +1,8 @@
-"""Owns what follows from reports of containers that started or ended, and what can be forgotten.
+"""Owns the handling of reports that containers started or ended, and the removal of applications
+that are over.
 
-Decides by `step.emit` alone. A report of what is not known, or known already, changes nothing.
+Changes the state only through `step.emit`. A report of an unknown container, or a repeated report,
+changes nothing.
 """
 
 from fairshare.model.events import (
@@ -15,7 +17,7 @@ from fairshare.schedulers.protocol import State, Step
 
 
 def started(step: Step, state: State, given: ContainerStarted) -> None:
-    """A container runs."""
+    """An engine reports that a container runs."""
     application = state.applications.get(application_of(given.container))
     if application is None or given.container not in application.containers:
         return
@@ -24,7 +26,7 @@ def started(step: Step, state: State, given: ContainerStarted) -> None:
 
 
 def exited(step: Step, state: State, given: ContainerExited) -> None:
-    """A container has ended; one that was over already holds its room no longer."""
+    """An engine reports that a container ended; if it was completed before, its room is freed."""
     node = state.ending.get(given.container)
     if node is not None:
         step.emit(RoomFreed(given.container, node))
@@ -45,7 +47,8 @@ def exited(step: Step, state: State, given: ContainerExited) -> None:
 
 
 def forget(step: Step, state: State, given: ForgetApplications) -> None:
-    """Those that are not over, or for which room was made on a node, stay until next time."""
+    """Forget applications that are over. An application for which a node still keeps preempted
+    room stays until a later call."""
     promised = {number for node in state.nodes.values() for number in node.promised}
     applications = state.applications
     forgotten = tuple(

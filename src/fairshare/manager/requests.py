@@ -1,7 +1,8 @@
-"""Owns how a master's wishes become entries of its table of asks, as Hadoop's AM library does it.
+"""Owns how a master's container requests become entries of its table of asks, as in Hadoop's AM
+library (`AMRMClient`).
 
-The library keeps counts by priority, place and size, and sends what they come to; so a wish for
-four more is the sum of what is outstanding and four (see `ContainerRequest`).
+The library keeps counts by priority, place and size, and sends the totals; so a request for four
+more becomes the outstanding count plus four (see `ContainerRequest`).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -16,7 +17,7 @@ from fairshare.wording import counted
 DEFAULT_RACK = "/default-rack"
 
 MOST_OUTSTANDING = 2**31 - 1
-"""Containers of one priority, size and place that may be outstanding, as many as in Hadoop."""
+"""The maximum number of outstanding containers of one priority, size and place, as in Hadoop."""
 
 _Key = tuple[int, int, str]
 
@@ -31,8 +32,8 @@ def entries(
     """The entries that replace those of the same key and place.
 
     Example: with 2 containers of (1024, 1) outstanding anywhere, a request for 3 more on host n1
-    of rack r1 gives the entries n1: 3, r1: 3 and *: 5. `label_of` says for which partition each
-    wish is; that stands in the entry for anywhere alone, as in Hadoop.
+    of rack r1 gives the entries n1: 3, r1: 3 and *: 5. `label_of` returns the partition of a
+    request; only the entry for anywhere has it, as in Hadoop.
     """
     found: dict[_Key, ResourceRequest] = {}
     for request in requests:
@@ -53,7 +54,7 @@ def entries(
 
 
 def _places(request: ContainerRequest, nodes: Mapping[str, Node]) -> list[tuple[str, bool]]:
-    """All places of a wish with their own relax flag: what was named is always acceptable."""
+    """All places of a request, each with its relax flag: named places are always acceptable."""
     hosts = list(dict.fromkeys(request.hosts))
     racks = list(dict.fromkeys(request.racks))
     implied = dict.fromkeys(nodes[host].rack if host in nodes else DEFAULT_RACK for host in hosts)

@@ -1,8 +1,8 @@
-"""Owns the resource manager: what each input means, and what follows from each event.
+"""Owns the resource manager: the meaning of each input, and the consequences of each event.
 
-`handle(now_ms, input)` is the whole door: pure, one step, events out. An input is carried out by
-one method; then every event of the step is looked at once, since some have consequences here
-(a container for a task is told what to run, a lost one is asked for again).
+`handle(now_ms, input)` is the only entry point: a pure step that returns events. One method handles
+each input; then the manager visits every event of the step once, since some have consequences here
+(a container for a task is launched, a lost container is requested again).
 """
 
 from collections.abc import Callable, Sequence
@@ -83,11 +83,12 @@ from fairshare.schedulers.protocol import GoesBack, Refusal, Scheduler, SettlesS
 from fairshare.wording import no_application
 
 UNPLACEABLE = "invalid-queue-name"
-"""The code of a refusal after which the application waits, without an attempt, to be killed."""
+"""The code of a refusal after which the application exists without an attempt until it is
+killed."""
 
 
 class ResourceManager:
-    """Applications and one scheduler over one state."""
+    """Manages the applications of one scheduler and its state."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
@@ -136,15 +137,15 @@ class ResourceManager:
 
     @property
     def state(self) -> State:
-        """The cluster."""
+        """The state of the cluster."""
         return self.scheduler.state
 
     def handle(self, now_ms: int, given: Input) -> tuple[Event, ...]:
         """Decide on one input; the events have been applied to the state when this returns.
 
-        No event: nothing has changed. A tenant's mistake is an event too (RequestRefused,
-        ApplicationRejected). Raises UndecidedError for a defect that shows before anything has
-        happened; any other exception leaves a state that contradicts itself.
+        Without events the state is unchanged. A client's mistake is an event too (RequestRefused,
+        ApplicationRejected). Raises UndecidedError for a defect that occurs before the first
+        event; any other exception leaves the state inconsistent.
         """
         step = Step(now_ms, self.scheduler.state)
         try:
@@ -172,7 +173,8 @@ class ResourceManager:
         return tuple(step.events)
 
     def _follow(self, step: Step, followed: int) -> int:
-        """See to what follows from the events after the first `followed`; how many there are."""
+        """Handle the consequences of the events after the first `followed`; returns the number of
+        all events."""
         events = step.events
         for event in islice(events, followed, None):  # grows while consequences are added
             if type(event) is ContainerAllocated:
@@ -232,7 +234,7 @@ class ResourceManager:
         if not self.state.safe_mode:
             self.scheduler.preempt(step)
 
-    # Applications from outside.
+    # Applications, as clients submit and change them.
 
     def _submit(self, step: Step, given: SubmitApplication) -> None:
         if nodes.refuse_in_safe_mode(step, self.scheduler):
@@ -252,7 +254,7 @@ class ResourceManager:
             self._check_tasks(step, number, queue, given.tasks)
         except Refusal as refusal:
             if refusal.code == UNPLACEABLE:
-                # Hadoop tells the client, and knows the application until somebody kills it.
+                # As in Hadoop: the client gets the error, and the application exists until killed.
                 step.emit(ApplicationSubmitted(number, given, full_name(given.queue), 0))
                 step.emit(RequestRefused(number, refusal.code, refusal.reason))
                 return
@@ -305,7 +307,7 @@ class ResourceManager:
         application = self._running(given.application)
         if application.unregistered is None:
             step.emit(MasterUnregistered(application.id, given.final_status, given.diagnostics))
-            if application.master not in application.containers:  # none to wait for
+            if application.master not in application.containers:  # its master has no container
                 self._lives.end_unregistered(step, application)
 
     def _request_containers(self, step: Step, given: RequestContainers) -> None:
@@ -354,7 +356,7 @@ class ResourceManager:
     def _kill(self, step: Step, given: KillApplication) -> None:
         application = self._not_over(given.application)
         check_actor(self.scheduler, application, given)
-        if application.unregistered is None:  # else it ends as its master said, as in Hadoop
+        if application.unregistered is None:  # else it ends with its master's status, as in Hadoop
             self._lives.end(step, application, ApplicationState.KILLED, given.diagnostics)
 
     def _move(self, step: Step, given: MoveApplication) -> None:

@@ -1,6 +1,6 @@
 """Owns an application as data: its submission, its current attempt, its containers.
 
-A scheduler derives its own application and adds what it needs to order it.
+Each scheduler derives its own class and adds the state by which it orders applications.
 """
 
 from collections.abc import Sequence
@@ -15,17 +15,17 @@ from fairshare.model.tasks import GROUP_REQUESTS, TaskBoard
 from fairshare.model.work import ResourceRequest
 
 NO_PLACES: dict[str, None] = {}
-"""The blacklist of whoever refuses nothing: one object for all, replaced and never changed, since
-looking into a dictionary of its own for each application costs more than anything beside it."""
+"""The empty blacklist: one object for all applications, replaced and never mutated, since lookups
+in a separate dictionary per application would dominate the cost of placing a container."""
 
 
 class Application:
-    """One application. What `begin_attempt` sets belongs to the current attempt.
+    """One application. The attributes that `begin_attempt` sets belong to the current attempt.
 
-    `containers` may hold some of an earlier attempt, if the submission wants them kept; their
-    identifiers carry that attempt's number. `active` says that the attempt is in its queue;
-    `runnable` that no limit holds it back. `used` is the sum of its live containers;
-    `reservations` has what is reserved for it, by node.
+    `containers` may include containers of an earlier attempt if the submission keeps them; their
+    identifiers contain that attempt's number. `active`: the attempt is in its queue; `runnable`:
+    no limit holds it back. `used` is the sum of its live containers; `reservations` are its
+    reservations by node.
     """
 
     __slots__ = (
@@ -79,19 +79,19 @@ class Application:
         self.diagnostics = ""
         self.submitted_ms = now_ms
         self.finished_ms: int | None = None
-        self.expires_ms: int | None = None  # when it is killed if it is not over by then
+        self.expires_ms: int | None = None  # the end of its lifetime
         self.failed_attempts = 0
         self.preempted = 0  # containers, over all attempts
         self.containers_allocated = 0  # over all attempts
         self.tasks = TaskBoard()
         self.containers: dict[ContainerId, ContainerAllocated] = {}
-        self.launched: dict[ContainerId, int] = {}  # and when (ms)
+        self.launched: dict[ContainerId, int] = {}  # the instant of each launch, in ms
         self.used: Resource = (0,) * types
         self.attempt = 0
         self.begin_attempt(types)
 
     def begin_attempt(self, types: int) -> None:
-        """Forget what belonged to the attempt before, except containers that outlive it."""
+        """Reset the state of the previous attempt, except containers that outlive it."""
         self.active = False
         self.runnable = False
         self.registered = False
@@ -106,14 +106,14 @@ class Application:
         self.master: ContainerId | None = None
 
     def ask(self, requests: Sequence[ResourceRequest]) -> None:
-        """Replace entries of its table of asks."""
+        """Replace entries of the table of asks."""
         for request in requests:
             self.asks.replace(request)
             if request.request >= GROUP_REQUESTS:
                 self.tasks.groups[request.request - GROUP_REQUESTS].started = True
 
     def change_blacklist(self, add: Sequence[str], remove: Sequence[str]) -> None:
-        """Refuse places, or no longer refuse them."""
+        """Add hosts and racks to the blacklist, and remove others from it."""
         blacklist = dict.fromkeys((*self.blacklist, *add))
         for place in remove:
             blacklist.pop(place, None)
@@ -121,27 +121,29 @@ class Application:
 
     @property
     def managed(self) -> bool:
-        """Whether its master runs in a container of its own."""
+        """Whether the application's master runs in a container of the cluster."""
         return self.submission.master is not None
 
     @property
     def waits_for_master(self) -> bool:
-        """Whether its next container is its master's."""
+        """Whether the application's next container is for its master."""
         return self.master is None and self.managed and not self.comes_back
 
     @property
     def over(self) -> bool:
-        """Whether it has ended, in whatever way."""
+        """Whether the application has ended, in any final state."""
         return self.finished_ms is not None
 
     @property
     def comes_back(self) -> bool:
-        """Whether its first attempt was there before a restart: its master runs, unseen."""
+        """Whether the first attempt's master started before a restart of the cluster: it is
+        running, and this state has no container for it."""
         return self.submission.recovering and self.attempt <= 1
 
     @property
     def shown_state(self) -> ApplicationState:
-        """Its state as users see it: what a limit holds back is pending, whatever its master is."""
+        """The state that users see: an application held back by a limit is pending, even if its
+        master runs."""
         if self.state == ApplicationState.RUNNING and not self.runnable:
             return ApplicationState.PENDING
         return self.state

@@ -1,8 +1,8 @@
-"""Owns the events that all schedulers have in common. Every event is a fact: frozen, in the past,
-recorded in the journal.
+"""Owns the events that all schedulers have in common. Every event is a fact: frozen, in the past
+tense, recorded in the journal.
 
-`ClusterState.apply` is the only reader that changes state. Events are written as arrays, so a field
-may be added at the end with a default, and none may ever be removed: old journals stay readable.
+Only `ClusterState.apply` changes state. Events are encoded as arrays, so that a field can be added
+only at the end and with a default, and can never be removed: old journals stay readable.
 Events of a single scheduler are defined with it; `schedulers/events.py` lists them all.
 """
 
@@ -18,7 +18,7 @@ from fairshare.model.work import Command, ResourceRequest, TaskGroup
 
 
 class Locality(enum.IntEnum):
-    """How near to its wish a container is placed."""
+    """How near a container is placed to the requested host or rack."""
 
     NODE_LOCAL = 0
     RACK_LOCAL = 1
@@ -37,7 +37,7 @@ class ApplicationState(enum.StrEnum):
 
 
 class ExitCode(enum.IntEnum):
-    """Hadoop's codes for containers that did not end by themselves."""
+    """Hadoop's exit codes for containers that did not exit by themselves."""
 
     SUCCESS = 0
     ABORTED = -100  # released, its node lost, or its application ended
@@ -50,8 +50,8 @@ class Event(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=tag_of):
 
 
 class BookkeepingEvent(Event, frozen=True):
-    """An event that changes only values that a scheduler derives, such as an order or a limit: no
-    application, container, node or queue looks different to a reader."""
+    """An event that changes only values derived by a scheduler, such as an order or a limit, and
+    nothing that readers see of applications, containers, nodes and queues."""
 
 
 class ContainerAllocated(Event, frozen=True):
@@ -70,9 +70,10 @@ class ContainerAllocated(Event, frozen=True):
 
 
 class ContainerCompleted(Event, frozen=True):
-    """A container is over, by itself or by decision (`exit_code` negative).
+    """A container ended, by itself or by the scheduler's decision (`exit_code` negative).
 
-    `reported`: its node has said so, of one that holds its room until then (`ContainerRunning`).
+    `reported`: the container holds its room until its node reports the end (`ContainerRunning`),
+    and the node has done so.
     """
 
     container: ContainerId
@@ -94,7 +95,7 @@ class ApplicationSubmitted(Event, frozen=True):
 
 
 class ApplicationRejected(Event, frozen=True):
-    """An application was refused; it stays known, and is over."""
+    """An application was rejected; it remains listed, in a final state."""
 
     application: ApplicationId
     submission: SubmitApplication
@@ -103,7 +104,7 @@ class ApplicationRejected(Event, frozen=True):
 
 
 class AttemptStarted(Event, frozen=True):
-    """An application's next attempt is in its queue: may it run, or must it wait for a limit?"""
+    """An application's next attempt entered its queue; `runnable`: no limit holds it back."""
 
     application: ApplicationId
     attempt: int
@@ -111,9 +112,9 @@ class AttemptStarted(Event, frozen=True):
 
 
 class ApplicationAdmitted(Event, frozen=True):
-    """An application that waited for a limit may run.
+    """A limit no longer holds back an application.
 
-    `woken`: a limit on applications does not hold it back any longer; it may wait for others.
+    `woken`: a limit on the number of applications no longer holds it back; other limits may.
     """
 
     application: ApplicationId
@@ -121,26 +122,28 @@ class ApplicationAdmitted(Event, frozen=True):
 
 
 class AttemptEnded(Event, frozen=True):
-    """An attempt left its queue; its containers completed before. `failed`: by its own fault."""
+    """An attempt left its queue; its containers completed before. `failed`: its master failed by
+    itself (`tasks.is_own_failure`)."""
 
     application: ApplicationId
     failed: bool = False
 
 
 class ApplicationNumberTaken(Event, frozen=True):
-    """The number of an application was given away before its submission."""
+    """A client obtained the number of an application before its submission."""
 
     application: ApplicationId
 
 
 class MasterStarted(Event, frozen=True):
-    """The application's master runs and asks."""
+    """The application's master registered, and its requests are considered from now on."""
 
     application: ApplicationId
 
 
 class MasterUnregistered(Event, frozen=True):
-    """A master said how its application ended; it is over when the master's container is."""
+    """A master reported its application's final status; the application ends with the master's
+    container."""
 
     application: ApplicationId
     final_status: str
@@ -148,7 +151,7 @@ class MasterUnregistered(Event, frozen=True):
 
 
 class ApplicationEnded(Event, frozen=True):
-    """An application is over."""
+    """An application ended."""
 
     application: ApplicationId
     state: ApplicationState
@@ -156,7 +159,7 @@ class ApplicationEnded(Event, frozen=True):
 
 
 class ApplicationMoved(Event, frozen=True):
-    """An application is in another queue."""
+    """An application moved to another queue."""
 
     application: ApplicationId
     queue: str
@@ -164,7 +167,7 @@ class ApplicationMoved(Event, frozen=True):
 
 
 class PriorityChanged(Event, frozen=True):
-    """An application's priority is another one."""
+    """An application's priority changed."""
 
     application: ApplicationId
     priority: int
@@ -178,7 +181,7 @@ class AsksChanged(Event, frozen=True):
 
 
 class BlacklistChanged(Event, frozen=True):
-    """An application refuses places, or no longer refuses them."""
+    """An application's blacklist of hosts and racks changed."""
 
     application: ApplicationId
     add: tuple[str, ...]
@@ -186,7 +189,7 @@ class BlacklistChanged(Event, frozen=True):
 
 
 class OffersCounted(Event, frozen=True):
-    """Delay scheduling: how long an ask has been passed over, and what it accepts meanwhile."""
+    """Delay scheduling: how long an ask has been skipped, and the locality it accepts by now."""
 
     application: ApplicationId
     priority: int
@@ -194,11 +197,11 @@ class OffersCounted(Event, frozen=True):
     opportunities: int
     level: Locality
     since_ms: int = 0
-    default_misses: int | None = None  # as far as asks for the default partition are counted apart
+    default_misses: int | None = None  # skipped offers for the default partition, if counted apart
 
 
 class ContainerReserved(Event, frozen=True):
-    """A node is kept free for an application's ask that does not fit yet."""
+    """A node was reserved for an application's ask that does not fit yet."""
 
     application: ApplicationId
     node: str
@@ -208,27 +211,28 @@ class ContainerReserved(Event, frozen=True):
 
 
 class ReservationDropped(Event, frozen=True):
-    """A node is no longer kept free."""
+    """A node's reservation was removed."""
 
     node: str
 
 
 class ReservationMoved(Event, frozen=True):
-    """Another node is kept free instead of this one, for the same ask, as long as before."""
+    """A reservation moved from one node to another, for the same ask."""
 
     node: str
     target: str
 
 
 class StarvationServed(Event, frozen=True):
-    """Preemption has looked for containers for an application; not again before `next_check_ms`."""
+    """Preemption searched containers for a starved application, and does not search again for it
+    before `next_check_ms`."""
 
     application: ApplicationId
     next_check_ms: int
 
 
 class ContainerMarked(Event, frozen=True):
-    """A container will be preempted at `kill_at_ms`, in favour of an application."""
+    """A container was selected for preemption at `kill_at_ms` in favour of an application."""
 
     container: ContainerId
     beneficiary: ApplicationId
@@ -236,23 +240,23 @@ class ContainerMarked(Event, frozen=True):
 
 
 class ContainerSpared(Event, frozen=True):
-    """A container that might have been killed for others is safe again: nobody needs its room."""
+    """A container selected for preemption is no longer selected: its room is not needed."""
 
     container: ContainerId
 
 
 class TasksAdded(Event, frozen=True):
-    """Groups of tasks were handed to the manager."""
+    """An application added groups of tasks for the manager to run."""
 
     application: ApplicationId
     tasks: tuple[TaskGroup, ...]
 
 
 class ContainerLaunched(Event, frozen=True):
-    """A container was told what to run: a task of a group, the driver, or a master's command."""
+    """A container was launched with a task of a group, the driver, or a master's command."""
 
     container: ContainerId
-    command: Command | None = None  # None: the task's own, or nothing (an outside master's)
+    command: Command | None = None  # None: the task's command, or none (an external master)
     group: int = -1
     task: int = -1
     time_limit_ms: int | None = None
@@ -273,7 +277,7 @@ class LifetimeSet(Event, frozen=True):
 
 
 class ApplicationsForgotten(Event, frozen=True):
-    """Nothing is known any more of applications that were over."""
+    """Applications that were over were removed from the state."""
 
     applications: tuple[ApplicationId, ...]
 
@@ -303,13 +307,14 @@ class NodeAdded(Event, frozen=True):
 
 
 class NodeRemoved(Event, frozen=True):
-    """A node is gone; its containers completed before."""
+    """A node left the cluster; its containers completed before."""
 
     node: str
 
 
 class PreemptedRoomChanged(Event, frozen=True):
-    """How much of a node's room is kept for an application that others were preempted for."""
+    """How much of a node's room is kept for an application on whose behalf containers were
+    preempted."""
 
     node: str
     application: ApplicationId
@@ -317,23 +322,23 @@ class PreemptedRoomChanged(Event, frozen=True):
 
 
 class RoomFreed(Event, frozen=True):
-    """A node reported the end of a container that was over already: what it held is free."""
+    """A node reported the end of a container that was completed before: its room is free now."""
 
     container: ContainerId
     node: str
 
 
 class NodeTotalChanged(Event, frozen=True):
-    """A node offers another amount."""
+    """A node's total changed."""
 
     node: str
     total: Resource
 
 
 class NodeDrained(Event, frozen=True):
-    """A node takes no new containers; undrained, it would offer `total`.
+    """A node gets no new containers; its total after it is undrained is `total`.
 
-    At `deadline_ms` it leaves, or as soon as it is empty; None: it stays.
+    At `deadline_ms`, or as soon as it is empty, it leaves the cluster; None: it stays.
     """
 
     node: str
@@ -342,40 +347,41 @@ class NodeDrained(Event, frozen=True):
 
 
 class NodeUndrained(Event, frozen=True):
-    """A node takes containers again, or may join again."""
+    """A node gets containers again, or is allowed to join again."""
 
     node: str
 
 
 class NodeOvercommitted(Event, frozen=True):
-    """A node runs more than it offers: at `deadline_ms` containers are taken until the rest fits.
-    None: that is over, or what runs may stay."""
+    """A node's containers use more than its total: at `deadline_ms` containers are preempted until
+    the rest fits. None: the node is no longer overcommitted, or its containers may stay."""
 
     node: str
     deadline_ms: int | None
 
 
 class SafeModeChanged(Event, frozen=True):
-    """Nothing is admitted and granted any more, or again."""
+    """The safe mode, in which no application is admitted and no container allocated, was switched
+    on or off."""
 
     on: bool
     user: str = ""
 
 
 class LabelsChanged(Event, frozen=True):
-    """The partitions that administrators have made: by name, whether each is exclusive."""
+    """The partitions of the cluster changed: all of them by name, and whether each is exclusive."""
 
     labels: dict[str, bool]
 
 
 class NodesLabelled(Event, frozen=True):
-    """Administrators have put nodes into partitions; empty: into the default one."""
+    """Nodes were assigned to partitions; an empty name is the default partition."""
 
     nodes: dict[str, str]
 
 
 class QueueCreated(Event, frozen=True):
-    """A queue exists. `dynamic`: no file names it."""
+    """A queue was created. `dynamic`: no configuration file defines it."""
 
     queue: str
     leaf: bool
@@ -383,13 +389,13 @@ class QueueCreated(Event, frozen=True):
 
 
 class QueueRemoved(Event, frozen=True):
-    """A queue without children and applications is gone."""
+    """A queue without children and applications was removed."""
 
     queue: str
 
 
 class QueueDynamicChanged(Event, frozen=True):
-    """A reload names a queue, or no longer names it."""
+    """Since a reload, the configuration defines a queue, or no longer defines it."""
 
     queue: str
     dynamic: bool
@@ -398,8 +404,8 @@ class QueueDynamicChanged(Event, frozen=True):
 class QueuesConfigured(Event, frozen=True):
     """All queues took their settings from the configuration in force.
 
-    `policies` are those whose policy the configuration may change: where a parent's and a child's
-    cannot go together, the queues keep what they have.
+    `policies` are the queues whose policy the configuration may change: queues with incompatible
+    policies of parent and child keep the policies that they have.
     """
 
     policies: tuple[str, ...]

@@ -1,7 +1,7 @@
-"""Owns the state of the cluster, and is the one place that changes it: `ClusterState.apply`.
+"""Owns the state of the cluster and all changes of it, through `ClusterState.apply`.
 
-A scheduler derives its own state: it says which queues and applications it has, and adds handlers
-for its own events and its own consequences of the common ones. Nothing here decides anything.
+A scheduler derives its own state class: it defines its types of queues and applications, and adds
+handlers for its own events and for further consequences of the common ones. Decides nothing.
 """
 
 from abc import ABC, abstractmethod
@@ -52,7 +52,7 @@ from fairshare.model.tasks import TaskBoard
 
 
 class ClusterState(Machines, ABC, Generic[QueueType, ApplicationType]):
-    """Nodes, queues, applications and containers. Readers may look, only `apply` may change."""
+    """Nodes, queues, applications and containers. Only `apply` changes them."""
 
     def __init__(self, types: ResourceTypes) -> None:
         super().__init__(types)
@@ -62,7 +62,7 @@ class ClusterState(Machines, ABC, Generic[QueueType, ApplicationType]):
         self.next_application = 1
 
     def event_handlers(self) -> Handlers:
-        """What applies each kind of event; a scheduler adds its own."""
+        """The handler of each type of event; a scheduler adds its own."""
         return {
             ContainerAllocated: self._container_allocated,
             ContainerCompleted: self._container_completed,
@@ -95,24 +95,25 @@ class ClusterState(Machines, ABC, Generic[QueueType, ApplicationType]):
             **super().event_handlers(),
         }
 
-    # What a scheduler says of itself.
+    # What a scheduler defines.
 
     def room(self, node: Node) -> Resource:
-        """What a container could be placed into on a node: what is free there."""
+        """The room on a node into which containers can be placed: its available resources."""
         return node.available
 
     def label_of(self, node: Node) -> str:
-        """The partition of a node; nodes of different ones are not alike."""
+        """The partition of a node. Nodes of different partitions are never interchangeable."""
         return ""
 
     @property
     def lends(self) -> bool:
-        """Whether some partition serves asks for the default one, if they are patient."""
+        """Whether a non-exclusive partition also serves asks for the default partition, after
+        they have been skipped often enough."""
         return False
 
     @abstractmethod
     def new_queue(self, name: str, leaf: bool, dynamic: bool) -> QueueType:
-        """An empty queue of the scheduler's own kind."""
+        """An empty queue of the scheduler's own type."""
 
     @abstractmethod
     def new_application(
@@ -123,26 +124,28 @@ class ClusterState(Machines, ABC, Generic[QueueType, ApplicationType]):
         priority: int,
         now_ms: int,
     ) -> ApplicationType:
-        """An application of the scheduler's own kind, without an attempt."""
+        """An application of the scheduler's own type, without an attempt."""
 
     @abstractmethod
     def ancestry(self, queue: str) -> tuple[QueueType, ...]:
-        """What holds the applications of a queue, and all above it, root last; raises KeyError."""
+        """The queue that holds the applications of the named queue, and all its ancestors, root
+        last; raises KeyError."""
 
     @property
     def used(self) -> Resource:
-        """What runs on all nodes together: what root uses."""
+        """The resources of all live containers: what root uses."""
         root = self.queues.get(ROOT)
         return self.none if root is None else root.used
 
-    # The one door.
+    # The entry point of all changes.
 
     def apply(self, now_ms: int, event: Event) -> None:
-        """Change the state as the event says. Deterministic: events alone rebuild a state."""
+        """Apply an event. Deterministic: a state can be rebuilt from its events alone."""
         self.handlers[type(event)](now_ms, event)
 
     def settle(self) -> None:
-        """An input is over, and so are its events: what follows only then. Nothing by default."""
+        """Called after the last event of each input, for changes that follow from all events of
+        an input together. Does nothing by default."""
 
     # Containers.
 
@@ -158,12 +161,12 @@ class ClusterState(Machines, ABC, Generic[QueueType, ApplicationType]):
         application.next_container = (container & NUMBER_MASK) + 1
         asks = application.asks
         order = (event.priority, event.request)
-        key = asks.wanting[0]  # nearly always; the table of keys is farther away
+        key = asks.wanting[0]  # nearly always the one; faster than the table of keys
         if key.order != order:
             key = asks.keys[order]
         if key.places:
             asks.granted(key, event.locality, event.node, node.rack)
-        else:  # the same for an ask without places, which nearly all are
+        else:  # the same as `granted`, for asks without places, which nearly all are
             ask = key.anywhere
             assert ask is not None
             ask.count -= 1
@@ -175,11 +178,11 @@ class ClusterState(Machines, ABC, Generic[QueueType, ApplicationType]):
         self._use(application, node, event.resource)
 
     def _master_allocated(self, application: ApplicationType, resource: Resource) -> None:  # type: ignore[misc]
-        """For a scheduler that limits what masters use."""
+        """For schedulers that limit the resources of masters. Does nothing by default."""
 
     def _use(self, application: ApplicationType, node: Node, resource: Resource) -> None:  # type: ignore[misc]
-        """More use, of the application, its queues and a node. The hottest lines of all: the case
-        of two types is written out, since a call for each sum would cost more than the sums."""
+        """Add resources to the usage of an application, its queues and a node. This is the hottest
+        code: the case of two types is inlined, since a call per sum costs more than the sums."""
         if len(resource) == 2:
             memory, vcores = resource
             a, b = application.used
@@ -217,7 +220,8 @@ class ClusterState(Machines, ABC, Generic[QueueType, ApplicationType]):
             self._hold_room(node, record)
 
     def _leaving(self, application: ApplicationType, node: Node, event: ContainerCompleted) -> None:  # type: ignore[misc]
-        """A container is about to go, for a scheduler that keeps more of it. Nothing by default."""
+        """Called before a container is removed, for schedulers that keep more state of it. Does
+        nothing by default."""
 
     def _container_launched(self, now_ms: int, event: ContainerLaunched) -> None:
         application = self.applications[application_of(event.container)]
@@ -245,7 +249,7 @@ class ClusterState(Machines, ABC, Generic[QueueType, ApplicationType]):
             self.applications[node.reservation.application].reservations.pop(node.name, None)
             node.reservation = None
 
-    # Configuration, nodes and queues (more of nodes in `machines.py`).
+    # Configuration, nodes (see also `machines.py`) and queues.
 
     def _configuration_loaded(self, now_ms: int, event: ConfigurationLoaded) -> None:
         if not self.epoch_ms:
@@ -292,7 +296,7 @@ class ClusterState(Machines, ABC, Generic[QueueType, ApplicationType]):
 
     def _attempt_started(self, now_ms: int, event: AttemptStarted) -> None:
         application = self.applications[event.application]
-        if event.attempt > 1:  # the new master begins anew, without what the old one had added
+        if event.attempt > 1:  # the new master starts without the tasks that the old one added
             application.state = ApplicationState.PENDING
             application.tasks = TaskBoard()
             application.tasks.add(application.submission.tasks)
@@ -365,7 +369,7 @@ class ClusterState(Machines, ABC, Generic[QueueType, ApplicationType]):
         self.applications[event.application].tasks.add(event.tasks)
 
     def check(self) -> None:
-        """Raise InvariantViolation if the state contradicts itself (see `invariants.py`)."""
+        """Raise InvariantViolation if the state is inconsistent (see `invariants.py`)."""
         from fairshare.model.invariants import check
 
         check(self)
