@@ -10,7 +10,6 @@ from tests.rest_samples.server import SampleServer
 
 from fairshare.errors import InputError
 from fairshare.journal.record import Record
-from fairshare.live.node_book import Utilization
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationRejected, ApplicationSubmitted, Event, ExitCode
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_name
@@ -35,6 +34,7 @@ from fairshare.model.inputs import (
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource
 from fairshare.model.work import Command, ContainerRequest
+from fairshare.projections.node_history import Utilization
 
 MASTER_PORT = 5000
 A_DAY_MS = 86_400_000
@@ -229,7 +229,7 @@ class Driver:
                 await self._ask(self._exits.pop(container))
         if not await self._ask(NodeBeat(node)):  # what came to nothing is in no record
             record = Record(0, self._server.gateway.now_ms(), NodeBeat(node), ())
-            self._server.live.chronicle.observe(record)
+            self._server.live.projections.observe(record, self._state)
         for exited in late:  # Hadoop begins the next attempt when the node's update is over
             await self._ask(exited)
         await self.settle()

@@ -12,8 +12,8 @@ from fairshare.errors import JournalError
 from fairshare.families.registry import family_of
 from fairshare.journal.record import Record
 from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
-from fairshare.live.stored import check_parts
 from fairshare.manager.resource_manager import ResourceManager
+from fairshare.projections.projections import MANAGER, checked_parts
 from fairshare.runtime.recovery import Position, recover, replay
 from fairshare.runtime.snapshot import thaw
 from fairshare.wording import counted
@@ -90,9 +90,8 @@ def _begin(
         start = 0 if reader.first_record() <= 1 else reader.snapshots()[0]
     if start:
         snapshot = reader.snapshot(start)
-        parts = thaw(snapshot)
-        check_parts(parts)
-        return Position(start, snapshot.now_ms), parts["manager"]
+        parts = checked_parts(thaw(snapshot))
+        return Position(start, snapshot.now_ms), parts[MANAGER]
     # Not imported above: the state directory's own room is only needed for a whole journal.
     from fairshare.live.state_directory import StateDirectory
 

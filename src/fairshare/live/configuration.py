@@ -28,12 +28,11 @@ from fairshare.config.reload import (
     reread_allocations,
 )
 from fairshare.errors import ConfigurationError, InputError
-from fairshare.journal.record import Record
 from fairshare.live.file_watch import FileWatch, Finding, Stamp, stamp_of
 from fairshare.live.kept_configuration import KeptConfiguration
 from fairshare.live.service import Service
-from fairshare.model.events import ConfigurationLoaded
 from fairshare.model.inputs import LoadConfiguration, ReloadRefused, TidyQueues
+from fairshare.projections.loaded_versions import LoadedSettings
 from fairshare.schedulers.capacity.checks import refusals
 from fairshare.schedulers.capacity.settings import CapacitySettings
 from fairshare.schedulers.capacity.state import CapacityState
@@ -71,20 +70,6 @@ class ConfigurationView(msgspec.Struct, frozen=True):
     settle_ms: int | None
     problems: tuple[Problem, ...]
     error: ConfigurationFailure | None
-
-
-class LoadedSettings:
-    """The last settings of the journal, and the number of their record."""
-
-    def __init__(self) -> None:
-        self.settings: bytes | None = None
-        self.version = 0
-
-    def observe(self, record: Record) -> None:
-        """Take notice of a record."""
-        for event in record.events:
-            if type(event) is ConfigurationLoaded:
-                self.settings, self.version = event.settings, record.sequence
 
 
 class LiveConfiguration:

@@ -33,7 +33,7 @@ from fairshare.config.site_files import read_site
 from fairshare.errors import ConfigurationError, FairshareError, InputError
 from fairshare.live.configuration_texts import ConfigurationText, ConfigurationTexts, digest_of
 from fairshare.live.file_swap import swap_file
-from fairshare.live.loaded_versions import LoadedVersion
+from fairshare.projections.loaded_versions import LoadedVersion
 from fairshare.schedulers.capacity.checks import refusals
 from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.wording import cause

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from fairshare.engines.protocol import LONG_AGO, Launched
 from fairshare.journal.sqlite import SqliteJournal
-from fairshare.live.history import ContainerHistory
 from fairshare.model.identifiers import (
     ContainerId,
     application_name,
@@ -20,6 +19,7 @@ from fairshare.model.identifiers import (
     parse_container,
 )
 from fairshare.model.inputs import ContainerExited, Input, ReserveApplication
+from fairshare.projections.container_history import ContainerHistory
 from fairshare.schedulers.protocol import State
 
 

@@ -16,10 +16,10 @@ from fairshare.errors import InputError, JournalError
 from fairshare.journal.record import Record
 from fairshare.journal.sqlite import SqliteJournal
 from fairshare.live.service import Service
-from fairshare.live.stored import check_parts
 from fairshare.model.events import ApplicationEnded, ApplicationRejected
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.inputs import ForgetApplications
+from fairshare.projections.projections import checked_parts
 from fairshare.runtime.recovery import Position
 from fairshare.runtime.snapshot import freeze, thaw
 from fairshare.schedulers.protocol import State
@@ -43,8 +43,7 @@ def restore(journal: SqliteJournal) -> tuple[Position, dict[str, Any]]:
     for sequence in reversed(journal.snapshots()):
         try:
             snapshot = journal.snapshot(sequence)
-            parts = thaw(snapshot)
-            check_parts(parts)
+            parts = checked_parts(thaw(snapshot))
             return Position(snapshot.sequence, snapshot.now_ms), parts
         except JournalError as error:
             _log.warning("%s; going back to an older one", error)

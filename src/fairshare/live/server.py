@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from fairshare.engines.protocol import ContainerFiles
 from fairshare.errors import ConfigurationError, EngineError
 from fairshare.families.registry import family_of
+from fairshare.journal.observed import ObservedJournal
 from fairshare.journal.record import Record
 from fairshare.journal.sqlite import SqliteJournal
 from fairshare.live.access.audit import AuditLog
@@ -19,18 +20,15 @@ from fairshare.live.access.authentication import Authentication
 from fairshare.live.access.census import Census
 from fairshare.live.access.identity import Identity
 from fairshare.live.access.tokens import UserTokens
-from fairshare.live.chronicle import Chronicle
-from fairshare.live.configuration import LiveConfiguration, LoadedSettings
+from fairshare.live.configuration import LiveConfiguration
 from fairshare.live.configuration_editor import ConfigurationEditor
 from fairshare.live.disk import Disk
 from fairshare.live.engines import EngineMaker, local_engine
 from fairshare.live.event_feed import EventFeed
 from fairshare.live.event_log import EventLog, close_log, open_log
-from fairshare.live.history import ContainerHistory, HistoricJournal
 from fairshare.live.kept_configuration import FILE as KEPT_FILE
 from fairshare.live.lines import Lines
 from fairshare.live.lives import is_new, launches, numbers_given_away, unreported_exits
-from fairshare.live.loaded_versions import LoadedVersions
 from fairshare.live.metrics import MeasuredJournal, Metrics
 from fairshare.live.metrics_of_state import StateCollector
 from fairshare.live.moments import Moments
@@ -54,6 +52,7 @@ from fairshare.model.identifiers import (
     container_name,
 )
 from fairshare.model.inputs import ContainerExited, LoadConfiguration
+from fairshare.projections.projections import MANAGER, Projections
 from fairshare.runtime.clock import WallClock
 from fairshare.runtime.reconciliation import reconcile
 from fairshare.runtime.runtime import Runtime
@@ -115,11 +114,11 @@ class LiveServer:
             self.census = Census(applications)
             self.payloads = self._payloads_of(applications)
             self.service = Service(
-                self._runtime, WallClock(self._runtime.position.now_ms), self.history
+                self._runtime, WallClock(self._runtime.position.now_ms), self.projections.history
             )
             self.configuration = LiveConfiguration(
                 settings.configuration,
-                self._loaded,
+                self.projections.loaded,
                 self.service,
                 epoch_ms=self._identity.epoch_ms,
                 loaded_ms=settings.read_ms or self.started_ms,
@@ -158,13 +157,10 @@ class LiveServer:
 
     def _recovered_runtime(self) -> Runtime:
         self._since, parts = restore(self._journal)
-        manager: ResourceManager = parts.get("manager") or ResourceManager(
+        manager: ResourceManager = parts.get(MANAGER) or ResourceManager(
             family_of(self.settings.scheduler).create(self.settings.types)
         )
-        self.history: ContainerHistory = parts.get("history") or ContainerHistory()
-        self._loaded: LoadedSettings = parts.get("loaded") or LoadedSettings()
-        self.chronicle: Chronicle = parts.get("chronicle") or Chronicle(manager.state)
-        self.versions: LoadedVersions = parts.get("versions") or LoadedVersions()
+        self.projections = Projections(manager.state.types, parts)
         self._event_log = EventLog(manager.state, self.settings.log_format)
         runtime = Runtime(
             manager,
@@ -177,12 +173,8 @@ class LiveServer:
             on_undecided=log_undecided,
         )
         position = runtime.recover(
-            HistoricJournal(
-                self._journal,
-                self.history,
-                self._loaded.observe,
-                self.chronicle.observe,
-                self.versions.observe,
+            ObservedJournal(
+                self._journal, lambda record: self.projections.observe(record, manager.state)
             ),
             self._since,
         )
@@ -193,14 +185,7 @@ class LiveServer:
 
     def _parts(self) -> dict[str, object]:
         """The content of a snapshot, with which `_recovered_runtime` begins."""
-        manager = self._runtime.manager
-        return {
-            "manager": manager,
-            "history": self.history,
-            "loaded": self._loaded,
-            "chronicle": self.chronicle,
-            "versions": self.versions,
-        }
+        return {MANAGER: self._runtime.manager, **self.projections.parts()}
 
     # While it runs.
 
@@ -239,18 +224,15 @@ class LiveServer:
         return told
 
     def _observe(self, record: Record) -> None:
-        self._loaded.observe(record)
-        self.chronicle.observe(record)
+        self.projections.observe(record, self._runtime.manager.state)
         for event in record.events:
-            self.history.observe(record.now_ms, event)
             self.census.observe(event)
             self.payloads.observe(event)
-        self.versions.observe(record)
         self.metrics.observe(record)
         self.event_feed.observe(record)
         self._event_log.write(record.events)
         self._retention.observe(record)
-        for application in self.history.take_forgotten():
+        for application in self.projections.history.take_forgotten():
             self._prune(application)
 
     def _prune(self, application: ApplicationId) -> None:
@@ -306,7 +288,7 @@ class LiveServer:
         self.service.record(numbers_given_away(self.directory.containers, self.service.state))
         self.engine.start(
             self.service.report,
-            launched=launches(self.service.state, self.history, behind),
+            launched=launches(self.service.state, self.projections.history, behind),
             failed=self.service.fail_soon,
         )
         # Running containers are listed before pending reports are processed: a container that ends
@@ -336,7 +318,7 @@ class LiveServer:
 
     def _load_configuration(self) -> None:
         """Feed the settings, unless the journal says that they are in force already."""
-        if self._loaded.settings == self.settings.scheduler_settings:
+        if self.projections.loaded.settings == self.settings.scheduler_settings:
             return
         load = LoadConfiguration(self.settings.scheduler_settings, self._identity.epoch_ms)
         for event in self.service.record([load]):

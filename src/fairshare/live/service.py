@@ -18,11 +18,11 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 from fairshare.errors import FairshareError, InputError, UndecidedError
-from fairshare.live.history import ContainerHistory
 from fairshare.live.views import Views
 from fairshare.model.events import Event, RequestRefused
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.model.inputs import Input, ReserveApplication, SubmitApplication
+from fairshare.projections.container_history import ContainerHistory
 from fairshare.runtime.clock import Clock
 from fairshare.runtime.recovery import Position
 from fairshare.runtime.runtime import Enough, Runtime

@@ -11,7 +11,6 @@ from functools import cached_property
 
 import msgspec
 
-from fairshare.live.history import ContainerHistory, ContainerRecord
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationState
 from fairshare.model.identifiers import ApplicationId, application_name, container_name
@@ -19,6 +18,7 @@ from fairshare.model.nodes import Node
 from fairshare.model.operations import Drain
 from fairshare.model.resources import Resource, subtract
 from fairshare.model.tasks import GroupProgress, TaskState
+from fairshare.projections.container_history import ContainerHistory, ContainerRecord
 from fairshare.schedulers.protocol import Scheduler, State
 from fairshare.schedulers.views import ApplicationView, QueueView
 

@@ -1,7 +1,7 @@
 """Owns the definition of a kind of stored object: its tag, class, fields, and changes by releases.
 
 A tag never changes: the class behind it may be renamed, moved or rewritten. Fields are identified
-by name, never by order. `stored.py` lists the classes, and `live/stored.py` those of the server's
+by name, never by order. `stored.py` lists the classes, and `projections/stored.py` those of
 projections.
 """
 

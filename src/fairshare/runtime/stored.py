@@ -54,7 +54,7 @@ from fairshare.schedulers.pools.state import PoolsState
 from fairshare.schedulers.pools.tree import Pool
 
 STORED: Final = Kinds()
-"""All kinds in snapshots. `live/stored.py` adds the server's projections."""
+"""All kinds in snapshots. `projections/stored.py` adds the server's projections."""
 
 add = STORED.add
 

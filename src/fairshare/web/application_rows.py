@@ -77,7 +77,7 @@ class ApplicationRows:
 
     def _let_go(self) -> None:
         """Drop the cached rows of applications that records have changed since the last call."""
-        changed = self._server.chronicle.changes.since(self._seen)
+        changed = self._server.projections.application_versions.since(self._seen)
         self._seen = self._server.service.version
         if changed is None:
             self._kept.clear()

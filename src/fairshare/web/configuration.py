@@ -89,7 +89,7 @@ async def list_versions(request: Request) -> Response:
     in_force = server.configuration.view().version
     rows = [
         {"version": one.version, "loaded_ms": one.loaded_ms, "in_force": one.version == in_force}
-        for one in reversed(server.versions.all)
+        for one in reversed(server.projections.versions.all)
     ]
     return answer({"versions": rows})
 
@@ -100,7 +100,7 @@ async def show_version(request: Request) -> Response:
     server = server_of(request)
     text = request.path_params["version"]
     number = int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else 0
-    found = server.versions.get(number)
+    found = server.projections.versions.get(number)
     return answer(
         {
             "version": found.version,
@@ -118,7 +118,7 @@ async def roll_back(request: Request) -> Response:
     body = await read_body(request, RollBackBody)
     await check_administrator(request, body)
     server = server_of(request)
-    found = server.versions.get(body.version)
+    found = server.projections.versions.get(body.version)
     await server.editor.roll_back(found, caller_of(request, body.user))
     return answer({"version": server.configuration.view().version, "restored": body.version})
 

@@ -19,7 +19,7 @@ async def show_node(request: Request) -> Response:
     name = request.path_params["node"]
     view = next((one for one in server.service.views.nodes if one.name == name), None)
     if view is None:
-        gone = server.chronicle.node_book.inactive.get(name)
+        gone = server.projections.nodes.inactive.get(name)
         raise unknown_node(name, "any more" if gone is None else f"any more: it is {gone.state}")
     containers = [
         {
@@ -38,7 +38,7 @@ async def show_node(request: Request) -> Response:
     return answer(
         {
             **named(view, state.types),
-            "joined_ms": server.chronicle.node_book.joined_ms.get(name),
+            "joined_ms": server.projections.nodes.joined_ms.get(name),
             "running": containers,
         }
     )

@@ -9,11 +9,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from fairshare.insight.efficiency import ContainerUse, efficiency_of
-from fairshare.live.biographies import Attempt
-from fairshare.live.history import ContainerRecord
-from fairshare.live.spans import Span
 from fairshare.model.events import ExitCode
 from fairshare.model.identifiers import application_name, container_name
+from fairshare.projections.attempt_history import Attempt
+from fairshare.projections.container_history import ContainerRecord
+from fairshare.projections.timelines import Span
 from fairshare.web.answers import answer
 from fairshare.web.requests import read_application, read_parameters, server_of, whole_number
 
@@ -44,9 +44,9 @@ async def show_timeline(request: Request) -> Response:
     application = read_application(request)
     server = server_of(request)
     epoch_ms = server.service.state.epoch_ms
-    records = list(server.history.application(application.id).containers.values())
-    life = server.chronicle.lives.of(application.id)
-    biography = server.chronicle.biographies.of(application.id)
+    records = list(server.projections.history.application(application.id).containers.values())
+    life = server.projections.timelines.of(application.id)
+    biography = server.projections.attempts.of(application.id)
     attempts = _attempts_of_tasks(records)
     shown = records[-limit:] if limit else []
     return answer(
@@ -86,7 +86,7 @@ async def show_efficiency(request: Request) -> Response:
     used."""
     read_parameters(request)
     application = read_application(request)
-    records = server_of(request).history.application(application.id).containers.values()
+    records = server_of(request).projections.history.application(application.id).containers.values()
     uses = [
         ContainerUse(
             memory_mb=record.resource[0],

@@ -4,7 +4,7 @@
 work: a snapshot, and records behind it. `facts.json` is what those servers showed last. Snapshots
 of `release-0.1.0` and of `release-with-pickles` (the last one before they were data) are pickles.
 Where a class, a field or a tag is renamed, these tests say what has to be in `runtime/stored.py`,
-`live/stored.py` or `model/tags.py`.
+`projections/stored.py` or `model/tags.py`.
 """
 
 import json
@@ -16,8 +16,6 @@ import pytest
 from fairshare.families.registry import family_of
 from fairshare.journal.protocol import Snapshot
 from fairshare.journal.sqlite import SqliteJournal
-from fairshare.live.chronicle import Chronicle
-from fairshare.live.history import ContainerHistory
 from fairshare.live.retention import restore
 from fairshare.live.server import LiveServer
 from fairshare.live.settings import Overrides, read_settings
@@ -25,6 +23,8 @@ from fairshare.live.state_directory import StateDirectory
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.state import ClusterState
+from fairshare.projections.container_history import ContainerHistory
+from fairshare.projections.projections import Projections
 from fairshare.runtime import snapshot
 from fairshare.runtime.recovery import recover
 from fairshare.runtime.snapshot import thaw
@@ -82,14 +82,12 @@ def test_the_snapshot_is_read_and_what_followed_is_applied(release):
     position, parts = restore(journal)
     assert position.sequence == facts(release)["snapshots"][-1]
     manager = parts["manager"]
-    chronicle, history = parts["chronicle"], parts["history"]
-    assert isinstance(chronicle, Chronicle)
+    projections = Projections(manager.state.types, parts)
+    assert projections.history is parts["history"]
     for record in journal.records(position.sequence):
         recover([record], manager.state, position)
-        chronicle.observe(record)
-        for event in record.events:
-            history.observe(record.now_ms, event)
-    assert told(manager.state, history) == facts(release, "sequence", "snapshots")
+        projections.observe(record, manager.state)
+    assert told(manager.state, projections.history) == facts(release, "sequence", "snapshots")
     manager.state.check()
     journal.close()
 

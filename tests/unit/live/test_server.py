@@ -281,7 +281,7 @@ async def test_the_log_tells_what_happened_in_words(server, engine):
 
 
 async def test_files_go_when_nobody_can_ask_for_their_containers_any_more(server, engine):
-    server.history.limit = 1
+    server.projections.history.limit = 1
     for number in (1, 2):
         await server.service.ask(ONE_TASK)
         container = (await launched(server, engine, number))[-1]

@@ -6,10 +6,10 @@ import pytest
 
 from fairshare.errors import InputError, JournalError
 from fairshare.live import service as service_module
-from fairshare.live.history import ContainerHistory
 from fairshare.live.service import Service
 from fairshare.model.events import Event, RequestRefused
 from fairshare.model.inputs import KillApplication, NodeBeat, NodeLost
+from fairshare.projections.container_history import ContainerHistory
 from fairshare.runtime.runtime import Runtime
 
 pytestmark = pytest.mark.anyio

@@ -3,12 +3,12 @@
 import msgspec
 
 from fairshare.families.registry import family_of
-from fairshare.live.history import ContainerHistory
 from fairshare.live.views import Views
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import LoadConfiguration, SubmitApplication
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup
+from fairshare.projections.container_history import ContainerHistory
 from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
 
 

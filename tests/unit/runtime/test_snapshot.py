@@ -7,13 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-import fairshare.live.stored  # noqa: F401 - adds the server's books
+import fairshare.projections.stored  # noqa: F401 - adds the server's books
 from fairshare.errors import JournalError
 from fairshare.families.registry import FAMILIES, family_of
 from fairshare.journal.protocol import Snapshot
-from fairshare.live.biographies import Biography
-from fairshare.live.scheduler_health import Run
-from fairshare.live.spans import Life, Span
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import (
     DrainNode,
@@ -28,6 +25,9 @@ from fairshare.model.nodes import Node
 from fairshare.model.operations import Drain
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import Command, TaskGroup
+from fairshare.projections.attempt_history import ApplicationAttempts
+from fairshare.projections.scheduler_health import Run
+from fairshare.projections.timelines import Span, Timeline
 from fairshare.runtime import kinds, snapshot
 from fairshare.runtime.kinds import Changes
 from fairshare.runtime.snapshot import freeze, thaw
@@ -122,7 +122,7 @@ def test_the_copy_is_another_one(busy):
 
 def test_what_is_shared_comes_back_as_one():
     span = Span("queued", 5)
-    life, other = Life(), Life()
+    life, other = Timeline(), Timeline()
     life.phases.append(span)
     other.phases.extend([span, span])
     read = thaw(freeze(1, 1, {"one": life, "other": other}))
@@ -222,7 +222,7 @@ def changed(monkeypatch):
 
 
 def test_fields_that_were_renamed_added_or_removed_are_read_by_a_table(rewritten, changed):
-    biography = Biography((0, 0))
+    biography = ApplicationAttempts((0, 0))
     biography.launched_ms = 77
     one = freeze(1, 1, {"life": biography})
 

@@ -17,7 +17,7 @@ from typing import Any, get_args, get_origin
 import msgspec
 import pytest
 
-import fairshare.live.stored  # noqa: F401 - adds the server's books
+import fairshare.projections.stored  # noqa: F401 - adds the server's books
 from fairshare.runtime.kinds import Kind, Kinds
 from fairshare.runtime.pickled_classes import STRUCTURES, TAGS
 from fairshare.runtime.stored import STORED
@@ -108,7 +108,7 @@ def test_what_a_stored_object_holds_has_a_tag_too(kind):
         for field, cls in reached(kind)
         if STORED.of_class(cls) is None and not is_only_a_type(cls)
     }
-    assert not without, "give it a tag in runtime/stored.py or live/stored.py"
+    assert not without, "give it a tag in runtime/stored.py or projections/stored.py"
 
 
 @pytest.mark.parametrize(
@@ -167,4 +167,4 @@ def test_a_class_without_a_tag_and_a_field_that_nobody_declares_are_found():
     assert {name for base in bases(order.cls) for name, _ in assignments(base)} >= {"heap", "key"}
     assert ("applications", STORED.by_tag["biography"].cls) not in reached(order)
     held = {cls.__qualname__ for _, cls in reached(STORED.by_tag["biographies"])}
-    assert held == {"Biography", "ContainerAllocated"}
+    assert held == {"ApplicationAttempts", "ContainerAllocated"}

@@ -69,7 +69,9 @@ async def test_rows_keep_the_place_of_an_order_that_has_a_name(page):
     assert await names(page, **wish) == ["large", "small"]
     large = max(page.engine.orders, key=application_of)
     page.engine.end(large)
-    await page.until(lambda: page.server.history.container(large).finished_ms is not None)
+    await page.until(
+        lambda: page.server.projections.history.container(large).finished_ms is not None
+    )
     await submit(page, "new", count=2)
     await page.launched(5)
     assert await names(page, **wish) == ["large", "small", "new"]

@@ -110,7 +110,7 @@ async def show_past_node(request: Request) -> Response:
     if line is None:
         raise unknown_node(name, "at that moment, or it is not remembered any more")
     running = []
-    for record in server.history.on_node(name, at_ms):
+    for record in server.projections.history.on_node(name, at_ms):
         number = application_of(record.container)
         owner = server.moments.applications.one(number, at_ms)
         running.append(

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 
-from fairshare.live.activities import ANY_NODE, Activity, Update
 from fairshare.model.identifiers import application_name
 from fairshare.model.queues import parents_of
+from fairshare.projections.activities import ANY_NODE, Activity, Update
 from fairshare.schedulers.fair.dump import resource_text
 from fairshare.web.yarn.access import may_view
 from fairshare.web.yarn.answering import Answer, YarnRoute

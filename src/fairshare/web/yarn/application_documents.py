@@ -4,12 +4,12 @@ from collections.abc import Collection
 
 from msgspec import UNSET, UnsetType
 
-from fairshare.live.biographies import Biography
 from fairshare.model.applications import Application
 from fairshare.model.asks import Ask
 from fairshare.model.events import ApplicationState
 from fairshare.model.identifiers import application_name, container_name
 from fairshare.model.resources import Resource, ResourceTypes, add, scale, total
+from fairshare.projections.attempt_history import ApplicationAttempts
 from fairshare.web.yarn.application_forms import AppInfo, ExecutionType, ResourceRequestInfo
 from fairshare.web.yarn.diagnostics import application_diagnostics
 from fairshare.web.yarn.gateway import Gateway
@@ -74,7 +74,9 @@ def application_info(
     return info
 
 
-def _add_times(info: AppInfo, application: Application, biography: Biography, now_ms: int) -> None:
+def _add_times(
+    info: AppInfo, application: Application, biography: ApplicationAttempts, now_ms: int
+) -> None:
     finished = finished_ms(application, biography)
     info.startedTime = application.submitted_ms
     info.launchTime = biography.launched_ms
@@ -83,7 +85,7 @@ def _add_times(info: AppInfo, application: Application, biography: Biography, no
 
 
 def _add_master(
-    info: AppInfo, gateway: Gateway, biography: Biography, application: Application
+    info: AppInfo, gateway: Gateway, biography: ApplicationAttempts, application: Application
 ) -> None:
     """The address of the last master; empty until it has a container."""
     info.amRPCAddress = _rpc_address(biography)
@@ -97,7 +99,7 @@ def _add_master(
 
 
 def _add_present_use(
-    info: AppInfo, gateway: Gateway, application: Application, biography: Biography
+    info: AppInfo, gateway: Gateway, application: Application, biography: ApplicationAttempts
 ) -> None:
     used, reserved, live = _allocated(application, biography, gateway.scheduler.state.none)
     info.allocatedMB, info.allocatedVCores = used[:2]
@@ -108,7 +110,11 @@ def _add_present_use(
 
 
 def _add_use_over_time(
-    info: AppInfo, gateway: Gateway, application: Application, biography: Biography, now_ms: int
+    info: AppInfo,
+    gateway: Gateway,
+    application: Application,
+    biography: ApplicationAttempts,
+    now_ms: int,
 ) -> None:
     types = gateway.scheduler.state.types
     use_s = _seconds(biography.use_ms, application, now_ms)
@@ -124,7 +130,7 @@ def _add_use_over_time(
         info.preemptedResourceSecondsMap = entries(types, lost_s)
 
 
-def shown_seconds(application: Application, biography: Biography, types: int) -> int:
+def shown_seconds(application: Application, biography: ApplicationAttempts, types: int) -> int:
     """The number of types in the map of use over time: further ones appear with the first
     container.
 
@@ -147,7 +153,7 @@ def _or_unset(text: str | None) -> str | UnsetType:
     return UNSET if text is None else text
 
 
-def _master_label(application: Application, biography: Biography) -> str | UnsetType:
+def _master_label(application: Application, biography: ApplicationAttempts) -> str | UnsetType:
     """Absent where the queue was created for it: then Hadoop could not look up its label."""
     if not application.managed and not application.submission.tasks:
         return UNSET
@@ -164,7 +170,7 @@ def shown_queue(gateway: Gateway, application: Application) -> str:
     return application.queue
 
 
-def _progress(application: Application, biography: Biography) -> float:
+def _progress(application: Application, biography: ApplicationAttempts) -> float:
     """0 to 100; of an application of tasks the part of its tasks that have succeeded."""
     groups = application.tasks.groups
     if groups and biography.end is None:
@@ -183,7 +189,7 @@ def _tracking(word: str, application: Application) -> tuple[str, bool]:
 
 
 def _tracking_url(
-    gateway: Gateway, application: Application, biography: Biography, word: str
+    gateway: Gateway, application: Application, biography: ApplicationAttempts, word: str
 ) -> str | UnsetType:
     if not _tracking(word, application)[1]:
         return UNSET
@@ -201,7 +207,7 @@ def logs_url(gateway: Gateway, node: str, container: str, user: str) -> str:
     return f"http://{gateway.node_web_address(node)}/node/containerlogs/{container}/{user}"
 
 
-def _rpc_address(biography: Biography) -> str | UnsetType:
+def _rpc_address(biography: ApplicationAttempts) -> str | UnsetType:
     last = biography.attempt
     if last is None or not last.host:
         return UNSET
@@ -211,7 +217,7 @@ def _rpc_address(biography: Biography) -> str | UnsetType:
 
 
 def _allocated(
-    application: Application, biography: Biography, none: Resource
+    application: Application, biography: ApplicationAttempts, none: Resource
 ) -> tuple[Resource, Resource, int]:
     """Its allocated and reserved resources, and its containers; -1 once it has left the queue."""
     if application.active:

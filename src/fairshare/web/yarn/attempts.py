@@ -3,10 +3,10 @@
 from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 
-from fairshare.live.biographies import Attempt
 from fairshare.model.applications import Application
 from fairshare.model.events import ContainerAllocated
 from fairshare.model.identifiers import application_name, application_of, container_name
+from fairshare.projections.attempt_history import Attempt
 from fairshare.web.yarn.access import may_view
 from fairshare.web.yarn.answering import Answer, YarnRoute
 from fairshare.web.yarn.application_documents import logs_url

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from msgspec import UNSET, UnsetType
 
 from fairshare.config.capacity_names import PREFIX
-from fairshare.live.master_limits import MasterLimit, capacity_limit
-from fairshare.live.scheduler_health import Operation, Run
 from fairshare.model.identifiers import container_name
 from fairshare.model.resources import UNBOUNDED, Resource
+from fairshare.projections.master_limits import MasterLimit, capacity_limit
+from fairshare.projections.scheduler_health import Operation, Run
 from fairshare.schedulers.capacity import limits
 from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
 from fairshare.schedulers.capacity.queues import WEIGHT, CapacityQueue

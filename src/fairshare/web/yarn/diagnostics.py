@@ -7,11 +7,11 @@ import re
 from collections.abc import Hashable
 from datetime import UTC, datetime
 
-from fairshare.live.biographies import Attempt, Biography
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationState
 from fairshare.model.identifiers import application_name
 from fairshare.model.resources import largest
+from fairshare.projections.attempt_history import ApplicationAttempts, Attempt
 from fairshare.schedulers.capacity import limits
 from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
 from fairshare.schedulers.capacity.state import CapacityState
@@ -51,7 +51,7 @@ _REFUSALS = (
 
 
 def application_diagnostics(
-    gateway: Gateway, application: Application, biography: Biography, now_ms: int
+    gateway: Gateway, application: Application, biography: ApplicationAttempts, now_ms: int
 ) -> str:
     """Why an application waits, or how it ended."""
     last = biography.attempt
@@ -67,7 +67,7 @@ def application_diagnostics(
 
 
 def waiting_for(
-    gateway: Gateway, application: Application, biography: Biography
+    gateway: Gateway, application: Application, biography: ApplicationAttempts
 ) -> Hashable | None:
     """The values on which its diagnostics depend beside the time in seconds, as long as its last
     attempt waits for a master's container: equal values give equal texts. None: only records change

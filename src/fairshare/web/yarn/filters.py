@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from starlette.requests import Request
 
-from fairshare.live.biographies import Biographies
 from fairshare.model.applications import Application
+from fairshare.projections.attempt_history import AttemptHistory
 from fairshare.web.yarn.bodies import LONG, java_number
 from fairshare.web.yarn.errors import bad_request, wrong_argument
 from fairshare.web.yarn.states import (
@@ -142,7 +142,7 @@ def _number(text: str, name: str) -> int:
 
 
 def select(
-    wanted: Filter, applications: Iterable[Application], biographies: Biographies, queue: str
+    wanted: Filter, applications: Iterable[Application], biographies: AttemptHistory, queue: str
 ) -> Iterator[Application]:
     """The matching applications. `queue` is the full name of the requested queue.
 

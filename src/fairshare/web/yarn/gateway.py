@@ -18,17 +18,17 @@ from fairshare.config.problems import Problems
 from fairshare.config.web import WebSettings
 from fairshare.engines.protocol import ContainerFiles
 from fairshare.live import mutation
-from fairshare.live.activities import Activities
-from fairshare.live.biographies import Biographies
-from fairshare.live.changes import Changes
-from fairshare.live.master_limits import MasterLimits
-from fairshare.live.node_book import NodeBook
-from fairshare.live.scheduler_health import SchedulerHealth
 from fairshare.live.server import LiveServer
 from fairshare.live.users.identity import own_user
 from fairshare.model.events import Event
 from fairshare.model.identifiers import ContainerId, application_of
 from fairshare.model.inputs import Input
+from fairshare.projections.activities import Activities
+from fairshare.projections.application_versions import ApplicationVersions
+from fairshare.projections.attempt_history import AttemptHistory
+from fairshare.projections.master_limits import MasterLimits
+from fairshare.projections.node_history import NodeHistory
+from fairshare.projections.scheduler_health import SchedulerHealth
 from fairshare.schedulers.protocol import Scheduler
 from fairshare.web.yarn.errors import PlainRefusal
 
@@ -61,15 +61,15 @@ class Gateway(Protocol):
     """
 
     settings: WebSettings
-    biographies: Biographies
-    node_book: NodeBook
+    biographies: AttemptHistory
+    node_book: NodeHistory
     health: SchedulerHealth
     activities: Activities
     master_limits: MasterLimits
     configuration: MutableConfiguration
     login_user: str
     secret: bytes
-    changes: Changes
+    changes: ApplicationVersions
 
     def properties(self) -> Mapping[str, str]:
         """The properties of the scheduler as they are configured."""
@@ -162,15 +162,15 @@ class LiveGateway:
 
     def __init__(self, server: LiveServer, secret: bytes) -> None:
         self._server = server
-        self.health = server.chronicle.health
-        self.activities = server.chronicle.activities
-        self.master_limits = server.chronicle.master_limits
+        self.health = server.projections.health
+        self.activities = server.projections.activities
+        self.master_limits = server.projections.master_limits
         self.configuration: MutableConfiguration = LiveConfiguration(server)
         configuration = server.settings.configuration
         self.settings = WebSettings() if configuration is None else configuration.web
-        self.biographies = server.chronicle.biographies
-        self.changes = server.chronicle.changes
-        self.node_book = server.chronicle.node_book
+        self.biographies = server.projections.attempts
+        self.changes = server.projections.application_versions
+        self.node_book = server.projections.nodes
         self.login_user = own_user()
         self.secret = secret
 

@@ -10,10 +10,10 @@ from collections.abc import Hashable
 
 import msgspec
 
-from fairshare.live.biographies import Biography
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.resources import Resource, ResourceTypes, scale, subtract, total
+from fairshare.projections.attempt_history import ApplicationAttempts
 from fairshare.web.yarn.application_documents import application_info, shown_seconds
 from fairshare.web.yarn.diagnostics import application_diagnostics, waiting_for
 from fairshare.web.yarn.gateway import Gateway
@@ -206,7 +206,9 @@ class Shelves:
         return shelf
 
 
-def _use(types: ResourceTypes, application: Application, biography: Biography) -> Use | None:
+def _use(
+    types: ResourceTypes, application: Application, biography: ApplicationAttempts
+) -> Use | None:
     """The use over time of its live containers; None if it has none."""
     live = application.containers.values()
     if not live:

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from fairshare.live.node_book import InactiveNode, Utilization
 from fairshare.model.nodes import Node
+from fairshare.projections.node_history import InactiveNode, Utilization
 from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.web.slices import brought_up_to_date, sliced
 from fairshare.web.yarn.gateway import Gateway

@@ -5,9 +5,9 @@ from collections import Counter
 from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 
-from fairshare.live.node_book import InactiveNode, Utilization
 from fairshare.model.inputs import NodeResized
 from fairshare.model.nodes import Node
+from fairshare.projections.node_history import InactiveNode, Utilization
 from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.rounding import single
 from fairshare.web.yarn.access import is_administrator

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from fairshare.live.biographies import Attempt, Biography
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationState
+from fairshare.projections.attempt_history import ApplicationAttempts, Attempt
 
 PUBLIC_STATES: Final = (
     "NEW",
@@ -25,7 +25,7 @@ _ENDS: Final = {
 }
 
 
-def public_state(application: Application, biography: Biography) -> str:
+def public_state(application: Application, biography: ApplicationAttempts) -> str:
     """One of `PUBLIC_STATES`: once its master has reported its outcome, it is FINISHED."""
     if application.over and not biography.unregistered:
         return _ENDS[application.state]
@@ -37,14 +37,14 @@ def public_state(application: Application, biography: Biography) -> str:
     return "RUNNING" if application.registered and not waits else "ACCEPTED"
 
 
-def internal_state(application: Application, biography: Biography) -> str:
+def internal_state(application: Application, biography: ApplicationAttempts) -> str:
     """As `public_state`, but FINISHING while a master that has reported its outcome still runs."""
     if application.unregistered is not None and not application.over:
         return "FINISHING"
     return public_state(application, biography)
 
 
-def final_status(application: Application, biography: Biography) -> str:
+def final_status(application: Application, biography: ApplicationAttempts) -> str:
     """The outcome that the master reported; else that of the application; UNDEFINED while it
     lives."""
     last = biography.attempt
@@ -58,7 +58,7 @@ def final_status(application: Application, biography: Biography) -> str:
     return "SUCCEEDED" if status == "FINISHED" else status
 
 
-def finished_ms(application: Application, biography: Biography) -> int:
+def finished_ms(application: Application, biography: ApplicationAttempts) -> int:
     """When it ended, or when its master reported its outcome; 0 while it lives."""
     last = biography.attempt
     if application.unregistered is not None and last is not None:

@@ -4,9 +4,6 @@ The core forgets a container when it completes; tenants need its outcome for lon
 is rebuilt from the journal at a start, and decides nothing.
 """
 
-from collections.abc import Callable, Iterator
-
-from fairshare.journal.protocol import Journal
 from fairshare.journal.record import Record
 from fairshare.model.events import (
     ApplicationsForgotten,
@@ -18,6 +15,8 @@ from fairshare.model.events import (
 )
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.model.resources import Resource
+from fairshare.projections.projection import Projection
+from fairshare.schedulers.protocol import State
 
 MAX_FINISHED = 100_000
 """Finished containers that are remembered, over all applications; the oldest go first."""
@@ -94,7 +93,7 @@ class ApplicationHistory:
         self.tasks: dict[tuple[int, int], TaskRecord] = {}
 
 
-class ContainerHistory:
+class ContainerHistory(Projection):
     """All live containers, and the last `limit` finished ones."""
 
     def __init__(self, limit: int = MAX_FINISHED) -> None:
@@ -103,8 +102,13 @@ class ContainerHistory:
         self._finished: dict[ContainerId, None] = {}  # the oldest first
         self._forgotten: list[ApplicationId] = []
 
-    def observe(self, now_ms: int, event: Event) -> None:
-        """Apply one event; events come in the order of the journal."""
+    def observe(self, record: Record, state: State) -> None:
+        """Apply one record; records come in the order of the journal."""
+        for event in record.events:
+            self.apply(record.now_ms, event)
+
+    def apply(self, now_ms: int, event: Event) -> None:
+        """Apply one event of a record."""
         match event:
             case ContainerAllocated():
                 history = self._applications.setdefault(event.application, ApplicationHistory())
@@ -195,35 +199,3 @@ class ContainerHistory:
         """The applications that were forgotten since the last call."""
         forgotten, self._forgotten = self._forgotten, []
         return forgotten
-
-
-class HistoricJournal:
-    """A journal that passes its records to a history, and to `observers`, as they are read."""
-
-    def __init__(
-        self, journal: Journal, history: ContainerHistory, *observers: Callable[[Record], None]
-    ) -> None:
-        self._journal = journal
-        self._history = history
-        self._observers = observers
-
-    def append(self, record: Record) -> None:
-        """As the journal does."""
-        self._journal.append(record)
-
-    def commit(self) -> None:
-        """As the journal does."""
-        self._journal.commit()
-
-    def records(self, after: int = 0) -> Iterator[Record]:
-        """As the journal does; each record has been observed when the next one is requested."""
-        for record in self._journal.records(after):
-            yield record
-            for event in record.events:
-                self._history.observe(record.now_ms, event)
-            for observer in self._observers:
-                observer(record)
-
-    def close(self) -> None:
-        """As the journal does."""
-        self._journal.close()

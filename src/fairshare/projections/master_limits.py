@@ -21,6 +21,7 @@ from fairshare.model.events import (
     NodeTotalChanged,
 )
 from fairshare.model.resources import Resource, add, subtract
+from fairshare.projections.projection import Projection
 from fairshare.schedulers.capacity import limits
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.state import CapacityState
@@ -46,7 +47,7 @@ class MasterLimit(msgspec.Struct, frozen=True):
     users: dict[str, Resource]
 
 
-class MasterLimits:
+class MasterLimits(Projection):
     """The limits by leaf; `tested` has those of the Fair Scheduler's leaves that had a master."""
 
     def __init__(self) -> None:

@@ -9,6 +9,8 @@ import msgspec
 from fairshare.errors import InputError
 from fairshare.journal.record import Record
 from fairshare.model.events import ConfigurationLoaded
+from fairshare.projections.projection import Projection
+from fairshare.schedulers.protocol import State
 
 KEPT = 50
 
@@ -21,13 +23,27 @@ class LoadedVersion(msgspec.Struct, frozen=True):
     settings: bytes
 
 
-class LoadedVersions:
+class LoadedSettings(Projection):
+    """The last settings of the journal, and the number of their record."""
+
+    def __init__(self) -> None:
+        self.settings: bytes | None = None
+        self.version = 0
+
+    def observe(self, record: Record, state: State) -> None:
+        """Apply one record."""
+        for event in record.events:
+            if type(event) is ConfigurationLoaded:
+                self.settings, self.version = event.settings, record.sequence
+
+
+class LoadedVersions(Projection):
     """The versions, the oldest first."""
 
     def __init__(self) -> None:
         self._versions: dict[int, LoadedVersion] = {}
 
-    def observe(self, record: Record) -> None:
+    def observe(self, record: Record, state: State) -> None:
         """Apply one record."""
         for event in record.events:
             if type(event) is ConfigurationLoaded:

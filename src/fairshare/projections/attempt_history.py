@@ -5,6 +5,8 @@ rebuilt from the journal at a start, and decides nothing. Amounts over time are 
 cluster's types, in units times milliseconds.
 """
 
+from typing import Self
+
 from fairshare.journal.record import Record
 from fairshare.model.events import (
     ApplicationEnded,
@@ -27,6 +29,8 @@ from fairshare.model.events import (
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.model.inputs import FinishApplication, MasterRegistered, UnregisterMaster
 from fairshare.model.resources import Resource, ResourceTypes, add, scale
+from fairshare.projections.projection import Projection
+from fairshare.schedulers.protocol import State
 
 MAX_DIAGNOSTICS = 4_000
 """The last characters of a master's diagnostics that are kept; the end is the most informative
@@ -75,7 +79,7 @@ class Attempt:
         self.diagnostics = ""
 
 
-class Biography:
+class ApplicationAttempts:
     """One application. `use_ms` counts containers that have ended, `preempted_ms` those of them
     that were preempted. `reserved`: it once had a reservation;
     `refusal` is the code of a refused submission."""
@@ -123,7 +127,7 @@ class Biography:
         return last is not None and bool(last.final_status)
 
 
-class Biographies:
+class AttemptHistory(Projection):
     """All applications of the records. `reports` counts the progress reports of masters, which are
     not recorded."""
 
@@ -131,13 +135,18 @@ class Biographies:
 
     def __init__(self, types: ResourceTypes) -> None:
         self._none = types.none
-        self._applications: dict[ApplicationId, Biography] = {}
+        self._applications: dict[ApplicationId, ApplicationAttempts] = {}
         self._live: dict[ContainerId, ContainerAllocated] = {}
         self._new_queues: set[str] = set()  # created by the current record
 
-    def of(self, application: ApplicationId) -> Biography:
+    @classmethod
+    def empty(cls, types: ResourceTypes) -> Self:
+        """As for any projection."""
+        return cls(types)
+
+    def of(self, application: ApplicationId) -> ApplicationAttempts:
         """One application; an empty one if no record names it."""
-        return self._applications.get(application) or Biography(self._none)
+        return self._applications.get(application) or ApplicationAttempts(self._none)
 
     def report_progress(self, application: ApplicationId, fraction: float) -> None:
         """A master's progress report, 0 to 1. Not in the journal: masters repeat it."""
@@ -146,7 +155,7 @@ class Biographies:
             found.progress = min(max(fraction, 0.0), 1.0)
             self.reports += 1
 
-    def observe(self, record: Record) -> None:
+    def observe(self, record: Record, state: State) -> None:
         """Apply one record; records come in the order of the journal."""
         given = record.input
         self._new_queues = {e.queue for e in record.events if type(e) is QueueCreated}
@@ -183,7 +192,7 @@ class Biographies:
             case ApplicationSubmitted():
                 self._submitted(event)
             case ApplicationRejected(application=number):
-                found = self._applications[number] = Biography(self._none)
+                found = self._applications[number] = ApplicationAttempts(self._none)
                 found.end, found.refusal = ApplicationState.REJECTED, event.code
             case AttemptStarted(application=number, attempt=attempt):
                 self.of(number).attempts.append(Attempt(attempt, now_ms))
@@ -205,7 +214,7 @@ class Biographies:
                 pass
 
     def _submitted(self, event: ApplicationSubmitted) -> None:
-        found = self._applications[event.application] = Biography(self._none)
+        found = self._applications[event.application] = ApplicationAttempts(self._none)
         found.new_queue = event.queue in self._new_queues
         found.outside = event.submission.driver is None
 
@@ -225,7 +234,7 @@ class Biographies:
             last.launched_ms = now_ms
             biography.launched_ms = biography.launched_ms or now_ms
 
-    def _started(self, now_ms: int, biography: Biography) -> None:
+    def _started(self, now_ms: int, biography: ApplicationAttempts) -> None:
         last = biography.attempt
         if last is not None:
             last.registered = True
@@ -238,7 +247,9 @@ class Biographies:
             last.host, last.rpc_port = given.host, given.rpc_port
             last.tracking_url = given.tracking_url
 
-    def _unregistered(self, now_ms: int, biography: Biography, event: MasterUnregistered) -> None:
+    def _unregistered(
+        self, now_ms: int, biography: ApplicationAttempts, event: MasterUnregistered
+    ) -> None:
         biography.progress = 1.0
         last = biography.attempt
         if last is not None:
@@ -265,7 +276,7 @@ class Biographies:
             last.exit_code = event.exit_code
             last.diagnostics = event.diagnostics[-MAX_DIAGNOSTICS:]
 
-    def _ended(self, now_ms: int, biography: Biography, event: ApplicationEnded) -> None:
+    def _ended(self, now_ms: int, biography: ApplicationAttempts, event: ApplicationEnded) -> None:
         biography.end = event.state
         last = biography.attempt
         if last is None:

@@ -12,6 +12,8 @@ from fairshare.model.events import ApplicationsForgotten, ContainerAllocated, Co
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.inputs import ForgetApplications, NodeBeat
 from fairshare.model.resources import Resource
+from fairshare.projections.projection import Projection
+from fairshare.schedulers.protocol import State
 
 KEPT_MS = 600_000
 ANY_NODE = ""
@@ -41,7 +43,7 @@ class Update(msgspec.Struct, frozen=True):
     activities: tuple[Activity, ...]
 
 
-class Activities:
+class Activities(Projection):
     """The node updates, and the grants to applications, that clients requested."""
 
     def __init__(self) -> None:
@@ -69,8 +71,9 @@ class Activities:
         found = self._applications.get(application, [])
         return [one for one in reversed(found) if one.instant_ms + KEPT_MS >= now_ms]
 
-    def observe(self, record: Record, applications: dict[ApplicationId, Application]) -> None:
+    def observe(self, record: Record, state: State) -> None:
         """Apply one record; records come in the order of the journal."""
+        applications = state.applications
         if isinstance(record.input, ForgetApplications):
             self._forget(record)
         if not isinstance(record.input, NodeBeat):

@@ -1,7 +1,6 @@
 """The life of applications as spans."""
 
 from fairshare.journal.record import Record
-from fairshare.live.spans import KEPT, Lives
 from fairshare.model.events import (
     ApplicationAdmitted,
     ApplicationEnded,
@@ -21,15 +20,20 @@ from fairshare.model.events import (
 )
 from fairshare.model.identifiers import container_id
 from fairshare.model.inputs import SubmitApplication, TidyQueues
+from fairshare.model.resources import ResourceTypes
+from fairshare.projections.timelines import KEPT, Timelines
+from fairshare.schedulers.fifo.state import FifoState
+
+STATE = FifoState(ResourceTypes())
 
 SUBMISSION = SubmitApplication(user="ann", queue="a", name="x")
 
 
 def book(*moments):
     """A book of some (instant, event...)."""
-    lives = Lives()
+    lives = Timelines()
     for number, (now_ms, *events) in enumerate(moments, 1):
-        lives.observe(Record(number, now_ms, TidyQueues(), tuple(events)))
+        lives.observe(Record(number, now_ms, TidyQueues(), tuple(events)), STATE)
     return lives
 
 
@@ -102,5 +106,5 @@ def test_what_is_forgotten_is_gone_and_what_repeats_is_bounded():
     flapping = [(20 + n, granted(n) if n % 2 else ended(n - 1)) for n in range(1, 2 * KEPT)]
     lives = book((10, *submitted()), *flapping)
     assert len(lives.of(1).phases) == KEPT
-    lives.observe(Record(9_999, 99, TidyQueues(), (ApplicationsForgotten((1,)),)))
+    lives.observe(Record(9_999, 99, TidyQueues(), (ApplicationsForgotten((1,)),)), STATE)
     assert not lives.of(1).phases

@@ -22,6 +22,8 @@ from fairshare.model.events import (
     SharesUpdated,
 )
 from fairshare.model.identifiers import ApplicationId, application_of
+from fairshare.projections.projection import Projection
+from fairshare.schedulers.protocol import State
 
 _OF_NO_NAME: Final = (BookkeepingEvent, QueueCreated, SharesUpdated)
 """Frequent events that name no application and change none."""
@@ -30,7 +32,7 @@ _OF_NO_APPLICATION: Final = frozenset({RequestRefused, RoomFreed})
 """Events that change no application though they may name one, possibly a forgotten one."""
 
 
-class Changes:
+class ApplicationVersions(Projection):
     """The number of the last record that may have changed each application.
 
     An event that names neither an application nor a container, and is not known to be harmless,
@@ -54,7 +56,7 @@ class Changes:
         self._last.pop(application, None)
         self._last[application] = sequence
 
-    def observe(self, record: Record) -> None:
+    def observe(self, record: Record, state: State) -> None:
         """Process one record after the core applied it; records come in the order of the
         journal."""
         sequence = record.sequence

@@ -3,7 +3,6 @@
 import pytest
 
 from fairshare.journal.record import Record
-from fairshare.live.biographies import Biographies
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ApplicationState, RequestRefused
 from fairshare.model.inputs import (
@@ -20,6 +19,7 @@ from fairshare.model.inputs import (
     UnregisterMaster,
 )
 from fairshare.model.resources import ResourceTypes
+from fairshare.projections.attempt_history import AttemptHistory
 from fairshare.schedulers.fifo.scheduler import FifoScheduler
 
 
@@ -28,14 +28,14 @@ class Story:
 
     def __init__(self) -> None:
         self.manager = ResourceManager(FifoScheduler(ResourceTypes()))
-        self.book = Biographies(self.manager.state.types)
+        self.book = AttemptHistory(self.manager.state.types)
         self.now_ms = 1_000
         self.tell(LoadConfiguration(b"{}", 1_000))
         self.tell(NodeJoined("n1", (8192, 8)))
 
     def tell(self, given: Input) -> tuple:
         events = self.manager.handle(self.now_ms, given)
-        self.book.observe(Record(1, self.now_ms, given, events))
+        self.book.observe(Record(1, self.now_ms, given, events), self.manager.state)
         return events
 
     def application(self, number: int = 1):
@@ -112,7 +112,8 @@ def test_progress_ends_with_the_application(story):
 
 
 def test_a_book_that_begins_in_the_middle_goes_on(story):
-    late = Biographies(story.manager.state.types)
+    late = AttemptHistory(story.manager.state.types)
     for given in (MasterRegistered(1), UnregisterMaster(1), ContainerExited(1 << 40, 0)):
-        late.observe(Record(1, story.now_ms, given, story.manager.handle(story.now_ms, given)))
+        record = Record(1, story.now_ms, given, story.manager.handle(story.now_ms, given))
+        late.observe(record, story.manager.state)
     assert late.of(1).attempts == []

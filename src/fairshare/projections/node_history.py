@@ -11,6 +11,8 @@ from fairshare.journal.record import Record
 from fairshare.model.events import NodeAdded, NodeDrained, NodeRemoved, NodeUndrained
 from fairshare.model.inputs import NodeLost
 from fairshare.model.resources import Resource
+from fairshare.projections.projection import Projection
+from fairshare.schedulers.protocol import State
 
 MAX_INACTIVE: Final = 1_000
 """Nodes that are gone and remembered; the oldest go first."""
@@ -35,7 +37,7 @@ class InactiveNode(msgspec.Struct, frozen=True):
     gone_ms: int
 
 
-class NodeBook:
+class NodeHistory(Projection):
     """Nodes by name. `joined_ms` has the registered ones, `inactive` those that are gone, and
     `draining` those that take no new containers, with the resources that they would offer."""
 
@@ -46,7 +48,7 @@ class NodeBook:
         self.utilization: dict[str, Utilization] = {}
         self._added: dict[str, NodeAdded] = {}
 
-    def observe(self, record: Record) -> None:
+    def observe(self, record: Record, state: State) -> None:
         """Apply one record; records come in the order of the journal."""
         for event in record.events:
             if type(event) is NodeAdded:

@@ -1,8 +1,8 @@
 """What is remembered of containers."""
 
 from fairshare.journal.memory import MemoryJournal
+from fairshare.journal.observed import ObservedJournal
 from fairshare.journal.record import Record
-from fairshare.live.history import MAX_DIAGNOSTICS, ContainerHistory, HistoricJournal
 from fairshare.model.events import (
     ContainerAllocated,
     ContainerCompleted,
@@ -12,6 +12,14 @@ from fairshare.model.events import (
 )
 from fairshare.model.identifiers import container_id
 from fairshare.model.inputs import NodeBeat
+from fairshare.model.resources import ResourceTypes
+from fairshare.projections.container_history import (
+    MAX_DIAGNOSTICS,
+    ContainerHistory,
+)
+from fairshare.schedulers.fifo.state import FifoState
+
+STATE = FifoState(ResourceTypes())
 
 
 def allocated(container: int, application: int = 1, at_ms: int = 5) -> ContainerAllocated:
@@ -30,7 +38,7 @@ def test_a_container_goes_from_allocated_to_running_to_complete():
         (6, ContainerRunning(container)),
         (9, ContainerCompleted(container, 1, "boom", 12, 34)),
     ]:
-        history.observe(now_ms, event)
+        history.apply(now_ms, event)
         states.append(history.container(container).state)
     assert states == ["ALLOCATED", "ALLOCATED", "RUNNING", "COMPLETE"]
     record = history.container(container)
@@ -43,9 +51,9 @@ def test_a_task_counts_its_containers_and_knows_the_last():
     history = ContainerHistory()
     for number in (1, 2):
         container = container_id(1, 1, number)
-        history.observe(number, allocated(container))
-        history.observe(number, ContainerLaunched(container, None, 2, 4))
-        history.observe(number, ContainerCompleted(container, 3 - number))
+        history.apply(number, allocated(container))
+        history.apply(number, ContainerLaunched(container, None, 2, 4))
+        history.apply(number, ContainerCompleted(container, 3 - number))
     task = history.application(1).tasks[(2, 4)]
     assert task.attempts == 2
     assert task.last.container == container_id(1, 1, 2)
@@ -56,10 +64,10 @@ def test_the_oldest_finished_containers_are_forgotten_first():
     history = ContainerHistory(limit=2)
     containers = [container_id(1, 1, number) for number in range(1, 5)]
     for container in containers:
-        history.observe(1, allocated(container))
-        history.observe(1, ContainerLaunched(container, None, 0, 0))
+        history.apply(1, allocated(container))
+        history.apply(1, ContainerLaunched(container, None, 0, 0))
     for container in containers[:3]:
-        history.observe(2, ContainerCompleted(container, 0))
+        history.apply(2, ContainerCompleted(container, 0))
     assert list(history.application(1).containers) == containers[1:]
     assert history.take_forgotten() == []
 
@@ -68,9 +76,9 @@ def test_an_application_without_a_known_container_is_forgotten_as_a_whole_once()
     history = ContainerHistory(limit=1)
     for application in (1, 2, 3):
         container = container_id(application, 1, 1)
-        history.observe(1, allocated(container, application))
-        history.observe(1, ContainerLaunched(container, None, 0, 0))
-        history.observe(1, ContainerCompleted(container, 0))
+        history.apply(1, allocated(container, application))
+        history.apply(1, ContainerLaunched(container, None, 0, 0))
+        history.apply(1, ContainerCompleted(container, 0))
     assert history.take_forgotten() == [1, 2]
     assert history.take_forgotten() == []
     assert history.application(1).tasks == {}
@@ -80,8 +88,8 @@ def test_an_application_without_a_known_container_is_forgotten_as_a_whole_once()
 def test_of_long_diagnostics_the_end_is_kept():
     history = ContainerHistory()
     container = container_id(1, 1, 1)
-    history.observe(1, allocated(container))
-    history.observe(1, ContainerCompleted(container, 1, "x" * MAX_DIAGNOSTICS + "end"))
+    history.apply(1, allocated(container))
+    history.apply(1, ContainerCompleted(container, 1, "x" * MAX_DIAGNOSTICS + "end"))
     diagnostics = history.container(container).diagnostics
     assert len(diagnostics) == MAX_DIAGNOSTICS
     assert diagnostics.endswith("xend")
@@ -93,6 +101,7 @@ def test_reading_a_journal_fills_the_history():
     journal.append(Record(1, 5, NodeBeat("n1"), (allocated(container),)))
     journal.append(Record(2, 8, NodeBeat("n1"), (ContainerCompleted(container, 4),)))
     journal.commit()
-    assert [record.sequence for record in HistoricJournal(journal, history).records()] == [1, 2]
+    observed = ObservedJournal(journal, lambda record: history.observe(record, STATE))
+    assert [record.sequence for record in observed.records()] == [1, 2]
     assert history.container(container).exit_code == 4
     assert history.container(container).finished_ms == 8

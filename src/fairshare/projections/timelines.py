@@ -27,6 +27,8 @@ from fairshare.model.events import (
     ReservationMoved,
 )
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
+from fairshare.projections.projection import Projection
+from fairshare.schedulers.protocol import State
 
 KEPT: Final = 200
 """Spans of each kind, and marks, that are remembered of one application; the oldest go first."""
@@ -56,7 +58,7 @@ class Mark:
         self.what = what
 
 
-class Life:
+class Timeline:
     """One application's spans and marks, the oldest first."""
 
     __slots__ = ("held", "live", "marks", "phases", "reservations")
@@ -89,19 +91,19 @@ class Life:
             self.phases.pop()  # its containers ended in the same moment
 
 
-class Lives:
+class Timelines(Projection):
     """All applications of the records."""
 
     def __init__(self) -> None:
-        self._lives: dict[ApplicationId, Life] = {}
+        self._lives: dict[ApplicationId, Timeline] = {}
         self._reserved: dict[str, tuple[ApplicationId, Span]] = {}  # by node
         self._live: set[ContainerId] = set()
 
-    def of(self, application: ApplicationId) -> Life:
+    def of(self, application: ApplicationId) -> Timeline:
         """One application; an empty history if no record names it."""
-        return self._lives.get(application) or Life()
+        return self._lives.get(application) or Timeline()
 
-    def observe(self, record: Record) -> None:
+    def observe(self, record: Record, state: State) -> None:
         """Apply one record; records come in the order of the journal."""
         for event in record.events:
             self._event(record.now_ms, event)
@@ -118,7 +120,7 @@ class Lives:
                     self._live.discard(container)
                     self._counted(now_ms, application_of(container), -1)
             case ApplicationSubmitted(application=number):
-                self._lives[number] = life = Life()
+                self._lives[number] = life = Timeline()
                 life.phase(now_ms)
             case AttemptStarted(application=number, attempt=attempt, runnable=runnable):
                 life = self._known(number)
@@ -159,8 +161,8 @@ class Lives:
             case _:
                 pass
 
-    def _known(self, number: ApplicationId) -> Life:
-        return self._lives.setdefault(number, Life())
+    def _known(self, number: ApplicationId) -> Timeline:
+        return self._lives.setdefault(number, Timeline())
 
     def _counted(self, now_ms: int, number: ApplicationId, change: int) -> None:
         life = self._known(number)

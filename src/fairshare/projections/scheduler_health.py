@@ -3,6 +3,8 @@
 Derived from records alone, for monitoring. Decides nothing.
 """
 
+from typing import Self
+
 import msgspec
 
 from fairshare.journal.record import Record
@@ -16,6 +18,8 @@ from fairshare.model.events import (
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.model.inputs import NodeBeat
 from fairshare.model.resources import Resource, ResourceTypes, add
+from fairshare.projections.projection import Projection
+from fairshare.schedulers.protocol import State
 
 
 class Operation(msgspec.Struct, frozen=True):
@@ -38,7 +42,7 @@ class Run(msgspec.Struct):
         self.resources = add(self.resources, amounts)
 
 
-class SchedulerHealth:
+class SchedulerHealth(Projection):
     """The last operation of each kind, and the last node update. None: there was none yet."""
 
     def __init__(self, types: ResourceTypes) -> None:
@@ -53,8 +57,14 @@ class SchedulerHealth:
         self.releases = Run(self._none)
         self.reservations = Run(self._none)
 
-    def observe(self, record: Record, applications: dict[ApplicationId, Application]) -> None:
-        """Take notice of one record; `applications` say which queue each is in."""
+    @classmethod
+    def empty(cls, types: ResourceTypes) -> Self:
+        """As for any projection."""
+        return cls(types)
+
+    def observe(self, record: Record, state: State) -> None:
+        """Apply one record; records come in the order of the journal."""
+        applications = state.applications
         if isinstance(record.input, NodeBeat):
             self.last_run_ms = record.now_ms
             self.allocations, self.reservations = Run(self._none), Run(self._none)

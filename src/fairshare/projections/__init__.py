@@ -1,0 +1,1 @@
+"""Projections of the journal: what a server knows beyond the state of the core."""

@@ -1,0 +1,26 @@
+"""Owns `Projection`: data derived from the records of the journal alone.
+
+The core's state has only the present. A projection adds what readers also need: the past, or values
+that the core does not keep. It follows the records in their order, live and at recovery, is part of
+snapshots, and decides nothing.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Self
+
+from fairshare.journal.record import Record
+from fairshare.model.resources import ResourceTypes
+from fairshare.schedulers.protocol import State
+
+
+class Projection(ABC):
+    """One projection. `stored.py` lists the fields that snapshots have of it."""
+
+    @classmethod
+    def empty(cls, types: ResourceTypes) -> Self:
+        """A projection of no records, for a cluster with these resource types."""
+        return cls()
+
+    @abstractmethod
+    def observe(self, record: Record, state: State) -> None:
+        """Apply one record. `state` already has its events; records come in the journal's order."""
