@@ -1,4 +1,4 @@
-"""Owns who may submit to a queue, or administer it (spec/fair.md 15)."""
+"""Owns access to queues: submission and administration (spec/fair.md 15)."""
 
 from collections.abc import Sequence
 
@@ -10,14 +10,15 @@ from fairshare.schedulers.fair.settings import AllocationSettings
 def may_submit(
     allocations: AllocationSettings, queue: str, user: str, groups: Sequence[str]
 ) -> bool:
-    """Whether the lists of a queue or of any queue above it let a user submit or administer."""
+    """Whether the access lists of a queue or of any queue above it let a user submit or
+    administer."""
     return _may(allocations, queue, user, groups, submit=True)
 
 
 def may_administer(
     allocations: AllocationSettings, queue: str, user: str, groups: Sequence[str]
 ) -> bool:
-    """Whether a user may kill or move others' applications of a queue."""
+    """Whether a user may kill or move other users' applications in a queue."""
     return _may(allocations, queue, user, groups, submit=False)
 
 

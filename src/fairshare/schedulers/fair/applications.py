@@ -1,4 +1,5 @@
-"""Owns the Fair Scheduler's view of an application: what it competes with. Decides nothing."""
+"""Owns the Fair Scheduler's data of an application: the values it competes with. Decides
+nothing."""
 
 from typing import TYPE_CHECKING
 
@@ -17,10 +18,10 @@ class FairApplication(Application):
     """An application among its siblings in a leaf queue.
 
     `demand` and `fair_share` are those of the last update. `asking`: it is in its leaf's order,
-    since it may run, wants containers, and wanted more than it had at the last update.
-    `most_containers` are those it had at once before the last one ended. `refused_nodes` are the
-    nodes that its blacklist named when that last changed; as in Hadoop they stay the same when
-    nodes come and go.
+    since it is runnable, has pending asks, and its demand at the last update differs from its use.
+    `most_containers` is the largest number of containers it had when one ended. `refused_nodes` are
+    the nodes on its blacklist when that last changed; as in Hadoop they do not change when nodes
+    are added or removed.
     """
 
     __slots__ = (
@@ -57,13 +58,13 @@ class FairApplication(Application):
     ) -> None:
         self.leaf: FairQueue | None = None
         self.rank = 0
-        self.start_order = 0  # counts up over all attempts of all applications
+        self.start_order = 0  # increases over all attempts of all applications
         self.min_share: Resource = (0,) * types  # applications have no minimum
-        self.to_preempt: dict[int, None] = {}  # of its live containers, in whatever attempt
+        self.to_preempt: dict[int, None] = {}  # live containers, of any attempt
         super().__init__(number, submission, queue, priority, now_ms, types)
 
     def begin_attempt(self, types: int) -> None:
-        """Forget what belonged to the attempt before."""
+        """Reset what belonged to the previous attempt."""
         super().begin_attempt(types)
         nothing: Resource = (0,) * types
         self.entry: Entry | None = None
@@ -79,20 +80,20 @@ class FairApplication(Application):
         self.last_at_fair_share_ms = 0
         self.next_starvation_check_ms = 0
         self.most_containers = 0
-        self.reserved_numbers: dict[str, int] = {}  # of the containers reserved, by node
+        self.reserved_numbers: dict[str, int] = {}  # of the reserved containers, by node
         self.refused_nodes: list[Node] = []
 
     @property
     def starvation(self) -> Resource:
-        """What it lacked at the last check, by its fair share and by its queue's minimum."""
+        """What it lacked at the last check, of its fair share and of its queue's minimum."""
         return add(self.fair_starvation, self.min_starvation)
 
     @property
     def peak_containers(self) -> int:
-        """How many containers this attempt had at once, up to now."""
+        """The largest number of containers that this attempt has had at once."""
         return max(self.most_containers, len(self.containers))
 
     @property
     def charged(self) -> bool:
-        """Whether it must pass the limit on masters before its first container."""
+        """Whether the masters' limit applies to its next container."""
         return self.needs_master

@@ -1,11 +1,11 @@
-"""Owns what happens when a node is ready: the walk from the root to a container.
+"""Owns the processing of a node's heartbeat: the walk from the root to a container.
 
-The child that stands first is offered the node; who cannot use it is put aside until the heartbeat
-is over. That is right because within one heartbeat room only shrinks and usage only grows, so who
-could not be served will not be (except asks that wait for locality, whose patience grows by each
-offer, and asks behind one that did not fit and by now would pass a maximum: they are offered
-again). Hadoop sorts all children for each container instead, with the same
-outcome (spec/fair.md 9).
+The first child in the order is offered the node; a child that cannot use it is put aside until the
+end of the heartbeat. This is correct since within one heartbeat room only shrinks and use only
+grows, so a child that could not be served will not be. There are two exceptions, which are offered
+the node again: asks that wait for locality, whose accepted locality widens with each offer, and
+asks behind one that did not fit and by now would exceed a maximum. Hadoop instead sorts all
+children for each container, with the same result (spec/fair.md 9).
 """
 
 import math
@@ -59,16 +59,16 @@ class Heartbeat:
         self.step = step
         self.node = node
         self._aside: list[tuple[FairQueue | FairApplication, Entry]] = []
-        self._waiting = False  # somebody aside waits for locality
+        self._waiting = False  # a child put aside waits for locality
         self._ended_early: list[tuple[FairApplication, AskKey]] = []  # with further asks behind
         self._free = subtract(state.total, state.used)
         self._patiences = Patiences(state, step.now_ms)
         self._counting = self._patiences.in_force
         self._root = state.root
-        self._only_size: Resource | None = None  # of all asks, while everybody is served
+        self._only_size: Resource | None = None  # of all asks, in `_serve_everybody`
 
     def run(self) -> None:
-        """Serve those whom others were preempted for, the reservation, then everybody."""
+        """Serve applications that room was preempted for, then the reservation, then all others."""
         if self.node.promised:
             self._serve_promises()
         if not self._serve_reservation():
@@ -79,7 +79,7 @@ class Heartbeat:
     # The three parts of a heartbeat.
 
     def _serve_promises(self) -> None:
-        """Room that was made by preemption goes to those it was made for (9.2)."""
+        """Give room made by preemption to the applications it was made for (9.2)."""
         node = self.node
         for number in list(node.promised):
             application = self.state.applications[number]
@@ -109,7 +109,7 @@ class Heartbeat:
         return compare(self.state.total, application.used, application.fair_share, True) < 0
 
     def _serve_reservation(self) -> bool:
-        """Fulfil or keep a valid reservation; whether there was one (9.3)."""
+        """Fulfil or keep a valid reservation; returns whether there was one (9.3)."""
         node = self.node
         reservation = node.reservation
         if reservation is None:
@@ -128,7 +128,7 @@ class Heartbeat:
         return True
 
     def _serve_everybody(self) -> None:
-        """One container, or as many as `assignmultiple` and its limits allow (9.4)."""
+        """Assign one container, or as many as `assignmultiple` and its limits allow (9.4)."""
         node = self.node
         settings = self.state.settings
         half = tuple(int(amount * 0.5) for amount in node.available)
@@ -154,7 +154,8 @@ class Heartbeat:
     # The walk.
 
     def _walk(self) -> Resource | None:
-        """Offer the node from the root down until somebody takes it; what was taken, or None."""
+        """Offer the node from the root down until an application takes it; returns what it took, or
+        None."""
         root = self._root
         available = self.node.available
         if self._waiting or (self._ended_early and self._may_go_on()):
@@ -168,7 +169,7 @@ class Heartbeat:
             return None
         if root.bounded and not fits(root.used, root.max_share):
             return None
-        # With one size, what holds for root holds for all below.
+        # With one size, what holds for root holds for all queues below.
         anybody = only_size is not None or self._counting
         while True:
             child = queue.order.first()
@@ -197,7 +198,7 @@ class Heartbeat:
         sibling.entry = None
 
     def _may_go_on(self) -> bool:
-        """Whether an ask that ended a turn is passed over by now, since its queue is too full."""
+        """Whether an ask that ended a turn would be skipped now, since its queue is too full."""
         for application, key in self._ended_early:
             leaf, ask = application.leaf, key.anywhere
             if leaf is not None and ask is not None and not within_maximum(leaf, ask.resource):
@@ -205,7 +206,7 @@ class Heartbeat:
         return False
 
     def _take_back(self) -> None:
-        """Put everybody back; asks that wait for locality may accept more by now."""
+        """Put all children back; asks that wait for locality may accept more by now."""
         for sibling, entry in self._aside:
             _order_of(sibling).enter_again(sibling, entry)
         self._aside.clear()
@@ -221,7 +222,7 @@ class Heartbeat:
     def _offer(
         self, application: FairApplication, fitting: Resource | None = None
     ) -> Resource | None:
-        """Offer the node to one application; what it took or reserved, or None (9.6).
+        """Offer the node to one application; returns what it took or reserved, or None (9.6).
 
         `fitting`: a size that is known to fit.
         """
@@ -273,7 +274,8 @@ class Heartbeat:
     def _offer_key(
         self, application: FairApplication, key: AskKey, *, fulfilling: bool
     ) -> tuple[bool, Resource | None]:
-        """Try the nearest place that the ask accepts: (the turn is over, what was taken)."""
+        """Try the nearest place that the ask accepts; returns (the turn is over, what was
+        taken)."""
         ask = key.anywhere
         assert ask is not None
         level = self._patiences.offered(application, key)
@@ -328,7 +330,7 @@ class Heartbeat:
         number = application.id
         priority, request = key.order
         reservation = node.reservation
-        if fulfilling and reservation is not None:  # it has its number and size since then
+        if fulfilling and reservation is not None:  # number and size date from then
             resource = reservation.resource
             ordinal = application.reserved_numbers[node.name]
         else:
@@ -357,9 +359,10 @@ class Heartbeat:
     def _reserve(
         self, application: FairApplication, key: AskKey, resource: Resource, locality: Locality
     ) -> Resource | None:
-        """Keep the node free for an ask that does not fit yet (9.7); None if it may not.
+        """Reserve the node for an ask that does not fit yet (9.7); None if that is not allowed.
 
-        A reservation of its own, which stands while it is served what was promised, is replaced.
+        If the application already has a reservation here while it is served promised room, the new
+        one replaces it.
         """
         state = self.state
         node = self.node

@@ -1,6 +1,6 @@
-"""Owns how settings become a queue's own: defaults, inheritance, what a reload re-reads.
+"""Owns how settings become a queue's own: defaults, inheritance, and what a reload rereads.
 
-Everything here is computed from `state.settings`; nothing is decided (spec/fair.md 2.5, 5.3).
+Everything is computed from `state.settings`; decides nothing (spec/fair.md 2.5, 5.3).
 """
 
 from typing import TYPE_CHECKING
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 def decode(settings: bytes) -> FairSettings:
-    """Settings as they stand in an event."""
+    """Decode the settings of an event."""
     return msgspec.json.decode(settings, type=FairSettings)
 
 
 def reservation_threshold(settings: FairSettings) -> Resource:
-    """The least size that may reserve a node: increment x multiple, cut off (9.7.2)."""
+    """The smallest size that may reserve a node: increment x multiple, truncated (9.7.2)."""
     return tuple(
         int(increment * settings.reservation_threshold_multiple)
         for increment in settings.increment_allocation
@@ -35,7 +35,7 @@ def reservation_threshold(settings: FairSettings) -> Resource:
 
 
 def policy_of(allocations: AllocationSettings, name: str) -> Policy:
-    """The policy that the file gives to a queue: its own, else the file's default."""
+    """A queue's policy in the file: its own, else the file's default."""
     own = allocations.queues.get(name)
     if own is not None and own.policy is not None:
         return POLICIES[own.policy]
@@ -43,9 +43,9 @@ def policy_of(allocations: AllocationSettings, name: str) -> Policy:
 
 
 def configure(state: "FairState", queue: FairQueue, *, policy: bool = True) -> None:
-    """Let a queue take over what the configuration says of it; its policy only if `policy`.
+    """Apply the configuration to a queue; its policy only if `policy`.
 
-    What its parent's maxChildResources says of it comes after that: `limit_by_parent`.
+    `limit_by_parent` applies its parent's maxChildResources afterwards.
     """
     allocations = state.settings.allocations
     own = allocations.queues.get(queue.name)
@@ -60,12 +60,12 @@ def configure(state: "FairState", queue: FairQueue, *, policy: bool = True) -> N
 
 
 def limit_by_parent(state: "FairState", queue: FairQueue) -> None:
-    """Let a queue that no file names take the maximum that its parent has for such children."""
+    """Apply the parent's maximum for children to a queue that the file does not name."""
     parent = queue.parent
     made_on_demand = queue.name not in state.settings.allocations.queues
     if made_on_demand and parent is not None and parent.max_child_amount is not None:
         queue.max_amount = parent.max_child_amount
-    _bound(state, queue)  # also since what is above may have its bounds now
+    _bound(state, queue)  # also since its ancestors may have new bounds
 
 
 def _bound(state: "FairState", queue: FairQueue) -> None:
@@ -107,7 +107,8 @@ def _in_32_bits(amount: Amount | None) -> Amount | None:
 
 
 def _vcores_in_32_bits(resource: Resource | None) -> Resource | None:
-    """A maximum in which the file names no vcores: Hadoop keeps the largest long in 32 bits, -1.
+    """A maximum in which the file does not name vcores: Hadoop truncates the largest long to 32
+    bits, -1.
 
     So `memory-mb=4096` alone as maxResources forbids all vcores, and with them all containers.
     """

@@ -1,8 +1,10 @@
-"""Owns the order in which Hadoop goes through containers and nodes to end or to preempt.
+"""Owns the order in which Hadoop iterates over containers and nodes to end or to preempt
+containers.
 
-That is the order of its hash maps (`schedulers/hash_order.py`): an application's live containers
-are in a ConcurrentHashMap, a node's and the nodes themselves in HashMaps, all of them as large as
-they ever had to be. A node's id there is its name and port; ports are given here, by arrival.
+This is the iteration order of its hash maps (`schedulers/hash_order.py`), whose size follows from
+the most entries that they ever had: an application's live containers are in a ConcurrentHashMap, a
+node's and the nodes themselves in HashMaps. A node's id consists of name and port there; here the
+ports are numbered by arrival.
 """
 
 from collections.abc import Iterable
@@ -26,31 +28,31 @@ FIRST_PORT = 1000
 
 
 class Tables:
-    """How large the hash maps have been: how many containers at once.
+    """The largest numbers of entries that the hash maps have held: the containers at once.
 
-    What is written down are the peaks that are over: the largest size of a map is that, or what it
-    holds now. So a grant, which is hot, has nothing to write.
+    Only peaks that are over are stored: the largest size of a map is that, or its present size. So
+    a grant, which is hot, writes nothing.
     """
 
     def __init__(self) -> None:
         self._arrivals = 0
         self.most_nodes = 0
         self.most_on_node: dict[str, int] = {}
-        self.ports: dict[str, int] = {}  # in the order in which nodes were put into Hadoop's table
+        self.ports: dict[str, int] = {}  # in the order of insertion into Hadoop's table
 
     def node_joined(self, name: str, nodes: int) -> None:
-        """A node is there; it is the last of so many."""
+        """A node was added; `nodes` is their number, this one included."""
         self.most_nodes = max(self.most_nodes, nodes)
         self.most_on_node[name] = 0
         self.ports[name] = FIRST_PORT + self._arrivals
         self._arrivals += 1
 
     def node_resized(self, name: str) -> None:
-        """A node has another size: Hadoop takes it out and puts it back, behind the others."""
+        """A node was resized: Hadoop removes it and adds it again, behind the others."""
         self.ports[name] = self.ports.pop(name)
 
     def node_left(self, name: str) -> None:
-        """A node is gone."""
+        """A node was removed."""
         del self.most_on_node[name]
         del self.ports[name]
 
@@ -64,7 +66,7 @@ class Tables:
             self.most_on_node[node.name] = count
 
     def peak_on_node(self, node: Node) -> int:
-        """Containers at once, since it joined."""
+        """The largest number of containers at once since the node joined."""
         return max(self.most_on_node[node.name], node.occupants)
 
 

@@ -1,6 +1,6 @@
-"""Owns the textual dump of the queues, as Hadoop writes it into its debug log (spec/fair.md 17.6).
+"""Owns the textual dump of the queues, as Hadoop writes it to its debug log (spec/fair.md 17.6).
 
-A function of the state alone. Who writes it where, and how often, is the shell's.
+A function of the state alone. The shell decides where and how often to write it.
 """
 
 import math
@@ -53,7 +53,7 @@ def _dump(state: "FairState", queue: FairQueue) -> list[str]:
 
 
 def _leaf_fields(state: "FairState", leaf: FairQueue) -> dict[str, str]:
-    """Pending are those that may run and have had no container yet, and those that wait."""
+    """Pending applications are the runnable ones that had no container yet, and those held back."""
     limit = master_limit(leaf, subtract(state.total, state.used))
     fresh = sum(a.runnable and not a.peak_containers for a in leaf.applications.values())
     return {
@@ -83,7 +83,8 @@ def resource_text(resource: Resource, types: ResourceTypes) -> str:
 
 
 def float_text(value: float) -> str:
-    """A number of 32 bits with as few digits as tell it from its neighbours, in Java's spelling.
+    """A 32-bit number with the fewest digits that distinguish it from its neighbours, in Java's
+    format.
 
     >>> float_text(1.0), float_text(single(0.1)), float_text(1e7), float_text(single(0.00025))
     ('1.0', '0.1', '1.0E7', '2.5E-4')

@@ -4,9 +4,9 @@ from fairshare.model.events import Event
 
 
 class QueueConversionPending(Event, frozen=True):
-    """A queue shall become a leaf, or a parent, as soon as what is in the way is empty.
+    """A queue will become a leaf, or a parent, as soon as the queues in the way are empty.
 
-    `pending` False: it has become one, or nobody wants it any longer.
+    `pending` False: it has been converted, or the conversion is no longer configured.
     """
 
     queue: str

@@ -1,4 +1,4 @@
-"""Owns the headroom: what an application could still get, as its master is told."""
+"""Owns the headroom: what an application could still get, as reported to its master."""
 
 from fairshare.model.resources import Resource, positive, smallest, subtract
 
@@ -14,13 +14,13 @@ def headroom(
 ) -> Resource:
     """The room that is left in the cluster and below the leaf's maximum (spec/fair.md 9.8).
 
-    `free` is what the cluster has free, `refused` the part of it on nodes that the application
-    refuses; `maximum`, `fair_share` and `used` are the leaf's. Memory is also held within what is
-    left of the fair share, and vcores too if `both` (drf). Further types are not told: 0. Where
-    nodes have become smaller than what runs on them, what is free may be negative.
+    `free` is what the cluster has free, `refused` the part of it on nodes of the application's
+    blacklist; `maximum`, `fair_share` and `used` are the leaf's. Memory is also limited to the rest
+    of the fair share, with `both` (drf) vcores too. Further types are reported as 0. If nodes were
+    shrunk below their use, the free amount may be negative.
 
-    Example: 6144 MB free, a maximum of 5120 of which 2048 are used, a fair share of 4096:
-    min(6144, 3072, 2048) = 2048.
+    Example: 6144 MB free, a maximum of 5120 of which 2048 are used, a fair share of 4096: min(6144,
+    3072, 2048) = 2048.
     """
     if any(refused):
         free = positive(subtract(free, refused))

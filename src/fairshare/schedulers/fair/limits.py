@@ -1,6 +1,6 @@
-"""Owns the Fair Scheduler's limits: applications that may run, and resources for masters.
+"""Owns the Fair Scheduler's limits: running applications, and resources for masters.
 
-Questions only; the events follow in `scheduler.py` (spec/fair.md 11 and 12).
+Only queries; `scheduler.py` emits the events (spec/fair.md 11 and 12).
 """
 
 import math
@@ -24,7 +24,7 @@ def user_limit(state: "FairState", user: str) -> int:
 
 
 def may_run(state: "FairState", user: str, leaf: FairQueue) -> bool:
-    """Whether neither the user's limit nor one of the queues' holds one more back (12.1)."""
+    """Whether the limits of the user and of the queues allow one more application to run (12.1)."""
     if state.users.running(user) >= user_limit(state, user):
         return False
     return all(queue.running < queue.max_running for queue in leaf.path)
@@ -33,9 +33,9 @@ def may_run(state: "FairState", user: str, leaf: FairQueue) -> bool:
 def candidates_after_leaving(
     state: "FairState", leaf: FairQueue, user: str
 ) -> list[list[FairApplication]]:
-    """The lists of waiting applications that one runnable application's leaving may help (12.3).
+    """Lists of waiting applications that may run after a runnable one has left (12.3).
 
-    Empty lists are among them: as many applications as there are lists may start.
+    They include empty lists: at most as many applications as there are lists may start.
     """
     highest: FairQueue | None = None
     for queue in leaf.path:
@@ -63,7 +63,7 @@ def _waiting_below(queue: FairQueue) -> Iterator[list[FairApplication]]:
 
 
 def in_order_of_start(lists: list[list[FairApplication]]) -> Iterator[FairApplication]:
-    """Merge lists by the start of their first applications; an immediate repeat is left out."""
+    """Merge lists by the start of their first applications; an immediate repetition is skipped."""
     heap = [(one[0].start_order, index, 0) for index, one in enumerate(lists) if one]
     heapify(heap)
     previous: FairApplication | None = None
@@ -80,7 +80,7 @@ def in_order_of_start(lists: list[list[FairApplication]]) -> Iterator[FairApplic
 
 
 def master_limit(leaf: FairQueue, free: Resource) -> Resource | None:
-    """What all masters of a leaf may use together; None: no limit (11.1).
+    """The limit of all masters of a leaf together; None: no limit (11.1).
 
     ceil(base x maxAMShare), where base is the leaf's fair share, and for types without a fair share
     the smaller of what the cluster has `free` and the leaf's maximum. Example: a share of 10240 MB
@@ -96,9 +96,11 @@ def master_limit(leaf: FairQueue, free: Resource) -> Resource | None:
 
 
 def master_fits(application: FairApplication, free: Resource) -> bool:
-    """Whether the next container of an application may be its master (11.2).
+    """Whether the masters' limit allows the next container of an application to be its master
+    (11.2).
 
-    `free` is what the cluster had free when the heartbeat began: Hadoop looks again at its end.
+    `free` is what the cluster had free at the beginning of the heartbeat: Hadoop updates it at the
+    end.
     """
     wanting = application.asks.wanting
     leaf = application.leaf
@@ -112,5 +114,5 @@ def master_fits(application: FairApplication, free: Resource) -> bool:
 
 
 def within_maximum(leaf: FairQueue, resource: Resource) -> bool:
-    """Whether one more container keeps the leaf and all above it within their maximums."""
+    """Whether one more container keeps the leaf and its ancestors within their maximums."""
     return all(fits(add(queue.used, resource), queue.max_share) for queue in leaf.bounded)

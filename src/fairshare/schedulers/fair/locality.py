@@ -1,8 +1,8 @@
-"""Owns delay scheduling: how near a container must be, and when an ask gives up waiting for it.
+"""Owns delay scheduling: the locality that an ask accepts, and when it is relaxed.
 
-An ask accepts node-local containers first, then those of its racks, then any. It moves on after
-being passed over often enough (a part of the cluster's nodes), or long enough when continuous
-scheduling is on (spec/fair.md 10).
+An ask accepts node-local containers first, then those of its racks, then any. Its locality is
+relaxed after enough missed opportunities (a part of the cluster's nodes), or after enough time with
+continuous scheduling (spec/fair.md 10).
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Patience(NamedTuple):
-    """What one ask accepts, and how long it has waited."""
+    """The locality that one ask accepts, and how long it has waited."""
 
     level: Locality
     opportunities: int
@@ -27,7 +27,7 @@ class Patience(NamedTuple):
 class Patiences:
     """The patience of all asks that are offered a node during one heartbeat.
 
-    Within the heartbeat it is kept here, and becomes one event for each ask at its end.
+    It is kept here during the heartbeat, and recorded as one event for each ask at its end.
     """
 
     def __init__(self, state: "FairState", now_ms: int) -> None:
@@ -47,7 +47,7 @@ class Patiences:
         self._changed: dict[tuple[int, tuple[int, int]], Patience] = {}
 
     def offered(self, application: FairApplication, key: AskKey) -> Locality:
-        """Count one more offer, and say what the ask accepts now."""
+        """Count one more offer, and return the locality that the ask accepts now."""
         if not self.in_force:
             return Locality.OFF_SWITCH
         before = self.now(application, key)
@@ -57,7 +57,7 @@ class Patiences:
         return now.level
 
     def allocated(self, application: FairApplication, key: AskKey, level: Locality) -> None:
-        """A container nearer than what was accepted sets the ask back to that (10.4)."""
+        """A container nearer than the accepted locality sets the ask back to that level (10.4)."""
         if not self.in_force:
             return
         before = self.now(application, key)
@@ -65,14 +65,14 @@ class Patiences:
             self._changed[application.id, key.order] = before._replace(level=level)
 
     def now(self, application: FairApplication, key: AskKey) -> Patience:
-        """Where an ask stands, this heartbeat included."""
+        """An ask's patience, including this heartbeat."""
         changed = self._changed.get((application.id, key.order))
         return changed or Patience(key.level, key.opportunities, key.since_ms)
 
     def _by_offers(self, now: Patience) -> Patience:
         if now.level == Locality.OFF_SWITCH:
             return now
-        if not now.since_ms:  # the first offer only opens the account
+        if not now.since_ms:  # the first offer only starts the clock
             return now._replace(since_ms=self._now_ms or 1)
         threshold = self._thresholds[now.level]
         if now.opportunities > self._nodes * threshold:
@@ -90,7 +90,7 @@ class Patiences:
         return now
 
     def record(self, step: "Step", state: "FairState") -> None:
-        """Make events of what has changed."""
+        """Emit events for what has changed."""
         for (number, order), patience in self._changed.items():
             key = state.applications[number].asks.keys.get(order)
             if key is not None and patience != (key.level, key.opportunities, key.since_ms):

@@ -1,7 +1,7 @@
-"""Owns the upkeep of the orders in which siblings are served: who stands in them, and where.
+"""Owns the maintenance of the orders in which siblings are served.
 
-Called by `state.py` when an event has changed what an order depends on. Decides nothing, and knows
-neither nodes nor settings (how an order works: `schedulers/ordering.py`).
+`state.py` calls this when an event has changed what an order depends on. Decides nothing, and knows
+neither nodes nor settings (`schedulers/ordering.py` has the order itself).
 """
 
 from collections.abc import Iterable
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 
 def reorder(queue: FairQueue, cluster: Resource) -> None:
-    """Compute the keys of a queue's children anew (other cluster, policy or settings)."""
+    """Recompute the keys of a queue's children (the cluster, policy or settings have changed)."""
     queue.order.follow(queue.policy, cluster)
     queue.order.refresh()
 
 
 def renumber(queue: FairQueue) -> None:
-    """Siblings that are equal are served by name."""
+    """Rank a queue's children by name, which breaks ties."""
     children = [queue.children[name] for name in sorted(queue.children)]
     queue.order.renumber(children)
 
 
 def rank(application: FairApplication) -> None:
-    """Give an application its place among its leaf's, by start."""
+    """Give an application its rank in its leaf, by start."""
     leaf = application.leaf
     assert leaf is not None
     order: Order[FairApplication] = leaf.order
@@ -45,7 +45,8 @@ def rank(application: FairApplication) -> None:
 
 
 def reconsider(application: FairApplication) -> None:
-    """Let an application enter, leave or move in its leaf's order, as its state says."""
+    """Add an application to its leaf's order, move it there, or remove it, according to its
+    state."""
     leaf = application.leaf
     if leaf is None:
         return
@@ -78,14 +79,14 @@ def _more_asking(queue: FairQueue, change: int) -> None:
 
 
 def move_all(path: Iterable[FairQueue]) -> None:
-    """Let queues whose use has changed stand where they belong now."""
+    """Move queues whose use has changed to their new positions."""
     for queue in path:
         if queue.parent is not None and queue.entry is not None:
             queue.parent.order.moved(queue)
 
 
 def count_sizes(application: FairApplication) -> None:
-    """Keep the queues' table of pending sizes right for one application."""
+    """Update the queues' table of pending sizes for one application."""
     sizes: list[Resource] = []
     leaf = application.leaf
     assert leaf is not None

@@ -1,7 +1,7 @@
 """Owns the policies of the Fair Scheduler, each as a sort key and a division of shares.
 
 A key is a total order that ends in the sibling's rank: lower is served first (spec/fair.md 8).
-Other packages add theirs with `register`; where they come from is not known here.
+Other packages add theirs with `register`; this module does not know where they come from.
 """
 
 import math
@@ -15,7 +15,7 @@ from fairshare.schedulers.rounding import single
 
 
 class Sibling(Protocol):
-    """What a policy may look at."""
+    """The attributes that a policy may use."""
 
     rank: int
     used: Resource
@@ -28,9 +28,9 @@ Key = Callable[[Sibling], Entry]
 
 _SCALE_BITS = 80
 _SCALE = 2.0**_SCALE_BITS
-# Bands of the one whole number: needy siblings, the others, those of weight 0, those that want
-# nothing. A value is at most 2^53 * 2^80, so the bands cannot touch. The part that a needy sibling
-# has of its minimum stands above that; who has the same part is ranked like the others.
+# Bands of the integer key: needy siblings, the others, those of weight 0, those without demand. A
+# value is at most 2^53 * 2^80, so the bands cannot overlap. The used part of a needy sibling's
+# minimum is in the bits above; equal parts are ordered like the other siblings.
 _NEEDY = -(1 << 300)
 _PART_BITS = 210
 _NO_WEIGHT = 1 << 200
@@ -39,10 +39,10 @@ _SCALE_AND_RANK_BITS = _SCALE_BITS + RANK_BITS
 
 
 def fair_key(sibling: Sibling) -> int:
-    """Memory used per weight; who is below the minimum share first, by part of it (8.1).
+    """Memory used per weight; siblings below the minimum share first, by the used part of it (8.1).
 
-    The quotient is scaled by 2^80 and cut off: exact for the double that Hadoop compares, as long
-    as it is 0 or at least 2^-28. Example: 2048 MB at weight 2 stands before 1536 MB at weight 1.
+    The quotient is scaled by 2^80 and truncated: exact for the double that Hadoop compares, as long
+    as it is 0 or at least 2^-28. Example: 2048 MB at weight 2 comes before 1536 MB at weight 1.
     """
     used = sibling.used[0]
     demand = sibling.demand[0]
@@ -71,10 +71,10 @@ def fifo_key(sibling: Sibling) -> int:
 
 
 def drf_key(cluster: Resource) -> Key:
-    """The dominant share per weight, then the other shares; the needy first (8.2).
+    """The dominant share per weight, then the other shares; needy siblings first (8.2).
 
-    Example: of a cluster (8000, 8), who uses (4000, 3) stands before who uses (2000, 5).
-    With two types doubles are compared, with more 32-bit floats, as in Hadoop.
+    Example: in a cluster (8000, 8), a sibling that uses (4000, 3) comes before one that uses (2000,
+    5). With two types doubles are compared, with more 32-bit floats, as in Hadoop.
     """
     if len(cluster) == 2:
         return _drf_key_of_two(*cluster)
@@ -105,7 +105,7 @@ def _drf_key_of_two(memory: int, vcores: int) -> Key:
 
 
 def _drf_key_of_odd_cluster(*cluster: int) -> Key:
-    """A cluster that has none of a type: its ratio is infinite, or not a number for 0 of 0."""
+    """A cluster with 0 of a type: the ratio is infinite, or NaN for 0 of 0."""
 
     def key(sibling: Sibling) -> Entry:
         used = sibling.used
@@ -135,8 +135,8 @@ def _drf_key_of_many(cluster: Resource) -> Key:
 
 
 def _divide(a: float, b: float) -> float:
-    # 0 / 0 is not a number in Hadoop and compares equal to everything there, which no order can
-    # do; as 0 it is equal at least to those that use as little.
+    # 0 / 0 is NaN in Hadoop and compares equal to everything, which no order can reproduce; as 0 it
+    # is at least equal to other siblings with the smallest use.
     if b:
         return a / b
     return math.inf if a else 0.0
@@ -145,10 +145,10 @@ def _divide(a: float, b: float) -> float:
 class Policy:
     """A policy by name: its key, its calculator, and which types it divides.
 
-    The three of Hadoop, like anybody else's, derive from this class, override what differs, and
-    give `__init__` a `name` (lower case, without blanks: the allocation file has it) and a `title`
-    (how it is shown). `calculator` says which of two amounts is more, where being below a share
-    matters; one of `schedulers.calculators`. `leaf_only` forbids the policy to parents.
+    Hadoop's three policies and those of other packages derive from this class, override what
+    differs, and pass to `__init__` a `name` (lower case, without blanks: the allocation file uses
+    it) and a `title` (for display). `calculator`, one of `schedulers.calculators`, compares two
+    amounts where a share is checked. `leaf_only` forbids the policy for parents.
     """
 
     __slots__ = ("calculator", "leaf_only", "name", "title")
@@ -163,12 +163,12 @@ class Policy:
         self.leaf_only = leaf_only
 
     def key(self, cluster: Resource) -> tuple[Key, bool]:
-        """The sort key for a cluster of this size, and whether it is a whole number; by default
-        that of `fair`.
+        """The sort key for a cluster of this size, and whether it is an integer; by default that of
+        `fair`.
 
-        The key may look at what a `Sibling` has, and at nothing else, because it is only computed
-        again when that changes. It returns a tuple of numbers that ends in `sibling.rank`, and the
-        flag is False; True is for whole numbers that hold the rank in their last bits.
+        The key must depend only on the attributes of a `Sibling`, because it is recomputed only
+        when these change. It returns a tuple of numbers that ends in `sibling.rank`, and the flag
+        is False; the flag is True for integers that hold the rank in their last bits.
         """
         return fair_key, True
 
@@ -185,7 +185,7 @@ class Policy:
 
 
 class FairPolicy(Policy):
-    """Memory alone is divided and compared (8.1)."""
+    """Only memory is divided and compared (8.1)."""
 
     __slots__ = ()
 
@@ -199,7 +199,7 @@ class FairPolicy(Policy):
         return 1
 
     def allows_child(self, child: Policy) -> bool:
-        """Any but DRF, which divides what this policy does not see."""
+        """Any policy but DRF, which divides types that this policy ignores."""
         return not isinstance(child, DominantPolicy)
 
 
@@ -218,7 +218,7 @@ class FifoPolicy(Policy):
         return fifo_key, True
 
     def shared_types(self, types: int) -> int:
-        """None: the first application has it all."""
+        """None: the first application has the whole share."""
         return 0
 
 
@@ -252,7 +252,7 @@ def policy_named(name: str) -> Policy:
 def register(policy: Policy) -> None:
     """Add a policy of another package. Once for each process, before settings name it.
 
-    Raises ValueError when its name cannot stand in a file, or is that of another policy.
+    Raises ValueError if its name is invalid in a file, or belongs to another policy.
     """
     check_name(policy.name)
     if POLICIES.setdefault(policy.name, policy) is not policy:
@@ -260,6 +260,6 @@ def register(policy: Policy) -> None:
 
 
 def check_name(name: str) -> None:
-    """Raise ValueError unless the allocation file can name a policy so."""
+    """Raise ValueError unless the allocation file can use this name for a policy."""
     if not name or name != name.lower() or name.split() != [name]:
         raise ValueError(f"{name!r} is no name for a policy: lower case, without blanks")

@@ -1,7 +1,7 @@
-"""Owns preemption: which containers are taken from whom, and when they are killed.
+"""Owns preemption: the choice of victims, and when they are killed.
 
-A starved application gets containers of those that are above their fair share: first they are
-marked (their masters are told), then, after a wait, killed (spec/fair.md 14.4 to 14.6).
+A starved application gets containers of applications above their fair share: they are first marked
+(their masters are notified), then, after a wait, killed (spec/fair.md 14.4 to 14.6).
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,7 +32,8 @@ PREEMPTED = "Container preempted by scheduler"
 
 
 class Answer(NamedTuple):
-    """What one node could give up for one container; `masters` of them run a master."""
+    """The containers that one node could give up for one container; `masters` of them run a
+    master."""
 
     node: Node
     containers: tuple[ContainerAllocated, ...]
@@ -40,7 +41,7 @@ class Answer(NamedTuple):
 
 
 def serve_starved(state: "FairState", step: "Step") -> None:
-    """Choose containers for everybody who was found starved, one after another."""
+    """Select victims for all starved applications, one after another."""
     for number in tuple(state.starved):
         application = state.applications.get(number)
         if application is not None and application.active:
@@ -48,10 +49,10 @@ def serve_starved(state: "FairState", step: "Step") -> None:
 
 
 def forget_room_made_before(state: "FairState", step: "Step", application: ApplicationId) -> None:
-    """A new attempt begins: room is made for an attempt, and those of before are over.
+    """At a new attempt, drop the room promised to the previous one.
 
-    Example: node n1 keeps 1024 MB free for an application whose master is then lost. Its next
-    attempt stands in line for that room like everybody.
+    Example: node n1 reserves 1024 MB for an application whose master is then lost. Its next attempt
+    competes for that room like any other.
     """
     for node in state.nodes.values():
         if application in node.promised:
@@ -59,7 +60,7 @@ def forget_room_made_before(state: "FairState", step: "Step", application: Appli
 
 
 def kill_due(state: "FairState", step: "Step") -> None:
-    """Kill the marked containers whose time has come; nothing is checked again (14.6)."""
+    """Kill the marked containers that are due, without further checks (14.6)."""
     due = [container for container, at_ms in state.kills.items() if at_ms <= step.now_ms]
     for container in due:
         step.emit(ContainerCompleted(container, ExitCode.PREEMPTED, PREEMPTED))
@@ -101,7 +102,7 @@ def _best_of(
 ) -> Answer | None:
     best: Answer | None = None
     for node in nodes:
-        if node.name in state.drains:  # it grants nothing, whoever makes room there
+        if node.name in state.drains:  # it grants nothing, even if room is made there
             continue
         answer = _answer_of(state, node, wanted, masters)
         if answer is not None:
@@ -117,7 +118,7 @@ def _answer_of(
 ) -> Answer | None:
     """Containers of a node that make room for one of the wanted size; None: there are too few.
 
-    Masters last. Free room counts, but only after a first container was looked at.
+    Masters come last. Free room counts, but only after a first container was considered.
     """
     kept_free = state.none if node.reservation is None else node.reservation.resource
     for promised in node.promised.values():
@@ -143,7 +144,7 @@ def _answer_of(
 
 
 def _candidates(state: "FairState", node: Node) -> list[ContainerAllocated]:
-    """The containers that are not marked yet: the hash map's last one first, masters last."""
+    """The unmarked containers: those of the hash map in reverse order, masters last."""
     order = containers_of_node(state, node)
     records = [node.containers[container] for container in order if container not in node.marked]
     masters = [record for record in records if _is_master(state, record)]
@@ -154,7 +155,8 @@ def _candidates(state: "FairState", node: Node) -> list[ContainerAllocated]:
 def _by_application(
     state: "FairState", records: tuple[ContainerAllocated, ...]
 ) -> list[ContainerAllocated]:
-    """Hadoop keeps the containers of an answer by application, in a hash map, and so kills them."""
+    """The order of killing: Hadoop groups the containers of an answer by application in a hash
+    map."""
     epoch_ms = state.epoch_ms
     return in_hash_order(records, lambda record: application_code(epoch_ms, record.application))
 

@@ -1,6 +1,6 @@
 """Owns the Fair Scheduler's queue: its settings in force, its shares, its children in order.
 
-Decides nothing; `state.py` of this room changes it.
+Decides nothing; the package's `state.py` changes it.
 """
 
 from typing import Any
@@ -17,9 +17,9 @@ class FairQueue(Queue[FairApplication]):
     """A queue among its siblings.
 
     Shares and demand are those of the last update (`steady_fair_share`: of the last change of
-    nodes, queues or file). `asking` counts the children, or applications, that stand in `order` or
-    are put aside for the moment. `path` is the queue and all above it, root last; `bounded` those
-    of them that have a maximum.
+    nodes, queues or file). `asking` counts the children, or applications, that are in `order` or
+    temporarily put aside. `path` is the queue and its ancestors, root last; `bounded` those of them
+    that have a maximum.
     """
 
     __slots__ = (
@@ -99,7 +99,7 @@ class FairQueue(Queue[FairApplication]):
         self.steady_fair_share = nothing
         self.shares_stale = True
         self.master_used = nothing
-        self.sizes: dict[Resource, int] = {}  # pending sizes of all below, and how often
+        self.sizes: dict[Resource, int] = {}  # pending sizes of all below, with their counts
         self.sizes_stale = False
         self.smallest_size: Resource | None = None
         self.could_reserve = False
@@ -108,12 +108,13 @@ class FairQueue(Queue[FairApplication]):
         self.preempted = 0
 
     def resolve_maximum(self, cluster: Resource, unbounded: Resource) -> None:
-        """The maximum for this cluster; a larger minimum wins (spec/fair.md 3.3)."""
+        """Compute the maximum for this cluster; a larger minimum takes precedence (spec/fair.md
+        3.3)."""
         maximum = unbounded if self.max_amount is None else self.max_amount.resolve(cluster)
         self.max_share = largest(maximum, self.min_share)
 
     def count_size(self, size: Resource, change: int) -> None:
-        """One more, or one less, pending ask of this size here and above."""
+        """Add to the count of pending asks of this size, here and in all ancestors."""
         for queue in self.path:
             sizes = queue.sizes
             count = sizes.get(size, 0) + change
@@ -128,7 +129,7 @@ class FairQueue(Queue[FairApplication]):
     def might_take(self, room: Resource, reservable: Resource) -> bool:
         """Whether a pending ask below might fit `room`, or be large enough to reserve a node.
 
-        False is certain, True is not: only the smallest amounts of all asks are looked at.
+        False is certain, True is not: only the smallest amounts of all asks are checked.
         """
         if self.sizes_stale:
             self._settle_sizes(reservable)
@@ -137,7 +138,8 @@ class FairQueue(Queue[FairApplication]):
         return self.could_reserve or fits(self.smallest_size, room)
 
     def only_size(self, reservable: Resource) -> Resource | None:
-        """The size of all pending asks below, if there is but one and it can reserve no node."""
+        """The size of all pending asks below, if they have the same one and it cannot reserve a
+        node."""
         if len(self.sizes) != 1:
             return None
         if self.sizes_stale:
@@ -156,7 +158,7 @@ class FairQueue(Queue[FairApplication]):
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is in it, so that it may be removed (spec/fair.md 2.4.3)."""
+        """Whether it has no applications, so that it may be removed (spec/fair.md 2.4.3)."""
         if self.leaf:
             return not self.applications and not self.assigned
         return all(child.empty for child in self.children.values())

@@ -1,4 +1,4 @@
-"""Owns what only the Fair Scheduler can say of why an application waits. Changes nothing."""
+"""Owns the reasons for waiting that only the Fair Scheduler knows. Changes nothing."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -55,7 +55,8 @@ class FairLimits:
         return found
 
     def of_ask(self, key: AskKey, size: Resource) -> Sequence[Reason]:
-        """maxResources of the queue and of all above it. One that is the whole cluster is none."""
+        """maxResources of the queue and its ancestors, except those of at least the whole
+        cluster."""
         leaf = self._application.leaf
         assert leaf is not None
         return [
@@ -75,7 +76,7 @@ class FairLimits:
         return self._state.nodes.values()
 
     def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:
-        """Applications of its leaf that stand before it, and queues on the way down."""
+        """Applications before it in its leaf, and queues before its ancestors."""
         application = self._application
         leaf = application.leaf
         assert leaf is not None
@@ -92,7 +93,7 @@ class FairLimits:
         return len(before) + queues, tuple(before[:FEW])
 
     def preempting(self) -> Sequence[int]:
-        """Containers on the nodes that are to make room for it, as far as they are marked."""
+        """The marked containers on the nodes that make room for it."""
         state, number = self._state, self._application.id
         if not state.kills:
             return ()

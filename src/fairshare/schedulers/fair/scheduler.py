@@ -1,4 +1,4 @@
-"""Owns the Fair Scheduler as the resource manager calls it; the rules are in the files beside."""
+"""Owns the Fair Scheduler's interface to the resource manager; the other modules have the rules."""
 
 from collections.abc import Sequence
 
@@ -60,13 +60,13 @@ class FairScheduler:
 
     @property
     def master_attempts(self) -> int:
-        """How often a master may fail, the first time included."""
+        """The maximum number of master attempts, the first one included."""
         return self._state.settings.master_max_attempts
 
     # Configuration and queues.
 
     def load(self, step: Step, settings: bytes, epoch_ms: int) -> None:
-        """Take settings over, at the start or at a reload."""
+        """Apply settings, at the start or at a reload."""
         state = self._state
         try:
             new = msgspec.json.decode(settings, type=FairSettings)
@@ -81,11 +81,11 @@ class FairScheduler:
         step.emit(ConfigurationLoaded(settings, epoch_ms))
         step.emit(QueuesConfigured(tree.policies_to_change(state)))
         tree.follow_configuration(state, step, before)
-        step.emit(QueuesConfigured(()))  # again, now that all queues are there
+        step.emit(QueuesConfigured(()))  # again, now that all queues exist
         self._admit(step, limits.candidates_after_reload(state), None)
 
     def tidy(self, step: Step) -> None:
-        """Remove empty queues that no file names; try conversions that wait."""
+        """Remove empty queues that the file does not name; retry pending conversions."""
         tree.tidy(self._state, step)
 
     def configured(self, name: str) -> bool:
@@ -101,7 +101,8 @@ class FairScheduler:
     # Applications.
 
     def place(self, step: Step, submission: SubmitApplication) -> tuple[str, int]:
-        """Choose, and make, the queue; all applications have the priority 0 (13.1, 13.7)."""
+        """Choose the queue, and create it if necessary; all applications have priority 0 (13.1,
+        13.7)."""
         settings = self._state.settings
         if submission.recovering:
             name = tree.queue_of_plan(settings.allocations, full_name(submission.queue))
@@ -138,14 +139,14 @@ class FairScheduler:
         return name, 0
 
     def _queues_to_name(self, named: str) -> str:
-        """Advice for who was not placed: which queues the file has."""
+        """Advice for a rejected submission: the queues of the file."""
         queues = self._state.queues.values()
         names = sorted(queue.name for queue in queues if queue.leaf and not queue.dynamic)
         if not names:
             return "The allocation file names no queue"
         more = f", and {len(names) - 8} more" if len(names) > 8 else ""
-        wish = f"There is no queue {named!r}" if named not in ("", "default") else "Name a queue"
-        return f"{wish}; the allocation file has {', '.join(names[:8])}{more}"
+        hint = f"There is no queue {named!r}" if named not in ("", "default") else "Name a queue"
+        return f"{hint}; the allocation file has {', '.join(names[:8])}{more}"
 
     def _place_recovering(self, step: Step, name: str) -> str:
         leaf = tree.get_or_create(self._state, step, name, leaf=True)
@@ -163,7 +164,7 @@ class FairScheduler:
             preemption.forget_room_made_before(self._state, step, application.id)
 
     def end_attempt(self, step: Step, application: Application, *, failed: bool = False) -> None:
-        """Take an attempt out, and let those start that waited for it."""
+        """Remove an attempt, and let applications start that waited for it."""
         was_runnable = application.runnable
         leaf = self._state.queues[application.queue]
         step.emit(AttemptEnded(application.id, failed))
@@ -194,7 +195,7 @@ class FairScheduler:
                 admitted += 1
 
     def move(self, step: Step, application: Application, queue: str) -> None:
-        """Put an application into another leaf (13.4)."""
+        """Move an application to another leaf (13.4)."""
         state = self._state
         mover = state.applications[application.id]
         source = mover.leaf
@@ -239,15 +240,15 @@ class FairScheduler:
                 )
 
     def set_priority(self, step: Step, application: Application, priority: int) -> None:
-        """The Fair Scheduler knows no priorities of applications."""
+        """Refuse: the Fair Scheduler does not support priorities of applications."""
         raise Refusal(
             "not-supported", "Update application priority is not supported in Fair Scheduler"
         )
 
-    # Who may do what.
+    # Access.
 
     def may_administer(self, queue: str, user: str, groups: Sequence[str]) -> bool:
-        """Whether yarn.admin.acl or the queue's lists let a user; without yarn.acl.enable all."""
+        """Whether yarn.admin.acl or the queue's lists allow it; always without yarn.acl.enable."""
         settings = self._state.settings
         return (
             not settings.acl_enabled
@@ -256,7 +257,7 @@ class FairScheduler:
         )
 
     def may_submit(self, queue: str, user: str, groups: Sequence[str]) -> bool:
-        """Whether the queue's lists let a user; without yarn.acl.enable all (15.4)."""
+        """Whether the queue's lists allow it; always without yarn.acl.enable (15.4)."""
         settings = self._state.settings
         return not settings.acl_enabled or may_submit(
             settings.allocations, full_name(queue), user, groups
@@ -265,9 +266,10 @@ class FairScheduler:
     # Sizes of containers.
 
     def maximum_allocation(self, now_ms: int, queue: str) -> Resource:
-        """The largest container that a queue may have (3.5).
+        """The maximum size of a container in a queue (3.5).
 
-        Some seconds after the start no more than the largest nodes have, in each type by itself.
+        Some seconds after the start at most the size of the largest nodes, for each type
+        separately.
         """
         state = self._state
         maximum = state.settings.maximum_allocation
@@ -280,13 +282,13 @@ class FairScheduler:
         return smallest(maximum, found.max_container)
 
     def validate(self, step: Step, queue: str, resources: Sequence[Resource]) -> None:
-        """A container larger than the queue's maximum, or of a type it may not have, is refused."""
+        """Refuse containers larger than the queue's maximum, or of a type that it may not use."""
         self._check_sizes(resources, self.maximum_allocation(step.now_ms, queue), queue)
 
     def check_asks(
         self, application: ApplicationId, queue: str, requests: Sequence[ResourceRequest]
     ) -> None:
-        """An ask for a type of which the queue may have nothing is refused."""
+        """Refuse asks for a type of which the queue's maximum is 0."""
         state = self._state
         maximum = state.queues[queue].max_share
         names = state.types.names
@@ -338,7 +340,7 @@ class FairScheduler:
     # Time.
 
     def node_changed(self, step: Step) -> None:
-        """Shares follow at the next update."""
+        """Does nothing: shares follow at the next update."""
 
     def beat(self, step: Step, node: str) -> None:
         """Assign containers on a node."""
@@ -347,7 +349,8 @@ class FairScheduler:
             Heartbeat(self._state, step, found).run()
 
     def update(self, step: Step) -> None:
-        """Kill what is due, then demand, fair shares and starvation; preempt for the starved."""
+        """Kill due containers; compute demand, fair shares and starvation; preempt for starved
+        applications."""
         state = self._state
         preemption.kill_due(state, step)
         if sharing.update_due(state) or starvation.check_due(state):
@@ -356,7 +359,7 @@ class FairScheduler:
             preemption.kill_due(state, step)
 
     def preempt(self, step: Step) -> None:
-        """Kill what is due."""
+        """Kill the containers whose preemption is due."""
         preemption.kill_due(self._state, step)
 
     def next_deadline_ms(self) -> int | None:
@@ -364,20 +367,20 @@ class FairScheduler:
         return preemption.next_kill_ms(self._state.kills)
 
     def update_interval_ms(self) -> int | None:
-        """How often starvation must be looked at though nothing happens; None: nobody waits."""
+        """How often starvation must be checked even without other input; None: no pending asks."""
         interval_ms = self.clock_interval_ms()
         return interval_ms if interval_ms is not None and self._state.root.asking else None
 
     def clock_interval_ms(self) -> int | None:
-        """How old the last look at starvation may be before a change; None: nobody looks."""
+        """The maximum age of the last starvation check before a change; None: not checked."""
         state = self._state
         return state.settings.update_interval_ms if starvation.check_due(state) else None
 
     def update_due(self) -> bool:
-        """Whether an update would change anything but the clocks of starvation."""
+        """Whether an update would change anything but the starvation clocks."""
         return sharing.update_due(self._state)
 
-    # What is shown.
+    # Views.
 
     def queue_views(self, now_ms: int | None = None) -> list[QueueView]:
         """All queues, root first, parents before children."""
@@ -386,7 +389,7 @@ class FairScheduler:
         return views.queue_views(self._state, lambda queue: self.maximum_allocation(at_ms, queue))
 
     def limits_of(self, application: ApplicationId) -> FairLimits:
-        """What keeps one application waiting; raises KeyError."""
+        """The limits that keep an application waiting; raises KeyError."""
         return FairLimits(self._state, self._state.applications[application])
 
     def application_view(self, application: ApplicationId) -> ApplicationView:

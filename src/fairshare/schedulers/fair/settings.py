@@ -1,7 +1,7 @@
 """Owns the Fair Scheduler's settings as frozen data. Knows no file: `config` reads them from XML.
 
-Vectors are in the order of `FairSettings.types`. Times are milliseconds here, also where the file
-has seconds. Floats that Hadoop keeps in 32 bits are already rounded to 32 bits.
+Vectors are in the order of `FairSettings.types`. Times are in milliseconds here, even where the
+file uses seconds. Floats that Hadoop keeps in 32 bits are already rounded to 32 bits.
 """
 
 import msgspec
@@ -12,23 +12,23 @@ from fairshare.placement.rule import RuleSettings
 __all__ = ["AllocationSettings", "Amount", "FairSettings", "QueueSettings", "RuleSettings"]
 
 NO_LIMIT = 2**31 - 1
-"""As many applications as there are (Hadoop's largest 32-bit integer)."""
+"""No limit on applications (Hadoop's largest 32-bit integer)."""
 
 NEVER_MS = UNBOUNDED
-"""A timeout that does not end."""
+"""A timeout that never expires."""
 
 
 class Amount(msgspec.Struct, frozen=True, array_like=True):
     """Resources that are absolute, or fractions of the cluster's total at the time of use.
 
-    Exactly one of both is set. `fractions` are doubles, 0.5 for `50%`.
+    Exactly one of the two is set. `fractions` are doubles, 0.5 for `50%`.
     """
 
     absolute: Resource | None = None
     fractions: tuple[float, ...] | None = None
 
     def resolve(self, cluster: Resource) -> Resource:
-        """The whole numbers for this cluster: `trunc(total * fraction)` (spec/fair.md 3.2.6).
+        """The integers for this cluster: `trunc(total * fraction)` (spec/fair.md 3.2.6).
 
         >>> Amount(fractions=(0.5, 0.25)).resolve((10240, 10))
         (5120, 2)
@@ -40,7 +40,7 @@ class Amount(msgspec.Struct, frozen=True, array_like=True):
 
 
 class QueueSettings(msgspec.Struct, frozen=True):
-    """What the allocation file says of one queue; None where it says nothing (spec/fair.md 5.3)."""
+    """The allocation file's settings of one queue; None where unset (spec/fair.md 5.3)."""
 
     name: str  # full name, root.a.b
     parent: bool = False  # a configured parent, else a configured leaf
@@ -62,7 +62,7 @@ class QueueSettings(msgspec.Struct, frozen=True):
 
 
 class AllocationSettings(msgspec.Struct, frozen=True):
-    """The allocation file (fair-scheduler.xml), or what holds when there is none."""
+    """The allocation file (fair-scheduler.xml), or the defaults without one."""
 
     queues: dict[str, QueueSettings] = {}  # by full name, in the order of the file
     user_max_applications: dict[str, int] = {}
@@ -79,7 +79,7 @@ class AllocationSettings(msgspec.Struct, frozen=True):
 
 
 class FairSettings(msgspec.Struct, frozen=True):
-    """Everything that the Fair Scheduler is told (spec/fair.md 4 and 5)."""
+    """All settings of the Fair Scheduler (spec/fair.md 4 and 5)."""
 
     types: ResourceTypes = ResourceTypes()
     minimum_allocation: Resource = (1024, 1)

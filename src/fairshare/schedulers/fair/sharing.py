@@ -1,6 +1,7 @@
-"""Owns demand and fair shares: what Hadoop's update pass computes, only where something changed.
+"""Owns demand and fair shares: Hadoop's update pass, limited to what has changed.
 
-Demand goes up the tree, shares go down it (spec/fair.md 7). Steady shares ignore who is active.
+Demand is aggregated up the tree, shares are divided down it (spec/fair.md 7). Steady shares do not
+depend on which queues are active.
 """
 
 import math
@@ -23,7 +24,7 @@ def update_due(state: "FairState") -> bool:
 
 
 def update(state: "FairState") -> None:
-    """Demand, then fair shares, then the places in the orders that follow from them."""
+    """Update demand, then fair shares, then the orders that depend on them."""
     _update_demand(state)
     _update_shares(state)
     state.changed.clear()
@@ -52,9 +53,9 @@ def _update_demand(state: "FairState") -> None:
         key=lambda queue: -len(queue.path),
     )
     seen = {queue.name for queue in stale}
-    for queue in stale:  # grows: a queue above comes behind all that are deeper
+    for queue in stale:  # grows: an ancestor is inserted behind all deeper queues
         demand = smallest(queue.max_share, queue.demand_sum)
-        if not queue.leaf:  # Hadoop's parents report memory and vcores alone
+        if not queue.leaf:  # Hadoop's parents report only memory and vcores
             demand = demand[:2] + (0,) * (len(demand) - 2)
         if demand == queue.demand:
             continue
@@ -91,7 +92,7 @@ def _update_shares(state: "FairState") -> None:
 
 
 def _share_below(queue: FairQueue) -> None:
-    """Divide a queue's share where its inputs changed, and go on below."""
+    """Divide a queue's share if its inputs changed, and continue below."""
     if queue.shares_stale:
         queue.shares_stale = False
         if queue.leaf:
@@ -136,7 +137,7 @@ def _with(resource: Resource, index: int, amount: int) -> Resource:
 
 
 def settle_steady_shares(state: "FairState") -> None:
-    """Compute the steady shares if they are due (spec/fair.md 7.4)."""
+    """Compute the steady shares if they are stale (spec/fair.md 7.4)."""
     if not state.steady_stale:
         return
     state.steady_stale = False

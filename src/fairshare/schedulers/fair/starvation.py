@@ -1,4 +1,5 @@
-"""Owns the starvation check: who is below its share, by how much, and for long enough.
+"""Owns the starvation check: which applications are below their share, by how much, and for long
+enough.
 
 Part of the update pass when preemption is on; computed from the state, decides nothing
 (spec/fair.md 14.1 to 14.4).
@@ -29,7 +30,7 @@ def check_due(state: "FairState") -> bool:
 
 
 def check(state: "FairState", now_ms: int) -> None:
-    """Look at every leaf; `state.starved` then holds who is to be helped, in this order."""
+    """Check every leaf; sets `state.starved` to the applications to be served, in this order."""
     line = _Line()
     for queue in state.queues.values():
         if queue.leaf:
@@ -49,7 +50,7 @@ def _check_leaf(state: "FairState", leaf: FairQueue, now_ms: int, line: "_Line")
 
 
 def _wanting(leaf: FairQueue, now_ms: int) -> list[FairApplication]:
-    """The applications that want more and may be looked at, in the order of the policy."""
+    """The applications with unmet demand whose next check is due, in the order of the policy."""
     found = [
         application
         for application in leaf.applications.values()
@@ -67,7 +68,8 @@ def _check_fair_shares(
     now_ms: int,
     line: "_Line",
 ) -> Resource:
-    """Starvation by fair share of each application, up to the first that has none (14.3 a)."""
+    """Compute the starvation by fair share of each application, up to the first without any (14.3
+    a)."""
     whole = state.none
     compare = leaf.policy.calculator
     for application in wanting:
@@ -95,10 +97,10 @@ def _spread(
     lacking: Resource,
     line: "_Line",
 ) -> None:
-    """Spread what the leaf lacks of its minimum over its applications (14.3 b).
+    """Distribute what the leaf lacks of its minimum over its applications (14.3 b).
 
-    What an application keeps when it wants more than is left is Hadoop's: the remainder of its own
-    wish, not what is left.
+    As in Hadoop, an application that wants more than is left gets the remainder of its own demand,
+    not what is left.
     """
     compare = leaf.policy.calculator
     for application in wanting:
@@ -106,21 +108,21 @@ def _spread(
             application.min_starvation = state.none
             continue
         pending = subtract(application.demand, application.used)
-        wish = take_from(pending, application.fair_starvation)
-        if compare(state.total, wish, lacking, False) > 0:
-            wish = take_from(wish, lacking)
+        wanted = take_from(pending, application.fair_starvation)
+        if compare(state.total, wanted, lacking, False) > 0:
+            wanted = take_from(wanted, lacking)
             lacking = state.none
         else:
-            lacking = take_from(lacking, wish)
-        application.min_starvation = wish
+            lacking = take_from(lacking, wanted)
+        application.min_starvation = wanted
         line.enter(application)
 
 
 class _Line:
-    """The starved applications, the smaller need first.
+    """A queue of the starved applications, the smallest need first.
 
-    Needs are vectors and have no total order, so the outcome depends on the way of comparing: this
-    is a binary heap as in Java's PriorityQueue, whose comparison never finds two equal.
+    Needs are vectors and have no total order, so the result depends on the algorithm: this is a
+    binary heap as in Java's PriorityQueue, whose comparison never finds two equal.
     """
 
     def __init__(self) -> None:
@@ -128,7 +130,7 @@ class _Line:
         self._known: set[int] = set()
 
     def enter(self, application: FairApplication) -> None:
-        """Stand in line, once."""
+        """Add an application, unless it was added before."""
         if application.id in self._known:
             return
         self._known.add(application.id)
@@ -144,7 +146,7 @@ class _Line:
         heap[place] = application
 
     def drain(self) -> list[FairApplication]:
-        """Everybody, in order."""
+        """Remove and return all applications, in order."""
         heap = self._heap
         served = []
         while heap:

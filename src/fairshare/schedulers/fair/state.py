@@ -1,7 +1,7 @@
-"""Owns the Fair Scheduler's state: what events change beyond the common, and the orders kept by it.
+"""Owns the Fair Scheduler's state: what events change beyond the common state, and the orders.
 
-The orders (who is served next) follow from the state and are kept with it, in the same handlers.
-Nothing here decides anything: shares and demand are computed when an event says so.
+The same handlers update the orders, which follow from the state. Decides nothing: shares and demand
+are computed when an event requires it.
 """
 
 from fairshare.model.events import (
@@ -48,15 +48,15 @@ from fairshare.schedulers.fair.users import Users
 class FairState(ClusterState[FairQueue, FairApplication]):
     """The cluster as the Fair Scheduler sees it.
 
-    `changed` holds the applications whose demand may differ from the last update's;
-    `steady_stale` says that steady shares must be computed before they are read.
+    `changed` holds the applications whose demand may have changed since the last update;
+    `steady_stale`: steady shares must be computed before they are read.
     """
 
     def __init__(self, types: ResourceTypes) -> None:
         super().__init__(types)
         self.settings = FairSettings(types=types)
         self.changed: dict[ApplicationId, None] = {}
-        self.stale_demand: dict[str, None] = {}  # queues whose demand must be added up again
+        self.stale_demand: dict[str, None] = {}  # queues whose demand must be summed again
         self.shares_stale = True
         self.steady_stale = True
         self.starts = 0
@@ -64,12 +64,12 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         self.reservable: Resource = types.none
         self.starved: list[ApplicationId] = []  # found by the last check, in order
         self.kills: dict[ContainerId, int] = {}  # marked containers, and when they are due
-        self.conversions: dict[str, bool] = {}  # waiting; whether it shall be a leaf
+        self.conversions: dict[str, bool] = {}  # pending ones; whether it shall be a leaf
         self.started_ms: int | None = None
         self.tables = Tables()
 
     def event_handlers(self) -> Handlers:
-        """Those of this scheduler too."""
+        """The handlers of the base class and of this scheduler."""
         return {
             **super().event_handlers(),
             QueuesConfigured: self._queues_configured,
@@ -82,11 +82,11 @@ class FairState(ClusterState[FairQueue, FairApplication]):
 
     @property
     def root(self) -> FairQueue:
-        """The queue above all others."""
+        """The root queue."""
         return self.queues[ROOT]
 
     def new_queue(self, name: str, leaf: bool, dynamic: bool) -> FairQueue:
-        """A queue with the settings in force, and its place in the tree."""
+        """Create a queue with the settings in force and add it to its parent."""
         parent = self.queues.get(parent_name(name))
         queue = FairQueue(name, leaf, dynamic, parent, len(self.none))
         configuration.configure(self, queue)
@@ -109,7 +109,7 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         return FairApplication(number, submission, queue, priority, now_ms, len(self.none))
 
     def ancestry(self, queue: str) -> tuple[FairQueue, ...]:
-        """A queue and all above it."""
+        """A queue and its ancestors."""
         return self.queues[queue].path
 
     # Configuration, nodes, queues.
@@ -144,7 +144,7 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         self.shares_stale = self.steady_stale = True
 
     def _queue_removed(self, now_ms: int, event: QueueRemoved) -> None:
-        sharing.settle_steady_shares(self)  # Hadoop does not compute them anew for a removal
+        sharing.settle_steady_shares(self)  # Hadoop does not recompute them after a removal
         queue = self.queues[event.queue]
         parent = queue.parent
         assert parent is not None
@@ -168,7 +168,7 @@ class FairState(ClusterState[FairQueue, FairApplication]):
     def _node_total_changed(self, now_ms: int, event: NodeTotalChanged) -> None:
         super()._node_total_changed(now_ms, event)
         rack = self.racks[self.nodes[event.node].rack]
-        rack[event.node] = rack.pop(event.node)  # Hadoop takes it out and puts it back
+        rack[event.node] = rack.pop(event.node)  # Hadoop removes it and adds it again
         self.tables.node_resized(event.node)
         self._total_changed()
 
@@ -194,7 +194,7 @@ class FairState(ClusterState[FairQueue, FairApplication]):
             ClusterState._container_allocated(self, now_ms, event)
 
     def _special_allocated(self, now_ms: int, event: ContainerAllocated) -> None:
-        """A container whose size or number need not be the next that was asked for."""
+        """A container whose size or number may differ from that of the next ask."""
         application = self.applications[event.application]
         next_container = application.next_container
         ClusterState._container_allocated(self, now_ms, event)
@@ -210,7 +210,7 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         leaf.master_used = add(leaf.master_used, resource)
 
     def _use(self, application: FairApplication, node: Node, resource: Resource) -> None:
-        """As for every scheduler, and the orders on the path follow at once."""
+        """As in the base class; updates the orders on the path at once."""
         leaf = application.leaf
         assert leaf is not None
         if len(resource) != 2:
@@ -256,7 +256,7 @@ class FairState(ClusterState[FairQueue, FairApplication]):
     def _application_submitted(self, now_ms: int, event: ApplicationSubmitted) -> None:
         super()._application_submitted(now_ms, event)
         queue = self.queues.get(event.queue)
-        if queue is not None:  # a name that no queue can have is known, and waits
+        if queue is not None:  # an application with an invalid queue name is kept, and waits
             queue.assigned[event.application] = None
 
     def _attempt_started(self, now_ms: int, event: AttemptStarted) -> None:
@@ -301,7 +301,7 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         self.shares_stale = True
 
     def _leave(self, application: FairApplication) -> None:
-        """Out of the leaf: counts, order, demand."""
+        """Remove an application from its leaf: from the counts, the order and the demand."""
         leaf = application.leaf
         assert leaf is not None
         if application.runnable:
@@ -341,7 +341,7 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         application.asking = False
         orders.rank(application)
         self._count_running(application, event.runnable)
-        if was_waiting and not event.runnable:  # it keeps its place among its user's
+        if was_waiting and not event.runnable:  # it keeps its position among its user's
             self.users.put_back(application.user, waiting)
         leaf.demand_sum = add(leaf.demand_sum, application.demand)
         self.stale_demand[leaf.name] = None

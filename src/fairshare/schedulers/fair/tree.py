@@ -1,4 +1,4 @@
-"""Owns how queues come and go: made on demand, by a reload, removed when empty, converted.
+"""Owns the creation, conversion and removal of queues: on demand, by a reload, and when empty.
 
 Decides by `step.emit` alone (spec/fair.md 2).
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def check_name(name: str) -> None:
-    """Raise Refusal if some node of a full name is empty or has blanks around it."""
+    """Raise Refusal if a part of a full name is empty or has blanks around it."""
     offset = 0
     for node in name.split("."):
         if not node or node != node.strip(BLANKS):
@@ -33,9 +33,9 @@ def check_name(name: str) -> None:
 def get_or_create(
     state: "FairState", step: Step, name: str, *, leaf: bool, dynamic: bool = True
 ) -> FairQueue | None:
-    """The queue, made with all that is missing above it; None if a leaf or a policy forbids it.
+    """The queue, created with its missing ancestors; None if a leaf or a policy forbids it.
 
-    Levels that were made before the walk was stopped stay, as in Hadoop (2.3.2).
+    As in Hadoop the levels that were created before the walk was stopped are kept (2.3.2).
     """
     name = full_name(name)
     found = state.queues.get(name)
@@ -61,8 +61,8 @@ def get_or_create(
 
 
 def queue_of_plan(allocations: AllocationSettings, name: str) -> str:
-    """Where an application of the queue `name` (in full) runs: itself, or for a queue with
-    <reservation/> the child for applications without a reservation (spec/fair.md 16.1).
+    """The queue in which an application of the queue `name` (in full) runs: itself, or for a queue
+    with <reservation/> the child for applications without a reservation (spec/fair.md 16.1).
 
     `root.plan` becomes `root.plan.plan-default`.
     """
@@ -73,7 +73,7 @@ def queue_of_plan(allocations: AllocationSettings, name: str) -> str:
 
 
 def tidy(state: "FairState", step: Step) -> None:
-    """The periodic check: remove empty dynamic queues, try waiting conversions (2.4, 2.5.7)."""
+    """The periodic check: remove empty dynamic queues, retry pending conversions (2.4, 2.5.7)."""
     parents: dict[str, FairQueue] = {}
     for queue in list(state.queues.values()):
         if queue.dynamic and not queue.children and queue.name != ROOT and queue.empty:
@@ -109,7 +109,7 @@ def remove_with_children(state: "FairState", step: Step, queue: FairQueue) -> No
 
 
 def _make_way(state: "FairState", step: Step, name: str, *, leaf: bool) -> bool:
-    """Remove what is in the way of a configured queue; False if that is not empty (2.5.2 c, d)."""
+    """Remove an obstacle to a configured queue; False if the obstacle is not empty (2.5.2 c, d)."""
     obstacle = state.queues.get(name)
     if obstacle is None:
         above = name
@@ -127,10 +127,10 @@ def _make_way(state: "FairState", step: Step, name: str, *, leaf: bool) -> bool:
 
 
 def follow_configuration(state: "FairState", step: Step, before: frozenset[str]) -> None:
-    """Make the queues that the file names, leaves first; `before` are those it named so far.
+    """Create the queues that the file names, leaves first; `before` are those that it named before.
 
-    The order among leaves is a hash set's. It shows where a parent's policy forbids a child's:
-    which queues have their new policy by then depends on who was made first (2.5.1).
+    The order among leaves is that of a hash set. It matters where a parent's policy forbids a
+    child's: which queues have their new policy by then depends on the order of creation (2.5.1).
     """
     named = state.settings.allocations.queues
     for leaf in (True, False):

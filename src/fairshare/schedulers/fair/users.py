@@ -1,6 +1,7 @@
-"""Owns how many applications each user runs, and which of them wait for a limit, in all queues.
+"""Owns the number of running applications of each user, and those waiting for a limit, in all
+queues.
 
-Only counts; the limits themselves are in `limits.py`.
+Only counts; `limits.py` has the limits.
 """
 
 from fairshare.model.identifiers import ApplicationId
@@ -17,19 +18,19 @@ class Users:
         self._waiting: dict[str, Waiting] = {}
 
     def running(self, user: str) -> int:
-        """How many applications of a user no limit holds back."""
+        """The number of a user's runnable applications."""
         return self._running.get(user, 0)
 
     def waiting(self, user: str) -> Waiting:
-        """The applications of a user that wait, in the order in which they began to."""
+        """The waiting applications of a user, in the order in which they began to wait."""
         return self._waiting.get(user, {})
 
     def start(self, application: FairApplication) -> None:
-        """One more runs."""
+        """Count an application as running."""
         self._running[application.user] = self.running(application.user) + 1
 
     def stop(self, application: FairApplication) -> None:
-        """One no longer runs."""
+        """Count an application as no longer running."""
         left = self.running(application.user) - 1
         if left:
             self._running[application.user] = left
@@ -37,16 +38,16 @@ class Users:
             del self._running[application.user]
 
     def wait(self, application: FairApplication) -> None:
-        """One waits, behind those that do already."""
+        """Add a waiting application, behind the user's others."""
         self._waiting.setdefault(application.user, {})[application.id] = application
 
     def wait_no_longer(self, application: FairApplication) -> None:
-        """One runs instead, or is gone."""
+        """Remove a waiting application, which runs now or has left."""
         waiting = self._waiting[application.user]
         del waiting[application.id]
         if not waiting:
             del self._waiting[application.user]
 
     def put_back(self, user: str, waiting: Waiting) -> None:
-        """Let a user's applications wait in this order."""
+        """Set the order of a user's waiting applications."""
         self._waiting[user] = waiting

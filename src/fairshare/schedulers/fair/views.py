@@ -1,4 +1,4 @@
-"""Owns what the Fair Scheduler shows of its queues and applications. Changes nothing."""
+"""Owns the views of the Fair Scheduler's queues and applications. Changes nothing."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -76,13 +76,13 @@ def _queue_view(
 
 
 def _reserved(reservations: list[Reservation], size: int) -> Resource:
-    """What is reserved in a queue; Hadoop counts memory and vcores alone."""
+    """What is reserved in a queue; Hadoop counts only memory and vcores."""
     amount = total((reservation.resource for reservation in reservations), size)
     return amount[:2] + (0,) * (size - 2)
 
 
 def application_view(state: "FairState", application: FairApplication) -> ApplicationView:
-    """One application as it stands."""
+    """One application in its current state."""
     size = len(state.none)
     submission = application.submission
     return ApplicationView(
@@ -111,8 +111,8 @@ def application_view(state: "FairState", application: FairApplication) -> Applic
 
 
 def standings(state: "FairState") -> Callable[[Application], Standing]:
-    """How to ask what of applications' views others may change, for as long as nothing changes:
-    what several of a leaf share is computed once."""
+    """A function that returns the standing of an application, valid until the state changes: it
+    computes the values that several applications of a leaf share once."""
     rooms: dict[str, Resource] = {}
     held: dict[tuple[str, str], str] = {}
 
@@ -159,7 +159,7 @@ def _headroom(state: "FairState", application: FairApplication) -> Resource:
 
 
 def waits_for(state: "FairState", application: FairApplication) -> str:
-    """Which limit holds an application back, in the words of Hadoop's diagnostics."""
+    """The limit that holds an application back, in the words of Hadoop's diagnostics."""
     leaf = application.leaf
     if leaf is None:
         if application.attempt == 0 and not application.over:

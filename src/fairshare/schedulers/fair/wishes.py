@@ -1,7 +1,8 @@
-"""Owns what a starved application asks preemption for: so many containers of one size at one place.
+"""Owns the preemption requests of a starved application: so many containers of one size at one
+place.
 
-Starvation is an amount; it is spread over the application's requests until nothing of it is left
-(spec/fair.md 14.4). Knows no victim and no node's room.
+Starvation is an amount; it is distributed over the application's asks until nothing of it is left
+(spec/fair.md 14.4). Knows neither victims nor the nodes' free resources.
 """
 
 from collections.abc import Iterator
@@ -28,10 +29,10 @@ class Wish(NamedTuple):
 
 
 def wishes(state: "FairState", application: FairApplication) -> Iterator[Wish]:
-    """The requests that an application's starvation amounts to; counted by memory alone.
+    """The preemption requests that an application's starvation amounts to; counted by memory alone.
 
-    Example: who lacks 5120 MB and has asked for 3 containers of 2048 MB anywhere wishes for 2 of
-    them. The requests are gone through in the order of Hadoop's hash maps.
+    Example: an application that lacks 5120 MB and has asked for 3 containers of 2048 MB anywhere
+    requests 2 of them. The asks are processed in the order of Hadoop's hash maps.
     """
     pending = application.starvation
     visited: dict[tuple[int, Resource], Visits] = {}
@@ -65,7 +66,7 @@ def _requests(key: AskKey) -> list[tuple[str, Ask]]:
 
 
 class Visits:
-    """Of the requests of one priority and size only one level of locality counts.
+    """Counts only one level of locality among the requests of one priority and size.
 
     A node's counts unless anywhere or its rack was visited, a rack's unless anywhere or a node of
     it was, the one for anywhere unless any node or rack was.
@@ -78,7 +79,8 @@ class Visits:
         self._racks_of_nodes: set[str] = set()
 
     def visit(self, location: str) -> bool:
-        """Visit a place; whether its request counts. A place that there is not counts never."""
+        """Visit a place; returns whether its request counts. A place that does not exist never
+        counts."""
         if location == ANYWHERE:
             if not self._racks and not self._racks_of_nodes:
                 self._anywhere = True

@@ -1,4 +1,5 @@
-"""Owns the words of Hadoop's refusals, which its clients and their logs know. Decides nothing."""
+"""Owns the words of Hadoop's refusals, which its clients and their logs contain. Decides
+nothing."""
 
 from collections.abc import Sequence
 
@@ -8,16 +9,16 @@ from fairshare.model.work import ResourceRequest
 
 
 def resource_text(types: ResourceTypes, resource: Resource) -> str:
-    """`<memory:1024, vCores:1, yarn.io/gpu: 2>`; further types only if there are any of them."""
+    """`<memory:1024, vCores:1, yarn.io/gpu: 2>`; further types only if they are not 0."""
     further = zip(types.names[2:], types.units[2:], resource[2:], strict=True)
-    told = [f"{name}: {amount}{unit}" for name, unit, amount in further if amount]
-    return "<" + ", ".join((f"memory:{resource[0]}, vCores:{resource[1]}", *told)) + ">"
+    further_texts = [f"{name}: {amount}{unit}" for name, unit, amount in further if amount]
+    return "<" + ", ".join((f"memory:{resource[0]}, vCores:{resource[1]}", *further_texts)) + ">"
 
 
 def too_large(
     types: ResourceTypes, name: str, wanted: Resource, allowed: Resource, configured: Resource
 ) -> str:
-    """A container that is larger than the queue may have."""
+    """A container that is larger than the queue's maximum."""
     return (
         "Invalid resource request! Cannot allocate containers as requested resource is greater"
         f" than maximum allowed allocation. Requested resource type=[{name}], Requested"
@@ -36,8 +37,8 @@ def zero_amount(
     queue: str,
     requests: Sequence[tuple[ResourceRequest, Sequence[str]]],
 ) -> str:
-    """Requests for types (named beside each) of which the queue may have nothing."""
-    told = ", ".join(
+    """Requests for types (named with each) of which the queue's maximum is 0."""
+    results = ", ".join(
         f"MaxResourceValidationResult{{resourceRequest={_request_text(types, request)},"
         f" invalidResources=[{', '.join(_type_text(types, name, request) for name in names)}]}}"
         for request, names in requests
@@ -45,7 +46,7 @@ def zero_amount(
     return (
         f"Resource request is invalid for application {application_name(epoch_ms, application)}"
         f" because queue {queue} has 0 amount of resource for a resource type!"
-        f" Validation result: [{told}]"
+        f" Validation result: [{results}]"
     )
 
 
