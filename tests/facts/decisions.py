@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from fairshare.config.fair import read_fair
 from fairshare.config.site import Site
+from fairshare.families.fair.reading import read_fair
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.asks import AskKey
 from fairshare.model.events import ApplicationSubmitted, Locality, RequestRefused

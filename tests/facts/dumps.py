@@ -4,8 +4,8 @@ import re
 
 import msgspec
 
-from fairshare.config.fair import read_fair
 from fairshare.config.site import Site
+from fairshare.families.fair.reading import read_fair
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import LoadConfiguration, NodeJoined, UpdateShares
 from fairshare.model.resources import ResourceTypes

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from fairshare.config.pools_file import read_pools_file
-from fairshare.config.pools_gate import ReloadGate
 from fairshare.errors import ConfigurationError
+from fairshare.families.pools.file import read_pools_file
+from fairshare.families.pools.gate import ReloadGate
 from fairshare.model.events import Locality
 from fairshare.model.inputs import SubmitApplication
 from fairshare.schedulers.pools.counting import maps_suffice

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairshare.config import literals
-from fairshare.config.allocation_file import read_allocation_file
-from fairshare.config.writing import write_allocation_file
 from fairshare.errors import ConfigurationError
+from fairshare.families.fair.allocation_file import read_allocation_file
+from fairshare.families.fair.writing import write_allocation_file
 from fairshare.model.resources import UNBOUNDED, ResourceTypes
 from fairshare.schedulers.fair.settings import (
     NEVER_MS,
@@ -131,7 +131,7 @@ def test_no_setting_of_a_queue_is_left_out() -> None:
 
 @given(st.floats(0, 2.0**100, width=32))
 def test_a_number_is_written_with_as_few_digits_as_it_needs(value: float) -> None:
-    from fairshare.config.writing import number
+    from fairshare.families.fair.writing import number
 
     assert literals.single(number(value)) == value
     assert len(number(value).replace(".", "").partition("e")[0].lstrip("0")) <= 9

@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.property.effort import examples
 
-from fairshare.config.capacity import read_capacity
-from fairshare.config.capacity_names import LABEL_SUFFIXES, PREFIX, SUFFIXES, TEMPLATES
 from fairshare.config.site import Site
 from fairshare.errors import ConfigurationError
+from fairshare.families.capacity.names import LABEL_SUFFIXES, PREFIX, SUFFIXES, TEMPLATES
+from fairshare.families.capacity.reading import read_capacity
 from fairshare.schedulers.capacity.settings import CapacitySettings
 
 QUEUES = ("root", "root.a", "root.b", "root.a.x", "root.c", "root.*", "a")

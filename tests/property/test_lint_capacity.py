@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.property.effort import examples
 
-from fairshare.config.capacity import collect_capacity
-from fairshare.config.lint.checking import lint
 from fairshare.config.problems import Problems
 from fairshare.config.site import Site
+from fairshare.families.capacity.reading import collect_capacity
+from fairshare.families.linting import lint
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import RequestRefused
 from fairshare.model.inputs import LoadConfiguration, NodeJoined

@@ -5,9 +5,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fairshare.config.capacity import collect_capacity
 from fairshare.config.problems import Problems
 from fairshare.config.site_files import read_site
+from fairshare.families.capacity.reading import collect_capacity
 from fairshare.schedulers.capacity.settings import CapacitySettings
 
 CONFIGURATIONS = Path(__file__).parents[2].parent / "shared" / "data" / "configs"

@@ -5,11 +5,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fairshare.config.fair import read_fair
 from fairshare.config.problems import Problem, Problems
 from fairshare.config.site import Site
 from fairshare.config.site_files import read_site
 from fairshare.errors import ConfigurationError
+from fairshare.families.fair.reading import read_fair
 from fairshare.schedulers.fair.settings import FairSettings
 
 CONFIGURATIONS = Path(__file__).parents[2].parent / "shared" / "data" / "configs"

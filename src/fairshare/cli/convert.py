@@ -20,7 +20,6 @@ from fairshare.cli.cells import NOTHING, duration_text, plain, short_queue
 from fairshare.cli.lint import read_cluster
 from fairshare.cli.options import DURATION, Whole
 from fairshare.cli.tables import PIPE_WIDTH, Column, facts, open_console, print_all, table
-from fairshare.config.lint.checking import UnknownResourceType
 from fairshare.conversion.assumptions import assumptions
 from fairshare.conversion.comparison import Comparison, Figures, compare
 from fairshare.conversion.converting import Conversion, convert
@@ -33,6 +32,7 @@ from fairshare.conversion.output import write_directory
 from fairshare.conversion.rules import Rules, read_rules
 from fairshare.conversion.sentences import sentence, verdict
 from fairshare.conversion.source import Source, read_source
+from fairshare.families.linting import UnknownResourceType
 from fairshare.model.inputs import NodeJoined
 from fairshare.simulate.readers import read_workload
 from fairshare.simulate.readers.options import ReaderOptions

@@ -13,9 +13,9 @@ import click
 import msgspec
 
 from fairshare.cli.cells import plain_lines
-from fairshare.config.lint.checking import UnknownResourceType, lint
 from fairshare.config.problems import Problem
 from fairshare.documents.sizes import parse_memory_mb
+from fairshare.families.linting import UnknownResourceType, lint
 from fairshare.model.resources import MEMORY
 
 COLOURS = {"error": "red", "warning": "yellow", "trap": "magenta"}

@@ -12,8 +12,8 @@ from fairshare.cli.background import options_of, start_server
 from fairshare.cli.options import MEMORY, MOST_NODES, Whole, scheduler_option
 from fairshare.cli.shutdown import what_runs_on
 from fairshare.cli.verbs import WrongFiles
-from fairshare.config.scheduler_choice import SchedulerName
 from fairshare.errors import ConfigurationError
+from fairshare.families.choice import SchedulerName
 from fairshare.families.registry import FAMILIES
 
 WRONG_CONFIGURATION = 2

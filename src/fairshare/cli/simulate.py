@@ -16,10 +16,11 @@ from fairshare.cli.options import MEMORY as MEMORY_OPTION
 from fairshare.cli.simulation_report import report_parts
 from fairshare.cli.tables import open_console, print_all
 from fairshare.cli.unfinished import unfinished
-from fairshare.config.directory import Configuration, read_directory
-from fairshare.config.reservations import with_reservations
-from fairshare.config.scheduler_choice import SchedulerName
+from fairshare.families.choice import SchedulerName
+from fairshare.families.configuration import Configuration
+from fairshare.families.directory import read_directory
 from fairshare.families.registry import FAMILIES, family_of
+from fairshare.families.reservations import with_reservations
 from fairshare.journal.lines import LinesJournal
 from fairshare.journal.memory import ForgetfulJournal
 from fairshare.journal.protocol import Journal

@@ -4,6 +4,7 @@ Knows no property by name.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Final
 
 from fairshare.config.problems import Problems
@@ -13,6 +14,9 @@ from fairshare.config.xml import Element, parse
 IncludeReader = Callable[[str, str], tuple[str, bytes]]
 """Of a file and the reference in it: the name and the bytes of the file that it includes. Raises
 OSError, or ValueError with what is wrong with the reference."""
+
+FileReader = Callable[[str], bytes]
+"""Gives the bytes of a file that a property names; raises OSError."""
 
 _IGNORED = frozenset({"description", "source", "tag"})
 _DEEPEST: Final = 16
@@ -159,3 +163,27 @@ def _property(element: Element, problems: Problems) -> Property | None:
     if not value:
         return None  # as in Hadoop: an empty value is none
     return Property(name, value, place, (final or "").lower() == "true")
+
+
+def include_reader(directory: Path) -> IncludeReader:
+    """Reads included files of a directory, by a reference that counts from the including file."""
+
+    def read(file: str, reference: str) -> tuple[str, bytes]:
+        if not reference or "://" in reference:
+            raise ValueError("only files of the configuration directory can be included")
+        path = _inside(directory, Path(file).parent / reference)
+        return str(path), path.read_bytes()
+
+    return read
+
+
+def file_reader(directory: Path) -> FileReader:
+    """Reads files of a directory by a name that counts from it."""
+    return lambda name: (directory / name).read_bytes()
+
+
+def _inside(directory: Path, path: Path) -> Path:
+    """The path, if it stays in the directory; raises ValueError."""
+    if not path.resolve().is_relative_to(directory.resolve()):
+        raise ValueError(f"it is not in {directory}: only files of the directory can be included")
+    return path

@@ -5,6 +5,7 @@ and with it entities, their expansion and every access to another file or host. 
 number of elements are capped: the text may come from a tenant's browser.
 """
 
+from typing import Final
 from xml.parsers import expat
 
 from fairshare.config.literals import BLANKS
@@ -16,6 +17,16 @@ MAX_ELEMENTS = 250_000
 
 RULE = "xml"
 _HADOOP = "refuses the file"
+
+_ESCAPES: Final = {
+    "&": "&amp;",
+    "<": "&lt;",
+    ">": "&gt;",
+    '"': "&quot;",
+    "\r": "&#13;",
+    "\n": "&#10;",
+    "\t": "&#9;",
+}
 
 
 class Element:
@@ -140,3 +151,10 @@ def parse(document: str | bytes, file: str, problems: Problems) -> Element | Non
         problems.error(Place(file, 1, 1), RULE, message)
         return None
     return builder.root
+
+
+def escaped(text: str) -> str:
+    """A text as it can stand between tags and quotes; raises ValueError if XML has no way."""
+    if any((ord(c) < 0x20 and c not in _ESCAPES) or ord(c) in (0xFFFE, 0xFFFF) for c in text):
+        raise ValueError(f"{text!r} has a character that XML cannot hold")
+    return "".join(_ESCAPES.get(c, c) for c in text)

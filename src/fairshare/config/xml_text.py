@@ -10,8 +10,7 @@ from xml.parsers import expat
 
 from fairshare.config.literals import BLANKS
 from fairshare.config.problems import Problems
-from fairshare.config.writing import escaped
-from fairshare.config.xml import parse
+from fairshare.config.xml import escaped, parse
 
 Change = tuple[int, int, str]
 """Bytes from here to there become this text."""

@@ -3,8 +3,8 @@
 Knows no outcome; only which properties would change it, and what each is taken to be.
 """
 
-from fairshare.config.fair import PREFIX
 from fairshare.conversion.source import Source
+from fairshare.families.fair.reading import PREFIX
 
 
 def assumptions(source: Source) -> dict[str, str]:

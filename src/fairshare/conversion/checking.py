@@ -5,10 +5,10 @@ Opens no file: it reads the texts before anybody writes them.
 
 from collections.abc import Mapping
 
-from fairshare.config.capacity import CAPACITY_FILE, collect_capacity
-from fairshare.config.directory import SITE_FILES
 from fairshare.config.problems import Problem, Problems
 from fairshare.config.site_files import read_site
+from fairshare.families.capacity.reading import CAPACITY_FILE, collect_capacity
+from fairshare.families.directory import SITE_FILES
 from fairshare.schedulers.capacity.settings import CapacitySettings
 
 

@@ -3,9 +3,9 @@
 Knows no property by name.
 """
 
-from fairshare.config.capacity_names import PREFIX
 from fairshare.config.problems import Place
 from fairshare.conversion.finding import Finding, Outcome
+from fairshare.families.capacity.names import PREFIX
 
 
 class Draft:

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import PurePath
 from typing import Final
 
-from fairshare.config.directory import SITE_FILES
 from fairshare.config.site import Property
-from fairshare.config.writing import escaped
+from fairshare.config.xml import escaped
 from fairshare.conversion.source import SHELL_FILE, Source
+from fairshare.families.directory import SITE_FILES
 
 YARN_SITE: Final = "yarn-site.xml"
 

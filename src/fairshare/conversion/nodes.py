@@ -7,8 +7,8 @@ scheduler.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from fairshare.config.lint.checking import cluster_of
 from fairshare.conversion.source import Source
+from fairshare.families.linting import cluster_of
 from fairshare.model.inputs import NodeJoined
 from fairshare.model.resources import Resource, fits
 

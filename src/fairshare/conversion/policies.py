@@ -7,13 +7,13 @@ dominant resource, is one choice for the whole cluster (1.1).
 
 from typing import Final
 
-from fairshare.config.capacity import CALCULATOR
-from fairshare.config.capacity_names import PREFIX
 from fairshare.conversion.draft import Draft
 from fairshare.conversion.finding import Outcome
 from fairshare.conversion.options import Options
 from fairshare.conversion.source import Source
 from fairshare.conversion.tree import Queue, Tree
+from fairshare.families.capacity.names import PREFIX
+from fairshare.families.capacity.reading import CALCULATOR
 from fairshare.model.queues import ROOT
 
 _JAVA: Final = "org.apache.hadoop.yarn.util.resource."

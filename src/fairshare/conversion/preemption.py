@@ -8,13 +8,13 @@ takes any, whatever its switch says (spec/fair.md 14.3).
 from collections.abc import Iterator
 from typing import Final
 
-from fairshare.config.capacity_monitor import ENABLE, POLICIES, PREEMPTION
-from fairshare.config.fair import PREFIX
 from fairshare.conversion.amounts import plain_number
 from fairshare.conversion.draft import Draft
 from fairshare.conversion.finding import Outcome
 from fairshare.conversion.source import Source
 from fairshare.conversion.tree import Queue, Tree
+from fairshare.families.capacity.monitor import ENABLE, POLICIES, PREEMPTION
+from fairshare.families.fair.reading import PREFIX
 from fairshare.schedulers.fair.settings import NEVER_MS
 
 _PROPORTIONAL: Final = (

@@ -7,14 +7,14 @@ Whatever belongs to the Fair Scheduler goes; what means the same to both stays w
 import math
 from typing import Final
 
-from fairshare.config.fair import PREFIX
 from fairshare.config.resource_types import RESOURCE_TYPES, limit_key, new_increment_key
-from fairshare.config.scheduler_choice import CLASS, TASK_SCHEDULER
 from fairshare.conversion.amounts import plain_number
 from fairshare.conversion.draft import Draft
 from fairshare.conversion.finding import Outcome
 from fairshare.conversion.options import Options
 from fairshare.conversion.source import Source
+from fairshare.families.choice import CLASS, TASK_SCHEDULER
+from fairshare.families.fair.reading import PREFIX
 from fairshare.schedulers.fair.settings import NO_LIMIT
 from fairshare.wording import counted
 

@@ -6,13 +6,14 @@ Opens files. Decides nothing about the conversion.
 from pathlib import Path
 from typing import Final
 
-from fairshare.config.capacity import CAPACITY_FILE
-from fairshare.config.directory import SITE_FILES, Configuration, collect_directory
-from fairshare.config.fair import collect_fair
-from fairshare.config.lint.subject import Subject, find_elements
 from fairshare.config.problems import Place, Problem, Problems
-from fairshare.config.scheduler_choice import CLASS
 from fairshare.config.site import Site
+from fairshare.families.capacity.reading import CAPACITY_FILE
+from fairshare.families.choice import CLASS
+from fairshare.families.configuration import Configuration
+from fairshare.families.directory import SITE_FILES, collect_directory
+from fairshare.families.fair.lint.subject import Subject, find_elements
+from fairshare.families.fair.reading import collect_fair
 from fairshare.model.resources import MEMORY, VCORES, Resource
 from fairshare.schedulers.fair.settings import FairSettings
 

@@ -7,8 +7,8 @@ compare a scheduler with that owes nobody anything.
 from collections.abc import Iterable
 from pathlib import Path
 
-from fairshare.config.directory import read_directory
 from fairshare.demonstration.errors import DemonstrationFailed
+from fairshare.families.directory import read_directory
 from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage
 from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.schedulers.shares import Claim, fair_shares

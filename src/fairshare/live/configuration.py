@@ -2,8 +2,8 @@
 
 The server polls the allocation file, and capacity-scheduler.xml only where a policy requires that;
 if the file is broken, the settings in force stay, and the error is logged once. A refresh reads
-everything at once (spec/fair.md 5.6, capacity.md 25). `config.reload` defines what may change; the
-core decides on it as on any other input. Knows nothing of HTTP.
+everything at once (spec/fair.md 5.6, capacity.md 25). `families.reload` defines what may change;
+the core decides on it as on any other input. Knows nothing of HTTP.
 """
 
 import asyncio
@@ -14,20 +14,21 @@ from pathlib import Path
 
 import msgspec
 
-from fairshare.config.capacity import CAPACITY_FILE
-from fairshare.config.capacity_file import file_reader, written_properties
-from fairshare.config.capacity_store import ConfigurationStore
-from fairshare.config.directory import Configuration
-from fairshare.config.fair import DEFAULT_ALLOCATION_FILE
 from fairshare.config.problems import Problem
-from fairshare.config.reload import (
+from fairshare.config.site_files import file_reader
+from fairshare.errors import ConfigurationError, InputError
+from fairshare.families.capacity.reading import CAPACITY_FILE
+from fairshare.families.capacity.site_file import written_properties
+from fairshare.families.configuration import Configuration
+from fairshare.families.fair.reading import DEFAULT_ALLOCATION_FILE
+from fairshare.families.reload import (
     Refreshed,
     SchedulerSettings,
     mutated,
     refresh,
     reread_allocations,
 )
-from fairshare.errors import ConfigurationError, InputError
+from fairshare.families.store import ConfigurationStore
 from fairshare.live.file_watch import FileWatch, Finding, Stamp, stamp_of
 from fairshare.live.kept_configuration import KeptConfiguration
 from fairshare.live.service import Service

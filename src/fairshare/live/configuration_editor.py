@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fairshare.config.capacity import CAPACITY_FILE
-from fairshare.config.directory import Configuration
-from fairshare.config.draft import (
+from fairshare.config.problems import Problem, Problems
+from fairshare.config.site_files import read_site
+from fairshare.errors import ConfigurationError, FairshareError, InputError
+from fairshare.families.capacity.reading import CAPACITY_FILE
+from fairshare.families.configuration import Configuration
+from fairshare.families.draft import (
     EMPTY,
     Edit,
     Entry,
@@ -27,10 +30,7 @@ from fairshare.config.draft import (
     properties_text,
     read_draft,
 )
-from fairshare.config.lint.drafts import judge_draft
-from fairshare.config.problems import Problem, Problems
-from fairshare.config.site_files import read_site
-from fairshare.errors import ConfigurationError, FairshareError, InputError
+from fairshare.families.draft_linting import judge_draft
 from fairshare.live.configuration_texts import ConfigurationText, ConfigurationTexts, digest_of
 from fairshare.live.file_swap import swap_file
 from fairshare.projections.loaded_versions import LoadedVersion

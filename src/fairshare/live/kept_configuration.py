@@ -11,8 +11,8 @@ from typing import Final
 
 import msgspec
 
-from fairshare.config.capacity_mutation import Entry
 from fairshare.errors import FairshareError
+from fairshare.families.capacity.mutation import Entry
 from fairshare.live.state_directory import write_file
 
 FILE: Final = "scheduler-conf.json"

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from fairshare.config.capacity_file import file_reader
-from fairshare.config.capacity_mutation import Entry, Update, apply_update
-from fairshare.config.lint.drafts import judge_change
 from fairshare.config.problems import Problem
+from fairshare.config.site_files import file_reader
 from fairshare.errors import ConfigurationError, InputError
+from fairshare.families.capacity.mutation import Entry, Update, apply_update
+from fairshare.families.draft_linting import judge_change
 from fairshare.model.queues import parent_name
 
 if TYPE_CHECKING:

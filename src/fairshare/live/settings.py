@@ -8,15 +8,16 @@ from typing import Any
 
 import msgspec
 
-from fairshare.config.directory import Configuration, collect_directory, read_directory
 from fairshare.config.limits import LimitSettings
 from fairshare.config.node_manager import NodeManagerSettings
 from fairshare.config.problems import Place, Problem, Problems
-from fairshare.config.reservations import with_reservations
-from fairshare.config.scheduler_choice import SchedulerName
 from fairshare.config.shell import FILE as SHELL_FILE
 from fairshare.config.shell import AuthenticationSettings, RetentionSettings
 from fairshare.engines.hardware import physical_memory_mb
+from fairshare.families.choice import SchedulerName
+from fairshare.families.configuration import Configuration
+from fairshare.families.directory import collect_directory, read_directory
+from fairshare.families.reservations import with_reservations
 from fairshare.live.kept_configuration import read_kept
 from fairshare.live.state_directory import DEFAULT_STATE_DIRECTORY
 from fairshare.live.users.identity import own_user

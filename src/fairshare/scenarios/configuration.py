@@ -10,14 +10,14 @@ from typing import Final
 
 import msgspec
 
-from fairshare.config.capacity import CAPACITY_FILE, read_capacity
-from fairshare.config.capacity_names import PREFIX as CAPACITY_PREFIX
-from fairshare.config.fair import read_fair
-from fairshare.config.fifo import read_fifo
 from fairshare.config.problems import Problems
 from fairshare.config.site import Site
 from fairshare.config.site_files import read_site
 from fairshare.errors import FairshareError
+from fairshare.families.capacity.names import PREFIX as CAPACITY_PREFIX
+from fairshare.families.capacity.reading import CAPACITY_FILE, read_capacity
+from fairshare.families.fair.reading import read_fair
+from fairshare.families.fifo.reading import read_fifo
 from fairshare.families.registry import FAMILIES
 from fairshare.model.resources import ResourceTypes
 from fairshare.scenarios.document import not_supported

@@ -7,13 +7,13 @@ from typing import Final
 
 import msgspec
 
-from fairshare.config.pools import POOLS_FILE, read_pools
-from fairshare.config.pools_file import read_pools_file
-from fairshare.config.pools_gate import ReloadGate
 from fairshare.config.pools_switches import PoolSwitches
 from fairshare.config.problems import Problems
 from fairshare.config.site_files import read_site
 from fairshare.errors import ConfigurationError, InputError
+from fairshare.families.pools.file import read_pools_file
+from fairshare.families.pools.gate import ReloadGate
+from fairshare.families.pools.reading import POOLS_FILE, read_pools
 from fairshare.scenarios.steps import Scenario
 from fairshare.schedulers.pools.settings import PoolsSettings
 

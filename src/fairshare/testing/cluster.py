@@ -10,11 +10,11 @@ from pathlib import Path
 
 import msgspec
 
-from fairshare.config.directory import read_directory
-from fairshare.config.reservations import with_reservations
-from fairshare.config.scheduler_choice import SchedulerName
 from fairshare.errors import ConfigurationError, InputError
+from fairshare.families.choice import SchedulerName
+from fairshare.families.directory import read_directory
 from fairshare.families.registry import family_of
+from fairshare.families.reservations import with_reservations
 from fairshare.insight.why import Words
 from fairshare.journal.memory import ForgetfulJournal
 from fairshare.manager.resource_manager import ResourceManager

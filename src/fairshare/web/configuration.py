@@ -7,8 +7,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from fairshare.config.capacity_mutation import read_json
 from fairshare.errors import ConfigurationError
+from fairshare.families.capacity.mutation import read_json
 from fairshare.live import mutation
 from fairshare.web.actors import believed_administrator, caller_of, check_administrator
 from fairshare.web.answers import answer

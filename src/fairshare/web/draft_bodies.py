@@ -4,8 +4,8 @@ from typing import Annotated
 
 import msgspec
 
-from fairshare.config.draft import Edit
 from fairshare.config.xml import MAX_BYTES
+from fairshare.families.draft import Edit
 from fairshare.web.bodies import ActorBody
 
 Text = Annotated[str, msgspec.Meta(max_length=MAX_BYTES)]

@@ -7,8 +7,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from fairshare.config.draft_fields import FIELDS
 from fairshare.errors import ConfigurationError, InputError
+from fairshare.families.draft_fields import FIELDS
 from fairshare.live.configuration_editor import ConfigurationEditor, Judgement
 from fairshare.live.configuration_texts import ConfigurationText
 from fairshare.web.actors import caller_of, check_administrator

@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from fairshare.cli.convert import command
 from fairshare.cli.verbs import fairshare
-from fairshare.config.directory import read_directory
+from fairshare.families.directory import read_directory
 
 FILE = """<allocations>
   <queue name="ml"><weight>1</weight><minResources>12288 mb, 12 vcores</minResources></queue>

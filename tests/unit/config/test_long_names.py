@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from fairshare.config.capacity_names import PREFIX
-from fairshare.config.directory import read_directory
-from fairshare.config.draft import properties_text, read_draft
-from fairshare.config.lint.drafts import judge_draft
+from fairshare.families.capacity.names import PREFIX
+from fairshare.families.directory import read_directory
+from fairshare.families.draft import properties_text, read_draft
+from fairshare.families.draft_linting import judge_draft
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 FAIR = "three-teams"

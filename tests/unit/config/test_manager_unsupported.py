@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fairshare.config.lint.checking import lint
+from fairshare.families.linting import lint
 
 RM = "yarn.resourcemanager."
 NM = "yarn.nodemanager."

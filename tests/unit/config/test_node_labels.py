@@ -2,12 +2,12 @@
 
 import pytest
 
-from fairshare.config.capacity import read_capacity
-from fairshare.config.directory import read_directory
 from fairshare.config.node_labels import read_node_partition
 from fairshare.config.problems import Problems
 from fairshare.config.site import Site
 from fairshare.errors import ConfigurationError
+from fairshare.families.capacity.reading import read_capacity
+from fairshare.families.directory import read_directory
 
 N = "yarn.node-labels."
 AM = "yarn.resourcemanager.node-labels.am."

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from fairshare.config.directory import Configuration, read_directory
 from fairshare.config.node_manager import NodeManagerSettings
 from fairshare.errors import ConfigurationError
+from fairshare.families.configuration import Configuration
+from fairshare.families.directory import read_directory
 
 FAIR = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"
 

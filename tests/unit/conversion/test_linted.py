@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from fairshare.config.lint.checking import lint
 from fairshare.conversion.converting import convert
 from fairshare.conversion.options import Mode, Options
 from fairshare.conversion.output import write_directory
 from fairshare.conversion.source import read_source
 from fairshare.errors import ConfigurationError
+from fairshare.families.linting import lint
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "three-teams"
 PUBLISHED = sorted(

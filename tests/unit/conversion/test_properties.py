@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from tests.unit.conversion.converted import converted_directory, finding, written
 
-from fairshare.config.directory import read_directory
 from fairshare.conversion.converting import convert
 from fairshare.conversion.options import Options
 from fairshare.conversion.output import write_directory
 from fairshare.conversion.source import read_source
+from fairshare.families.directory import read_directory
 
 FAIR = "yarn.scheduler.fair."
 SITE = "yarn-site.xml"

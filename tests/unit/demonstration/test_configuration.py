@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from fairshare.config.directory import read_directory
-from fairshare.config.fifo import read_fifo
 from fairshare.demonstration.entitlement import entitlements, read_entitlements
 from fairshare.demonstration.errors import DemonstrationFailed
 from fairshare.demonstration.server import configuration_directory
 from fairshare.demonstration.teams import CONTAINER, SETTINGS, TEAMS
+from fairshare.families.directory import read_directory
+from fairshare.families.fifo.reading import read_fifo
 
 
 def test_the_example_has_no_problems_with_either_scheduler() -> None:

@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from fairshare.client.answers import Application, Container
-from fairshare.config.directory import read_directory
-from fairshare.config.lint.checking import lint
 from fairshare.demonstration.corpus import Document
 from fairshare.demonstration.errors import DemonstrationFailed
 from fairshare.demonstration.pools import functions, results
@@ -28,6 +26,8 @@ from fairshare.demonstration.pools.texts import Text
 from fairshare.demonstration.server import configuration_directory
 from fairshare.demonstration.teams import TEAMS
 from fairshare.demonstration.verification import Check
+from fairshare.families.directory import read_directory
+from fairshare.families.linting import lint
 
 Render = Callable[..., str]
 

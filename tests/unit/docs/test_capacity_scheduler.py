@@ -12,7 +12,7 @@ NAMES = re.findall(r"`([\w/.-]+\.py)`", PAGE)
 def place_of(name: str) -> Path:
     if name.startswith(("src/", "tests/")):
         return ROOT / name
-    if name.startswith("config/"):
+    if name.startswith("families/"):
         return ROOT / "src" / "fairshare" / name
     return ROOM / name
 

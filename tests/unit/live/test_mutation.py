@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fairshare.config.capacity_mutation import Update, read_json
 from fairshare.errors import FairshareError, InputError
+from fairshare.families.capacity.mutation import Update, read_json
 from fairshare.live import kept_configuration, mutation
 from fairshare.live.server import LiveServer
 from fairshare.live.settings import Overrides, read_settings

@@ -3,8 +3,8 @@
 import pytest
 from tests.unit.pools.conftest import Cluster, maps, pools, refusal, settings
 
-from fairshare.config.pools_file import read_pools_file
 from fairshare.errors import ConfigurationError
+from fairshare.families.pools.file import read_pools_file
 from fairshare.model.inputs import LoadConfiguration, SubmitApplication
 from fairshare.schedulers.pools.settings import PoolAllocation, PoolsSettings
 

@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from fairshare.config.fifo import read_fifo
-from fairshare.config.pools import read_pools
 from fairshare.config.site import Site
+from fairshare.families.fifo.reading import read_fifo
+from fairshare.families.pools.reading import read_pools
 from fairshare.families.registry import family_of
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ApplicationSubmitted, RequestRefused

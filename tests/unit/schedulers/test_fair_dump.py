@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from fairshare.config.fair import read_fair
 from fairshare.config.site import Site
+from fairshare.families.fair.reading import read_fair
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import (
     LoadConfiguration,

@@ -9,7 +9,6 @@ from pathlib import Path
 from rich.console import Console
 
 from fairshare.client.client import Client
-from fairshare.config.directory import read_directory
 from fairshare.demonstration import corpus, machine
 from fairshare.demonstration.corpus import Document
 from fairshare.demonstration.errors import DemonstrationFailed
@@ -34,6 +33,7 @@ from fairshare.demonstration.presentation import presentation_on
 from fairshare.demonstration.server import Server, configuration_directory, confined
 from fairshare.demonstration.teams import ADHOC, PRODUCTION, RESEARCH
 from fairshare.errors import FairshareError
+from fairshare.families.directory import read_directory
 from fairshare.mapreduce import MapReduce
 
 PATIENCE_S = 60.0

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from fairshare.config.directory import Configuration
+from fairshare.families.configuration import Configuration
 from fairshare.live.users.command import CommandGroups
 from fairshare.live.users.file import FileGroups
 from fairshare.live.users.protocol import GroupSource

@@ -1,7 +1,7 @@
 """Owns the paths of administration: the scheduler's configuration, access to a queue, the log.
 
-`live.mutation` and `config.capacity_mutation` define the effect of a configuration change; the
-messages are those that Hadoop's clients expect (spec/rest.md 1.8.20-22).
+`live.mutation` and `families.capacity.mutation` define the effect of a configuration change;
+the messages are those that Hadoop's clients expect (spec/rest.md 1.8.20-22).
 """
 
 from collections.abc import Iterable
@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 
-from fairshare.config.capacity_mutation import Update, read_json, read_xml
 from fairshare.errors import InputError
+from fairshare.families.capacity.mutation import Update, read_json, read_xml
 from fairshare.web.yarn.access import is_administrator
 from fairshare.web.yarn.answering import Answer, YarnRoute
 from fairshare.web.yarn.bodies import read_bytes

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from msgspec import UNSET, UnsetType
 
-from fairshare.config.capacity_names import PREFIX
+from fairshare.families.capacity.names import PREFIX
 from fairshare.model.identifiers import container_name
 from fairshare.model.resources import UNBOUNDED, Resource
 from fairshare.projections.master_limits import MasterLimit, capacity_limit

@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
-from fairshare.config.capacity_mutation import Update
-from fairshare.config.capacity_names import PREFIX
 from fairshare.config.problems import Problems
 from fairshare.config.web import WebSettings
 from fairshare.engines.protocol import ContainerFiles
+from fairshare.families.capacity.mutation import Update
+from fairshare.families.capacity.names import PREFIX
 from fairshare.live import mutation
 from fairshare.live.server import LiveServer
 from fairshare.live.users.identity import own_user

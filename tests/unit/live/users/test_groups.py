@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from fairshare.config.directory import read_directory
 from fairshare.errors import ConfigurationError
+from fairshare.families.directory import read_directory
 from fairshare.live.users import groups
 from fairshare.live.users.groups import UserGroups, user_groups
 from fairshare.live.users.protocol import GroupsUnavailable

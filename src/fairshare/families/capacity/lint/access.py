@@ -1,0 +1,63 @@
+"""Owns the rules about access lists that let everybody in, or nobody (spec/capacity.md 7.6)."""
+
+from collections.abc import Iterator
+
+from fairshare.config.findings import Finding
+from fairshare.families.capacity.lint.subject import CapacitySubject, property_of
+from fairshare.model.queues import ROOT
+
+_ENABLED = "yarn.acl.enable"
+_SUBMIT, _ADMINISTER = "acl_submit_applications", "acl_administer_queue"
+
+
+def lists_not_checked(subject: CapacitySubject) -> Iterator[Finding]:
+    """Lists that restrict, and nobody looks at lists."""
+    if not subject.has_site or subject.settings.acl_enabled:
+        return
+    for name, own in subject.queues:
+        for suffix, acl in ((_SUBMIT, own.submit_acl), (_ADMINISTER, own.administer_acl)):
+            if acl is not None and "*" not in acl:
+                yield subject.silent(
+                    property_of(name, suffix), f"{_ENABLED} is not true", "lets everybody in"
+                )
+                return  # one is enough to find the switch
+
+
+def restriction_void(subject: CapacitySubject) -> Iterator[Finding]:
+    """A list below a queue that lets everybody in (30.11)."""
+    for name, own in subject.queues:
+        if name == ROOT or own.submit_acl is None or "*" in own.submit_acl:
+            continue
+        for above in list(subject.path(name))[1:]:
+            found = subject.own(above)
+            default = "*" if above == ROOT else " "
+            for suffix, acl in ((_SUBMIT, found.submit_acl), (_ADMINISTER, found.administer_acl)):
+                if "*" in (default if acl is None else acl):
+                    yield Finding(
+                        subject.place(name, _SUBMIT),
+                        f"{_SUBMIT} of {name} keeps nobody out, because {suffix} of {above} lets"
+                        f" everybody in: set {property_of(above, suffix)}",
+                        "lets in who may submit to, or administer, any queue above",
+                    )
+                    break
+            else:
+                continue
+            break
+
+
+def nobody_may_submit(subject: CapacitySubject) -> Iterator[Finding]:
+    """A leaf that no list, of its own or above it, opens to anybody."""
+    if subject.has_site and not subject.settings.acl_enabled:
+        return
+    for name, _ in subject.leaves:
+        lists = [
+            ("*" if one == ROOT else " ") if acl is None else acl
+            for one in subject.path(name)
+            for acl in (subject.own(one).submit_acl, subject.own(one).administer_acl)
+        ]
+        if not any(acl.strip() for acl in lists):
+            yield Finding(
+                subject.place(name, _SUBMIT, _ADMINISTER),
+                f"nobody may submit to {name}: all its lists and those above it are blank",
+                "rejects every application",
+            )

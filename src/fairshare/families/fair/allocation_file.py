@@ -1,0 +1,213 @@
+"""Owns the Fair Scheduler's allocation file, fair-scheduler.xml (spec/fair.md 5).
+
+Knows neither where the file is nor when it is read again.
+"""
+
+from collections.abc import Callable, Collection
+from typing import Any, Final
+
+from fairshare.config.problems import Problem, Problems
+from fairshare.config.xml import Element, parse
+from fairshare.families.fair.element_values import BAD_FILE, ElementValues
+from fairshare.families.fair.placement_policy import read_placement_policy
+from fairshare.families.fair.queue_elements import ROOT, read_queues
+from fairshare.model.resources import UNBOUNDED, ResourceTypes
+from fairshare.schedulers.fair.policies import POLICIES, Policy
+from fairshare.schedulers.fair.settings import AllocationSettings, QueueSettings
+
+_EVERYBODY: Final = "*"
+
+
+def _default_policy(values: ElementValues, element: Element) -> Any:
+    policy = values.policy(element)
+    if policy == "fifo":
+        values.problems.error(
+            element.text_place,
+            element.name,
+            "fifo cannot be the default policy, because it is for leaf queues only:"
+            " write it into the queues that shall have it",
+            BAD_FILE,
+        )
+    return policy
+
+
+_Reader = Callable[[ElementValues, Element], Any]
+
+_FIELDS: Final[dict[str, tuple[str, _Reader]]] = {
+    "userMaxAppsDefault": ("user_max_applications_default", ElementValues.applications),
+    "queueMaxAppsDefault": ("queue_max_applications_default", ElementValues.applications),
+    "queueMaxResourcesDefault": (
+        "queue_max_share_default",
+        lambda values, element: values.amount(element, UNBOUNDED),
+    ),
+    "queueMaxAMShareDefault": ("queue_max_master_share_default", ElementValues.share),
+    "defaultFairSharePreemptionTimeout": ("fair_share_timeout_ms", ElementValues.seconds),
+    "fairSharePreemptionTimeout": ("legacy_fair_share_timeout_ms", ElementValues.seconds),
+    "defaultMinSharePreemptionTimeout": ("min_share_timeout_ms", ElementValues.seconds),
+    "defaultFairSharePreemptionThreshold": ("fair_share_threshold", ElementValues.fraction),
+    "defaultQueueSchedulingPolicy": ("default_policy", _default_policy),
+    "defaultQueueSchedulingMode": ("default_policy", _default_policy),
+    "queuePlacementPolicy": (
+        "rules",
+        lambda values, element: read_placement_policy(element, values),
+    ),
+}
+
+_UNSUPPORTED: Final = frozenset({"reservation-planner", "reservation-agent", "reservation-policy"})
+
+_KNOWN: Final = (*_FIELDS, *_UNSUPPORTED, "queue", "pool", "user")
+
+NAMES: Final = frozenset(_KNOWN)
+"""The elements at the top of the file."""
+
+
+def read_allocation_file(
+    document: str | bytes,
+    file: str,
+    types: ResourceTypes,
+    policies: Collection[str] | None = None,
+) -> tuple[AllocationSettings, tuple[Problem, ...]]:
+    """The settings of an allocation file, and what there is to say about it (no errors).
+
+    `file` is the name for problems; `policies` are the names of scheduling policies, in lower
+    case; None: all that there are. Raises ConfigurationError with all problems when the file is
+    bad (5.5).
+    """
+    problems = Problems()
+    settings = collect_allocation_file(document, file, ElementValues(types, problems, policies))
+    problems.raise_errors()
+    return settings, problems.all
+
+
+def collect_allocation_file(
+    document: str | bytes, file: str, values: ElementValues
+) -> AllocationSettings:
+    """As `read_allocation_file`, but errors are only added to the problems of `values`."""
+    problems = values.problems
+    root = parse(document, file, problems)
+    if root is None:
+        return AllocationSettings(from_file=True)
+    if root.name != "allocations":
+        problems.error(
+            root.place,
+            "allocations",
+            f"the top element is <{root.name}>, it must be <allocations>",
+            BAD_FILE,
+        )
+        return AllocationSettings(from_file=True)
+    fields: dict[str, Any] = {}
+    seen: dict[str, Element] = {}
+    queues, users = [], []
+    for child in root.children:
+        known = _FIELDS.get(child.name)
+        if known is not None:
+            field, read = known
+            if field in seen:
+                values.repeated(child, seen[field])
+            seen[field] = child
+            fields[field] = read(values, child)
+        elif child.name in ("queue", "pool"):
+            queues.append(child)
+        elif child.name == "user":
+            users.append(child)
+        elif child.name in _UNSUPPORTED:
+            problems.warning(
+                child.place,
+                "unsupported",
+                f"<{child.name}> has no effect: there is no reservation system",
+                "keeps it for the reservation system",
+            )
+        else:
+            values.unknown(child, _KNOWN, "<allocations>")
+    legacy = fields.pop("legacy_fair_share_timeout_ms", None)
+    fields.setdefault("fair_share_timeout_ms", legacy)
+    settings, elements = read_queues(queues, values)
+    result = AllocationSettings(
+        queues=settings,
+        user_max_applications=_users(users, values),
+        from_file=True,
+        **{field: value for field, value in fields.items() if value is not None},
+    )
+    _check_policies(result, elements, values)
+    _check_acls(result, elements, values)
+    return result
+
+
+def _users(elements: list[Element], values: ElementValues) -> dict[str, int]:
+    limits: dict[str, int] = {}
+    for element in elements:
+        values.attributes(element, ("name",))
+        name = element.attributes.get("name", "")
+        if not name:
+            values.problems.warning(
+                element.place, "user", "a <user> without name has no effect", "ignores it"
+            )
+        for child in element.children:
+            if child.name != "maxRunningApps":
+                values.unknown(child, ("maxRunningApps",), "<user>")
+                continue
+            if name in limits:
+                values.problems.warning(
+                    child.place,
+                    "repeated-element",
+                    f"the limit of the user {name!r} is set again: the earlier one has no effect",
+                    "takes the last one",
+                )
+            limit = values.applications(child)
+            if limit is not None and name:
+                limits[name] = limit
+    return limits
+
+
+def _check_policies(
+    settings: AllocationSettings, elements: dict[str, Element], values: ElementValues
+) -> None:
+    """Report queues that their parent's policy forbids (spec/fair.md 8.5): they are not made."""
+
+    def policy_of(name: str) -> Policy | None:
+        queue = settings.queues.get(name)
+        return POLICIES.get((queue and queue.policy) or settings.default_policy)
+
+    for name, queue in settings.queues.items():
+        policy, message = policy_of(name), ""
+        above = name.rpartition(".")[0]
+        parent = policy_of(above) if above else None
+        if policy is None:
+            continue
+        if policy.leaf_only and (queue.parent or name == ROOT):
+            message = (
+                f"{name} is a parent queue, and the policy {policy.name} is for leaf queues only"
+            )
+        elif parent is not None and not parent.leaf_only and not parent.allows_child(policy):
+            message = (
+                f"{name} has the policy {policy.name},"
+                f" and its parent {above} the policy {parent.name}"
+            )
+        if message:
+            values.problems.trap(
+                elements[name].place,
+                "policy-pair",
+                f"{message}: this cannot be, and what is below it is not made either",
+                "logs an error and does not create the queue",
+            )
+
+
+def _check_acls(
+    settings: AllocationSettings, elements: dict[str, Element], values: ElementValues
+) -> None:
+    """Report a list that excludes nobody, because root's list allows everybody (15.3)."""
+    for field, tag in (("submit_acl", "aclSubmitApps"), ("administer_acl", "aclAdministerApps")):
+        root = settings.queues.get(ROOT, QueueSettings(ROOT))
+        if (getattr(root, field) or _EVERYBODY).strip() != _EVERYBODY:
+            continue
+        for name, queue in settings.queues.items():
+            if name != ROOT and (getattr(queue, field) or _EVERYBODY).strip() != _EVERYBODY:
+                place = next(c.place for c in elements[name].children if c.name == tag)
+                values.problems.trap(
+                    place,
+                    tag,
+                    f"<{tag}> of {name} excludes nobody, because root allows everybody:"
+                    f" give the queue root <{tag}> of one blank",
+                    "lets everybody in, too",
+                )
+                break

@@ -1,0 +1,86 @@
+"""Owns the rules about access lists that let nobody in, or everybody (spec/fair.md 15)."""
+
+from collections.abc import Iterator
+
+from fairshare.config.findings import Finding
+from fairshare.families.fair.lint.subject import Subject
+from fairshare.model.queues import ROOT
+
+_ENABLED = "yarn.acl.enable"
+
+
+def nobody_may_submit(subject: Subject) -> Iterator[Finding]:
+    """A leaf that no list, of its own or above it, opens to anybody."""
+    for leaf in subject.leaves:
+        if any(
+            _names_somebody(acl or ("*" if queue.name == ROOT else " "))
+            for queue in subject.path(leaf.name)
+            for acl in (queue.submit_acl, queue.administer_acl)
+        ):
+            continue
+        yield Finding(
+            subject.place(leaf.name, "aclSubmitApps"),
+            f"nobody may submit to {leaf.name}: all its lists and those above it are blank",
+            "rejects every application",
+        )
+
+
+def administration_opens_submission(subject: Subject) -> Iterator[Finding]:
+    """Root restricts submission, but everybody may administer, and so submit."""
+    root = subject.queue(ROOT)
+    if (
+        root.submit_acl is not None
+        and "*" not in root.submit_acl
+        and "*" in (root.administer_acl or "*")
+    ):
+        yield Finding(
+            subject.place(ROOT, "aclSubmitApps"),
+            "aclSubmitApps of root excludes nobody, because who may administer a queue may submit"
+            " to it, and root lets everybody administer: give root <aclAdministerApps>, too",
+            "lets everybody submit everywhere",
+        )
+
+
+def restriction_void(subject: Subject) -> Iterator[Finding]:
+    """A list below a queue that lets everybody in."""
+    for name, element in subject.written("aclSubmitApps"):
+        if name in ("", ROOT) or "*" in element.text:
+            continue
+        for above in subject.path(name):
+            if above.name == name:
+                continue
+            default = "*" if above.name == ROOT else " "
+            lists = (
+                ("aclSubmitApps", above.submit_acl),
+                ("aclAdministerApps", above.administer_acl),
+            )
+            opened = [tag for tag, acl in lists if "*" in (default if acl is None else acl)]
+            if opened:
+                yield Finding(
+                    element.text_place,
+                    f"aclSubmitApps of {name} keeps nobody out, because {opened[0]} of {above.name}"
+                    f" lets everybody in: give {above.name} <{opened[0]}>"
+                    f"{' and <aclAdministerApps>' if len(opened) > 1 else ''}, too",
+                    "lets in who may submit to, or administer, any queue above",
+                )
+                break
+
+
+def administration_unchecked(subject: Subject) -> Iterator[Finding]:
+    """Lists of administrators, and `yarn.acl.enable` is off."""
+    written = [
+        element
+        for _, element in subject.written("aclAdministerApps")
+        if element.text and "*" not in element.text
+    ]
+    if subject.has_site and not subject.settings.acl_enabled and written:
+        yield Finding(
+            written[0].place,
+            f"aclAdministerApps does not keep others from killing and moving applications:"
+            f" {_ENABLED} is not true",
+            f"checks it only with {_ENABLED}; submissions are checked in any case",
+        )
+
+
+def _names_somebody(acl: str) -> bool:
+    return bool(acl.replace(",", " ").split())

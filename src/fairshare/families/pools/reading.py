@@ -1,0 +1,199 @@
+"""Owns the properties of MapReduce's Fair Scheduler in mapred-site.xml (spec/mapreduce.md 13.6),
+joined with its pools file and the switches of fairshare.toml.
+
+Knows neither where files are nor when they are read again.
+"""
+
+from typing import Any, Final
+
+import msgspec
+
+from fairshare.config.manager import ManagerSettings, read_manager
+from fairshare.config.pools_switches import PoolSwitches
+from fairshare.config.problems import Problem, Problems
+from fairshare.config.site import Site
+from fairshare.errors import ConfigurationError
+from fairshare.families.pools.file import collect_pools_file
+from fairshare.families.pools.plugins import adjuster_names, manager_names
+from fairshare.families.pools.unsupported import PREFIX, report_unsupported
+from fairshare.model.resources import UNBOUNDED, ResourceTypes
+from fairshare.schedulers.pools.naming import POOL, SLOW_START, TASK_LIMIT, TASK_LIMITS
+from fairshare.schedulers.pools.settings import (
+    DEFAULT_LOAD_MANAGER,
+    SLOTS,
+    PoolAllocations,
+    PoolsSettings,
+)
+
+ALLOCATION_FILE: Final = PREFIX + "allocation.file"
+POOLS_FILE: Final = "fair-scheduler.xml"
+NODE_SLOTS: Final = (
+    "mapred.tasktracker.map.tasks.maximum",
+    "mapred.tasktracker.reduce.tasks.maximum",
+)
+_NODE_SLOTS_DEFAULT: Final = 2
+_FACTOR: Final = "mapred.newjobweightbooster.factor"
+_DURATION: Final = "mapred.newjobweightbooster.duration"
+_PER_SECOND: Final = "mapred.heartbeats.in.second"
+_SCALING: Final = "mapreduce.jobtracker.heartbeats.scaling.factor"
+
+_OF_JOBS: Final = (
+    POOL,
+    SLOW_START,
+    TASK_LIMIT,
+    *TASK_LIMITS,
+    "mapred.job.queue.name",
+    "user.name",
+    "mapred.job.priority",
+)
+
+
+def read_pools(
+    site: Site,
+    pools_text: str | bytes | None,
+    pools_name: str = POOLS_FILE,
+    switches: PoolSwitches | None = None,
+) -> tuple[PoolsSettings, tuple[Problem, ...]]:
+    """The settings, and the warnings and traps found on the way.
+
+    `pools_text` is None when there is no pools file. Raises ConfigurationError with all problems.
+    """
+    problems = Problems()
+    settings = collect_pools(site, pools_text, pools_name, problems, switches)
+    problems.raise_errors()
+    return settings, problems.all
+
+
+def collect_pools(
+    site: Site,
+    pools_text: str | bytes | None,
+    pools_name: str,
+    problems: Problems,
+    switches: PoolSwitches | None = None,
+) -> PoolsSettings:
+    """As `read_pools`, but errors are only added to the problems."""
+    chosen = switches or PoolSwitches()
+    manager = read_manager(site, problems)
+    settings = _settings(site, manager, chosen, problems)
+    report_unsupported(site, settings, problems)
+    if pools_text is None:
+        return settings
+    allocations = collect_pools_file(
+        pools_text, pools_name, chosen.generation, problems, hierarchical=chosen.hierarchical
+    )
+    return msgspec.structs.replace(settings, allocations=allocations)
+
+
+def with_slots(types: ResourceTypes) -> ResourceTypes:
+    """The types of a site, and both kinds of slots."""
+    further = [name for name in SLOTS if name not in types.names]
+    return ResourceTypes((*types.names, *further), (*types.units, *("" for _ in further)))
+
+
+def read_node_slots(site: Site, problems: Problems) -> dict[str, int]:
+    """How many tasks of each kind a node runs at once."""
+    return {
+        name: site.integer(key, _NODE_SLOTS_DEFAULT, problems, minimum=0)
+        for name, key in zip(SLOTS, NODE_SLOTS, strict=True)
+    }
+
+
+def _settings(
+    site: Site, manager: ManagerSettings, switches: PoolSwitches, problems: Problems
+) -> PoolsSettings:
+    def boolean(name: str, default: bool) -> bool:
+        return site.boolean(PREFIX + name, default, problems)
+
+    def integer(name: str, default: int) -> int:
+        return site.integer(PREFIX + name, default, problems)
+
+    def delay(name: str) -> int | None:
+        key = PREFIX + name
+        return site.long(key, -1, problems, minimum=-1) if key in site else None
+
+    site.text(ALLOCATION_FILE, problems)  # who gave the text has followed it
+    types = with_slots(manager.types)
+    further = len(types.names) - len(manager.types.names)
+    multiple = PREFIX + "assignmultiple"
+    return PoolsSettings(
+        types=types,
+        minimum_allocation=(*manager.minimum_allocation, *((0,) * further)),
+        maximum_allocation=(*manager.maximum_allocation, *((UNBOUNDED,) * further)),
+        generation=switches.generation,
+        allocations=PoolAllocations(),
+        pool_property=site.string(PREFIX + "poolnameproperty", "", problems),
+        allow_undeclared_pools=boolean("allow.undeclared.pools", True)
+        or switches.generation != "1.2",
+        assign_multiple=boolean("assignmultiple", False) if multiple in site else None,
+        maps_per_heartbeat=integer("assignmultiple.maps", -1),
+        reduces_per_heartbeat=integer("assignmultiple.reduces", -1),
+        size_based_weight=boolean("sizebasedweight", False),
+        weight_adjuster=_plug_in(site, "weightadjuster", problems),
+        booster_factor=site.double(_FACTOR, 3.0, problems),
+        booster_duration_ms=site.long(_DURATION, 300_000, problems),
+        boost_from=switches.boost_from,
+        load_manager=_plug_in(site, "loadmanager", problems),
+        load_max_difference=site.double(PREFIX + "load.max.diff", 0.0, problems),
+        update_interval_ms=site.long(PREFIX + "update.interval", 500, problems, minimum=1),
+        preemption=boolean("preemption", False),
+        preemption_only_log=boolean("preemption.only.log", False),
+        preemption_interval_ms=site.long(PREFIX + "preemption.interval", 15_000, problems, 1),
+        locality_delay_ms=site.long(PREFIX + "locality.delay", -1, problems, minimum=-1),
+        locality_delay_node_ms=delay("locality.delay.node"),
+        locality_delay_rack_ms=delay("locality.delay.rack"),
+        heartbeats_per_second=site.integer(_PER_SECOND, 100, problems, minimum=1),
+        heartbeat_scaling=site.double(_SCALING, 1.0, problems),
+        wait_for_maps=switches.wait_for_maps,
+        strict=switches.strict,
+        fifo=switches.fifo,
+        hierarchical=switches.hierarchical,
+        scale_min_shares=switches.scale_min_shares,
+        priority_factors=switches.factors,
+        acl_enabled=manager.acl_enabled,
+        administrators=manager.administrators,
+        master_max_attempts=manager.master_max_attempts,
+        defaults=_defaults(site, problems),
+    )
+
+
+def _plug_in(site: Site, name: str, problems: Problems) -> str:
+    """The plug-in that a property chooses, by its name or its class."""
+    adjuster = name == "weightadjuster"
+    written = site.string(PREFIX + name, "", problems)
+    if not written:
+        return "" if adjuster else DEFAULT_LOAD_MANAGER
+    try:
+        known: dict[str, Any] = adjuster_names() if adjuster else manager_names()
+    except ConfigurationError as error:
+        for problem in error.problems:
+            problems.error(site.place(PREFIX + name), "plug-in", str(problem))
+        return "" if adjuster else DEFAULT_LOAD_MANAGER
+    found = known.get(written)
+    if found is None:
+        names = ", ".join(sorted(filter(None, known)))
+        problems.error(
+            site.place(PREFIX + name),
+            "plug-in",
+            f"{PREFIX}{name}: there is no {written!r} (there are {names}); a package brings others",
+            "loads any class that it finds",
+        )
+        return "" if adjuster else DEFAULT_LOAD_MANAGER
+    return str(found)
+
+
+def _defaults(site: Site, problems: Problems) -> dict[str, str]:
+    """The site's values of properties that a job may set, and of those that they are made of.
+
+    As they are written: `${user.name}` stands for the user of each job.
+    """
+    chosen = site.string(PREFIX + "poolnameproperty", "", problems)
+    wanted = [name for name in (*_OF_JOBS, chosen) if name]
+    found: dict[str, str] = {}
+    written = {one.name: one.value for one in site}
+    while wanted:
+        name = wanted.pop()
+        if name in written and name not in found:
+            site.text(name, problems)
+            found[name] = written[name]
+            wanted += [other for other in written if "${" + other + "}" in written[name]]
+    return {name: found[name] for name in sorted(found)}
