@@ -6,10 +6,10 @@ from fairshare.model.resources import Resource
 
 
 class QueueEntitled(Event, frozen=True):
-    """A queue that was made on demand has its template's capacity on these partitions alone.
+    """A queue created on demand has its template's capacity on exactly these partitions.
 
-    `in_round`: given or taken by a round of the policy. As in Hadoop nothing else is computed then:
-    what follows from it waits until the cluster or the settings change.
+    `in_round`: a round of the policy gave or took it. As in Hadoop nothing else is recomputed then:
+    the consequences wait until the cluster or the settings change.
     """
 
     queue: str
@@ -18,7 +18,7 @@ class QueueEntitled(Event, frozen=True):
 
 
 class QueueExpiring(BookkeepingEvent, frozen=True):
-    """A round found a queue that was made on demand empty: it may go if the next one does so too.
+    """A round found a queue created on demand empty: it may be removed if the next one does too.
 
     `empty` False: the count of rounds starts again.
     """
@@ -28,38 +28,39 @@ class QueueExpiring(BookkeepingEvent, frozen=True):
 
 
 class QueueLimited(BookkeepingEvent, frozen=True):
-    """A heartbeat told a leaf how much it can reach at most as long as the others keep theirs."""
+    """A heartbeat computed the most that a leaf can reach while the other queues keep what they
+    have."""
 
     queue: str
     limit: Resource
 
 
 class LimitsComputed(BookkeepingEvent, frozen=True):
-    """What the queues below one may reach was computed anew, though they have the same settings."""
+    """The limits of the queues below one were recomputed with unchanged settings."""
 
     queue: str
 
 
 class UserLimitsComputed(BookkeepingEvent, frozen=True):
-    """What users may have in a leaf was computed, outside of any heartbeat."""
+    """The limits of a leaf's users were computed outside a heartbeat."""
 
     queue: str
 
 
 class HeadroomComputed(Event, frozen=True):
-    """A scheduler considered an application, which knows from now on what it could still get."""
+    """The scheduler considered an application and computed its headroom."""
 
     application: ApplicationId
 
 
 class ApplicationsOrdered(BookkeepingEvent, frozen=True):
-    """A scheduler looked at a leaf, and its applications stand where what they use puts them."""
+    """The scheduler examined a leaf and re-sorted its applications by their use."""
 
     queue: str
 
 
 class UserNoted(BookkeepingEvent, frozen=True):
-    """A leaf knows a user though it refused the user's application."""
+    """A leaf has a record of a user although it refused the user's application."""
 
     queue: str
     user: str
