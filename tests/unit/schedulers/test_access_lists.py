@@ -1,4 +1,5 @@
-"""yarn.acl.enable and yarn.admin.acl hold under every scheduler, also where no queue has a list."""
+"""yarn.acl.enable and yarn.admin.acl apply under every scheduler, also where no queue has a
+list."""
 
 import msgspec
 import pytest
@@ -82,6 +83,6 @@ def test_only_administrators_drain_nodes(scheduler: str) -> None:
 
 @pytest.mark.parametrize("scheduler", READ)
 @pytest.mark.parametrize("values", [{}, {"yarn.admin.acl": "root"}])
-def test_without_the_switch_everybody_may(scheduler: str, values: dict[str, object]) -> None:
+def test_without_the_switch_every_user_may(scheduler: str, values: dict[str, object]) -> None:
     manager = manager_of(scheduler, values)
     assert not refused(manager, KillApplication(1, user="eve"))

@@ -1,11 +1,11 @@
-"""How two amounts compare when the cluster has nothing of a type."""
+"""How two amounts compare when the cluster has 0 of a type."""
 
 import pytest
 
 from fairshare.schedulers.calculators import dominant_calculator
 
 CLUSTER = (4096, 2, 0)
-"""A third type is declared, and no node offers it."""
+"""A third type is declared that no node offers."""
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_the_dominant_parts_alone_are_compared_where_only_one_counts():
     assert dominant_calculator((8000, 8, 4), (4000, 4, 0), (4000, 1, 0)) == 1
 
 
-def test_amounts_below_nothing_are_nothing_where_only_one_counts():
+def test_negative_amounts_count_as_zero_where_only_one_counts():
     assert dominant_calculator((8000, 8, 4), (-4000, -4, 0), (-8000, -8, 0), True) == 0
 
 

@@ -80,7 +80,7 @@ def test_a_weight_is_written_as_java_writes_a_float(value: float, text: str) -> 
     assert float_text(value) == text
 
 
-def test_a_type_of_which_there_is_nothing_is_left_out() -> None:
+def test_a_type_with_an_amount_of_zero_is_omitted() -> None:
     types = read_fair(Site.of({"yarn.resource-types": "gpu"}), None)[0].types
     assert resource_text((1, 2, 0), types) == "<memory:1, vCores:2>"
     assert resource_text((1, 2, 3), types) == "<memory:1, vCores:2, gpu: 3>"

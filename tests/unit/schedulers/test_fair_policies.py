@@ -1,4 +1,5 @@
-"""Policies of others: how they are handed in, and that the order follows the cluster's size."""
+"""Policies of other packages: how they are registered, and that the order depends on the cluster's
+size."""
 
 from collections.abc import Iterator
 
@@ -43,7 +44,7 @@ def by_size() -> Iterator[Policy]:
     del policies.POLICIES["by-size"]
 
 
-def test_a_policy_of_a_known_name_is_refused(by_size: Policy) -> None:
+def test_a_policy_with_a_name_in_use_is_refused(by_size: Policy) -> None:
     register(by_size)  # the same one again is harmless
     with pytest.raises(ValueError, match="another policy 'by-size'"):
         register(ByClusterSize("by-size", "x", memory_calculator, leaf_only=False))
@@ -52,7 +53,7 @@ def test_a_policy_of_a_known_name_is_refused(by_size: Policy) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "Big", "two words", " edge"])
-def test_a_name_that_no_file_can_have_is_refused(name: str) -> None:
+def test_a_name_that_is_invalid_in_a_file_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="no name"):
         register(ByClusterSize(name, "x", memory_calculator, leaf_only=False))
     assert name not in policies.POLICIES

@@ -47,7 +47,7 @@ def submit(manager: ResourceManager, count: int, request: ContainerRequest, queu
 
 
 def calls_of(call: Callable[[], object]) -> int:
-    """How many Python functions one call enters: a cost that is the same on every machine."""
+    """How many Python functions one call enters: a cost that does not depend on the machine."""
     count = 0
 
     def entered(frame: object, event: str, argument: object) -> None:

@@ -1,4 +1,5 @@
-"""The Fair Scheduler in small: shares follow weights, limits hold, everybody is served."""
+"""The Fair Scheduler on small clusters: shares follow weights, limits hold, every queue is
+served."""
 
 import msgspec
 import pytest
@@ -78,7 +79,7 @@ def test_a_queue_that_is_alone_gets_everything() -> None:
     assert len(cluster.settle()) == 16
 
 
-def test_who_is_below_the_minimum_is_served_first() -> None:
+def test_a_queue_below_its_minimum_is_served_first() -> None:
     cluster = Cluster(QueueSettings("root.a", min_share=(10240, 10)), QueueSettings("root.b"))
     cluster.submit("b", 99)
     cluster.submit("a", 99)
@@ -95,7 +96,7 @@ def test_no_queue_grows_above_its_maximum() -> None:
     assert (cluster.used_mb("root.a"), cluster.used_mb("root.b")) == (3072, 4096)
 
 
-def test_in_a_fifo_queue_the_first_application_has_it_all() -> None:
+def test_in_a_fifo_queue_the_first_application_gets_everything() -> None:
     cluster = Cluster(QueueSettings("root.a", policy="fifo"))
     first, second = cluster.submit("a", 20), cluster.submit("a", 20)
     assert {event.application for event in cluster.settle()} == {first}

@@ -1,4 +1,4 @@
-"""Why something waits: each cause with its numbers, from the scheduler that holds it back."""
+"""Why something waits: each cause with its numbers, from the scheduler that causes it."""
 
 import msgspec
 import pytest
@@ -34,13 +34,13 @@ def cluster(request):
     return Cluster(request.param, settings)
 
 
-def test_who_waits_for_nothing_has_no_reason(cluster):
+def test_an_application_that_does_not_wait_has_no_reason(cluster):
     one = cluster.submit(ask(2))
     cluster.run()
     assert cluster.why(one) == []
 
 
-def test_an_ask_that_no_node_can_ever_hold_is_told_what_the_largest_has(cluster):
+def test_an_ask_larger_than_every_node_reports_the_largest_nodes_size(cluster):
     one = cluster.submit(ask(1, 16384))
     cluster.run()
     (reason,) = cluster.why(one)
@@ -63,7 +63,7 @@ def test_a_full_cluster_names_the_node_that_comes_nearest(cluster):
     assert reason.containers == 3
 
 
-def test_before_the_next_heartbeat_nothing_is_in_the_way(cluster):
+def test_before_the_next_heartbeat_there_is_no_obstacle(cluster):
     one = cluster.submit(ask(1))
     cluster.feed(UpdateShares())
     assert [reason.cause for reason in cluster.why(one)] == [Cause.NEXT_OFFER]
@@ -97,7 +97,7 @@ def test_the_heaviest_reason_comes_first(cluster):
     assert len(cluster.why(one)) == 2
 
 
-def test_what_is_over_waits_for_nothing(cluster):
+def test_an_ended_application_does_not_wait(cluster):
     one = cluster.submit(ask(1, 16384))
     cluster.feed(KillApplication(one))
     assert cluster.why(one) == []
@@ -160,7 +160,7 @@ def test_the_fair_schedulers_maximum_names_the_queue_that_is_full():
     assert (reason.used, reason.limit, reason.containers) == ((3072, 3), (3072, 8), 2)
 
 
-def test_who_is_served_first_is_named():
+def test_the_application_served_first_is_named():
     cluster = Cluster("fifo", FifoSettings())
     cluster.submit(ask(8))
     one = cluster.submit(ask(8))

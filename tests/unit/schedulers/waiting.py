@@ -20,7 +20,7 @@ from fairshare.schedulers.reasons import reasons
 
 
 class Cluster:
-    """A manager, one node of 8 GB and 8 vcores, and everything at instant 0."""
+    """A manager, one node of 8 GB and 8 vcores, and all inputs at instant 0."""
 
     def __init__(self, kind, settings, nodes=(("n1", (8192, 8)),)):
         self.manager = ResourceManager(family_of(kind).create(ResourceTypes()))

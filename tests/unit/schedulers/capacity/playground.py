@@ -1,4 +1,4 @@
-"""A Capacity Scheduler in a scenario of its own, told step by step what to do."""
+"""A Capacity Scheduler in a scenario of its own, driven step by step."""
 
 import json
 from typing import Any
@@ -23,7 +23,7 @@ LABELS = {
     CAPACITY + "root.a.accessible-node-labels.x.capacity": "100",
     CAPACITY + "root.b.accessible-node-labels": " ",
 }
-"""Two queues of one half each; all of the partition x is a's, b may not use it."""
+"""Two queues of one half each; a has all of partition x, and b may not use it."""
 
 
 def memory(mb: int) -> dict[str, int]:
@@ -50,7 +50,7 @@ def beat(name: str, times: int = 1) -> dict[str, Any]:
 
 class Playground:
     """One cluster. Its settings are properties without the prefix `yarn.scheduler.capacity.`, or
-    whole names that begin with `yarn.`."""
+    full names that begin with `yarn.`."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Playground:
 
     @staticmethod
     def named(properties: dict[str, Any]) -> dict[str, Any]:
-        """Whole names of properties."""
+        """Full names of properties."""
         return {
             name if name.startswith("yarn.") else CAPACITY + name: value
             for name, value in properties.items()
@@ -90,20 +90,20 @@ class Playground:
         return read_scenario(json.dumps(document), "playground.yaml")
 
     def do(self, *steps: dict[str, Any]) -> "Playground":
-        """Do them; none may be refused."""
+        """Carry out steps, none of which may be refused."""
         for step in steps:
             error = self.refusal(step)
             assert error is None, f"{step}: {error}"
         return self
 
     def refusal(self, step: dict[str, Any]) -> str | None:
-        """Do one step; why it was refused, or None."""
+        """Carry out one step; returns the reason of its refusal, or None."""
         [parsed] = self._scenario([step]).steps
         return self.runner.step(parsed).error
 
     @property
     def seen(self) -> Description:
-        """The cluster as it stands."""
+        """The current state of the cluster."""
         return self.runner.describe()
 
     def on(self, app: str) -> dict[str, int]:
@@ -125,5 +125,5 @@ class Playground:
 
     @property
     def state(self) -> CapacityState:
-        """All that it knows."""
+        """Its whole state."""
         return self.scheduler.state

@@ -1,4 +1,4 @@
-"""What Hadoop remembers of users, headrooms and orders, and when it looks at them again.
+"""What Hadoop stores of users, headrooms and orders, and when it examines them again.
 
 Each of these was found by runs beside Hadoop's own scheduler (docs/conformance.md). Numbers are
 derived by hand; sizes are MB, the smallest container is 1024.
@@ -56,7 +56,7 @@ def reload(**properties: Any) -> dict[str, Any]:
 
 
 def test_a_moved_application_keeps_the_headroom_of_the_queue_that_it_left_until_its_turn_comes():
-    """Of the half that a user may have it has used 1024, which do not count for a any longer."""
+    """Of the half that a user may have it has used 1024, which do not count for a any more."""
     found = game(submit("one", "root.a", asks(4)), beat("n1"))
     assert headroom(found, "one") == 9_216
     found.do(move("one", "root.b"))
@@ -65,14 +65,14 @@ def test_a_moved_application_keeps_the_headroom_of_the_queue_that_it_left_until_
     assert headroom(found, "one") == 9_216
 
 
-def test_who_asks_for_nothing_is_told_a_headroom_when_its_turn_comes():
+def test_an_application_without_asks_gets_a_headroom_when_its_turn_comes():
     found = game(submit("idle", "root.a"), submit("one", "root.a", asks(1)))
     assert headroom(found, "idle") == 0
     found.do(beat("n1"))
     assert headroom(found, "idle") > 0
 
 
-def test_a_node_that_is_given_its_own_size_lets_limits_be_computed_anew():
+def test_resizing_a_node_to_its_own_size_recomputes_limits():
     found = game(submit("idle", "root.a"))
     manager = found.runner._cluster.manager
     size = found.state.nodes["n1"].total
@@ -81,7 +81,7 @@ def test_a_node_that_is_given_its_own_size_lets_limits_be_computed_anew():
     assert headroom(found, "idle") == 10_240
 
 
-def test_a_refused_reload_lets_limits_be_computed_anew_and_changes_nothing_else():
+def test_a_refused_reload_recomputes_limits_and_changes_nothing_else():
     found = game(submit("idle", "root.a"))
     before = found.seen["queues"]
     assert found.refusal(reload(**{"root.a.capacity": "70"}))
@@ -92,19 +92,19 @@ def test_a_refused_reload_lets_limits_be_computed_anew_and_changes_nothing_else(
 # Users.
 
 
-def test_a_leaf_knows_the_user_whom_it_refused_for_a_limit_of_users():
+def test_a_leaf_has_a_record_of_a_user_whom_it_refused_for_a_user_limit():
     found = game(**{"root.a.maximum-applications": "1", "root.a.user-limit-factor": "0.5"})
     assert found.refusal(submit("one", "root.a"))
     assert list(users(found, "root.a")) == ["u"]
 
 
-def test_a_leaf_does_not_know_the_user_whom_it_refused_for_its_own_limit():
+def test_a_leaf_has_no_record_of_a_user_whom_it_refused_for_its_own_limit():
     found = game(submit("one", "root.a", user="ann"), **{"root.a.maximum-applications": "1"})
     assert found.refusal(submit("two", "root.a"))
     assert list(users(found, "root.a")) == ["ann"]
 
 
-def test_the_record_of_a_user_goes_when_one_who_was_held_back_counted_for_less_than_nothing():
+def test_a_user_record_is_removed_when_the_end_of_a_held_application_reduces_its_count():
     held = {"max-parallel-apps": "1"}
     found = game(submit("one", "root.a", asks(4)), submit("two", "root.a", asks(1)), **held)
     found.do({"kill": "two"})
@@ -126,7 +126,8 @@ def test_another_priority_lets_one_that_is_held_back_wait_for_room_for_its_maste
 
 
 def test_an_application_that_is_over_leaves_nothing_behind_whatever_its_priority_did():
-    """Hadoop keeps such a one in its list, starts it again, and its room for masters is lost.
+    """Hadoop keeps such an application in its list and starts it again, and its room for masters is
+    lost.
 
     There is room for two masters: `two` gets its own for its priority, and then waits for another.
     """
@@ -154,8 +155,8 @@ def test_a_move_into_its_own_queue_lets_others_start_first():
     assert found.seen["apps"]["one"]["state"] == "PENDING"
 
 
-def test_a_reload_lets_the_fair_order_forget_what_it_has_not_looked_at():
-    """`one` has got a container that the order was to learn of at the next look."""
+def test_a_reload_discards_changes_that_the_fair_order_has_not_applied():
+    """`one` got a container that the order was to apply at the next examination."""
     fair = {"root.a.ordering-policy": "fair"}
     looked = game(submit("one", "root.a", asks(4)), submit("two", "root.a", asks(4)), **fair)
     looked.do(beat("n1"), beat("n2"))
@@ -165,7 +166,7 @@ def test_a_reload_lets_the_fair_order_forget_what_it_has_not_looked_at():
     assert forgot.on("one") == {"n1": 1, "n2": 1}
 
 
-def test_what_a_container_takes_is_what_was_reserved_though_the_ask_has_changed():
+def test_a_container_has_its_reserved_size_although_the_ask_has_changed():
     found = Playground([node("n1", 4_096), node("n2")], base=TWO)
     found.do(submit("full", "root.a", asks(3)), beat("n1", 3))
     found.do(submit("big", "root.b", asks(1, mb=3_072)), beat("n1"))
@@ -177,7 +178,7 @@ def test_what_a_container_takes_is_what_was_reserved_though_the_ask_has_changed(
     assert found.seen["apps"]["big"]["used"]["memory-mb"] == 1_024  # as Hadoop counts it
 
 
-# Knowingly not as in Hadoop (docs/hadoop-differences.md).
+# Deliberately different from Hadoop (docs/hadoop-differences.md).
 
 PREEMPTION = "yarn.resourcemanager.monitor.capacity.preemption."
 

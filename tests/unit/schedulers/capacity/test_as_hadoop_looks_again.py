@@ -1,4 +1,4 @@
-"""What Hadoop does when records of users are lost, nodes shrink, and siblings stand level.
+"""What Hadoop does when users lose their records, nodes shrink, and siblings have equal keys.
 
 Each of these was found by runs beside Hadoop's own scheduler (docs/conformance.md). Sizes are MB,
 the smallest container is 1024.
@@ -71,7 +71,8 @@ def users(found: Playground, queue: str) -> dict[str, Any]:
 
 
 def test_a_node_that_changes_its_size_gives_users_of_its_containers_a_record_again():
-    """What they use there is taken off and added again, as if the node's partition had changed."""
+    """Hadoop subtracts their use there and adds it again, as if the node's partition had
+    changed."""
     found = game(submit("one", "root.a", asks(2)), beat("n1"), submit("two", "root.a"), **HELD)
     found.do({"kill": "two"})
     assert users(found, "root.a") == {}
@@ -81,7 +82,7 @@ def test_a_node_that_changes_its_size_gives_users_of_its_containers_a_record_aga
     assert users(found, "root.a")["u"]["used"]["memory-mb"] == 0
 
 
-def test_who_was_above_the_limit_may_have_nothing_with_a_new_record_while_nothing_changes():
+def test_a_user_above_the_limit_gets_nothing_with_a_new_record_while_nothing_changes():
     """The limit is 1024, and 2048 are used: the last container is granted at the limit."""
     small = {"root.a.user-limit-factor": "0.1"}
     found = game(submit("one", "root.a", asks(9)), submit("two", "root.a"), **HELD, **small)
@@ -96,7 +97,7 @@ def test_who_was_above_the_limit_may_have_nothing_with_a_new_record_while_nothin
     assert found.on("one") == {"n1": 3}
 
 
-def test_what_a_leaf_can_reach_is_noted_for_the_first_one_whose_user_it_knows():
+def test_the_reach_of_a_leaf_is_recorded_for_the_first_application_with_a_user_record():
     """`one`, whose turn comes first, has lost its user's record; of 20480 b has 2048."""
     found = game(
         submit("one", "root.a", asks(1)),
@@ -111,10 +112,10 @@ def test_what_a_leaf_can_reach_is_noted_for_the_first_one_whose_user_it_knows():
     assert found.state.queues["root.a"].limit[0] == 20_480 - 2_048
 
 
-# Nodes with less than nothing, and reserved resources of further types.
+# Nodes with negative amounts, and reserved resources of further types.
 
 
-def test_a_node_with_less_than_nothing_of_a_type_grants_nothing_else_either():
+def test_a_node_with_a_negative_amount_of_a_type_grants_nothing():
     found = Playground([with_gpus("n1", 1), with_gpus("n2", 4)], base=GPUS)
     found.do(submit("one", "root.a", gpu_asks(1, 1, 1_024)), beat("n1"))
     assert found.on("one") == {"n1": 1}
@@ -124,7 +125,7 @@ def test_a_node_with_less_than_nothing_of_a_type_grants_nothing_else_either():
     assert found.on("two") == {"n1": 1}
 
 
-def test_of_what_could_be_given_back_above_a_leaf_only_memory_and_vcores_count():
+def test_of_reservations_above_a_leaf_only_memory_and_vcores_count():
     """Of 3 GPUs 4 are used, 2 of them reserved: without those the root would be below its limit."""
     nodes = [with_gpus("n1", 2), with_gpus("n2", 0), with_gpus("n3", 2, 5_120)]
     found = Playground(nodes, base=GPUS)
@@ -139,7 +140,7 @@ def test_of_what_could_be_given_back_above_a_leaf_only_memory_and_vcores_count()
     assert found.on("two") == {"n2": 1}
 
 
-# Nodes that come, and masters that wait for room.
+# Added nodes, and masters that wait for room.
 
 ALONE = {
     CAPACITY + "maximum-am-resource-percent": "0.25",
@@ -151,7 +152,7 @@ ALONE = {
 
 
 def one_runs_and_two_wait() -> Playground:
-    """Of 4096 masters may have 1024; `bob` only waits, and counts for what each user may have."""
+    """Of 4096 masters may have 1024; `bob` only waits, and counts for each user's limit."""
     found = Playground([node("n1", 4_096)], base=ALONE)
     found.do(submit("one", "root.a", asks(9), user="ann"), submit("two", "root.a", user="bob"))
     found.do(beat("n1"), submit("three", "root.a", user="ann"))
@@ -164,7 +165,7 @@ def one_runs_and_two_wait() -> Playground:
     [{"node": {"add": node("n2", 8_192)}}, resize(node("n1", 12_288))],
     ids=["add", "resize"],
 )
-def test_who_did_not_fit_while_another_user_only_waited_starts_after_a_change_of_nodes(
+def test_a_master_that_did_not_fit_while_another_user_waited_starts_after_a_change_of_nodes(
     change: dict[str, Any],
 ) -> None:
     """Masters may have 3072 then. In a first pass two users count, and each may have 768, which is
@@ -175,7 +176,7 @@ def test_who_did_not_fit_while_another_user_only_waited_starts_after_a_change_of
     assert found.seen["queues"]["root.a"]["running_apps"] == 3
 
 
-# A leaf at its limit, and who has something to give back.
+# A leaf at its limit, and applications with reservations to release.
 
 
 def only_on(host: str, mb: int) -> dict[str, Any]:
@@ -183,7 +184,7 @@ def only_on(host: str, mb: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("between", [False, True], ids=["nobody between", "one who rests between"])
-def test_who_asks_for_nothing_and_has_nothing_reserved_ends_the_search_in_a_full_leaf(
+def test_an_application_without_asks_and_reservations_ends_the_search_in_a_full_leaf(
     between: bool,
 ) -> None:
     """a may have 6144 and has reserved them: 2048 for `one` on n1, 4096 for `three` on n3, which
@@ -215,7 +216,7 @@ LEVEL = {
 }
 
 
-def test_a_reload_puts_siblings_that_stand_level_into_the_order_of_a_hash_map():
+def test_a_reload_puts_siblings_with_equal_keys_into_the_order_of_a_hash_map():
     """`root.c.a.b` comes before `root.c.a.a` in a table of 16."""
     both = submit("one", "root.c.a.a", asks(1)), submit("two", "root.c.a.b", asks(1))
     before = Playground([node("n1")], *both, beat("n1"), base=LEVEL)
@@ -225,8 +226,8 @@ def test_a_reload_puts_siblings_that_stand_level_into_the_order_of_a_hash_map():
     assert (after.on("one"), after.on("two")) == ({}, {"n1": 1})
 
 
-def test_a_percentage_before_an_amount_is_seen_by_a_reload_alone():
-    """An amount hides the percentages that were looked at before it."""
+def test_only_a_reload_detects_a_percentage_before_an_amount():
+    """An amount hides the percentages that come before it."""
     amount = "[memory=5120,vcores=100]"
     mixed = {"root.c.a.a.capacity": "3", "root.c.a.b.capacity": amount}
     above = dict.fromkeys(("root.c.capacity", "root.c.a.capacity"), "[memory=10240,vcores=200]")
@@ -238,15 +239,15 @@ def test_a_percentage_before_an_amount_is_seen_by_a_reload_alone():
     assert "mixed modes" in refusal
 
 
-# Knowingly not as in Hadoop (docs/hadoop-differences.md).
+# Deliberately different from Hadoop (docs/hadoop-differences.md).
 
 
 @pytest.mark.parametrize("end", ["finish", "release"])
-def test_who_waits_for_room_after_a_move_does_not_start_because_a_container_of_it_has_ended(
+def test_an_application_waiting_after_a_move_does_not_start_because_its_container_has_ended(
     end: str,
 ) -> None:
-    """In Hadoop's fair order it does: what has changed is entered among the active ones, whoever it
-    is. So it has started without room for its master, and still waits."""
+    """In Hadoop's fair order it does: a changed application is added to the active ones in any
+    case. So it has started without room for its master, and still waits."""
     fair = {"root.b.ordering-policy": "fair", "root.b.maximum-am-resource-percent": "0.05"}
     found = game(submit("one", "root.b"), submit("two", "root.a", asks(9)), beat("n1"), **fair)
     found.do({"move": {"app": "two", "queue": "root.b"}})
@@ -256,11 +257,11 @@ def test_who_waits_for_room_after_a_move_does_not_start_because_a_container_of_i
     assert found.on("two") == {}
 
 
-def test_a_new_master_that_asks_lets_the_limits_of_others_be_computed_at_once() -> None:
-    """Of the 2048 in turn `ann` may have 1024 when `new` asks as well. Then her record goes, since
-    `held`, which max-parallel-apps holds back, counts for less than nothing when it leaves, and so
-    one user is left to share with; but that alone is no reason to compute limits. In Hadoop they
-    are computed when a master beats: here as if `one` had done so between the two inputs."""
+def test_asks_of_a_new_master_recompute_the_limits_of_other_users_at_once() -> None:
+    """Of the 2048 in turn `ann` may have 1024 when `new` asks as well. Then her record is removed,
+    since the end of `held`, which max-parallel-apps holds back, reduces her count too far, and so
+    the other user has the room alone; but that is no reason to recompute limits. Hadoop recomputes
+    them at a master's heartbeat: here as if `one` had sent it between the two inputs."""
     few = {"user.max-parallel-apps": "1", "root.a.minimum-user-limit-percent": "1"}
     found = game(submit("one", "root.a", asks(8), user="ann"), **few)
     found.do(submit("held", "root.a", user="ann"), beat("n1"))
@@ -271,10 +272,10 @@ def test_a_new_master_that_asks_lets_the_limits_of_others_be_computed_at_once() 
     assert found.seen["apps"]["one"]["headroom"]["memory-mb"] == 0
 
 
-def test_who_was_let_run_after_a_move_gives_its_place_back_when_it_ends() -> None:
-    """`two` stands behind `three` in b since its move, and first among what its user waits for. So
-    Hadoop meets it twice in one pass: lets it run, then finds that nobody else may, `two` as well.
-    It runs on, marked as one that is held back, and its place is lost when it ends."""
+def test_an_application_admitted_after_a_move_frees_its_slot_when_it_ends() -> None:
+    """`two` comes after `three` in b since its move, and first among its user's waiting
+    applications. So Hadoop finds it twice in one pass: it starts it, then finds that no other may
+    start, `two` as well. It continues, marked as held back, and its slot is lost when it ends."""
     one_place = {"root.b.max-parallel-apps": "1", "user.max-parallel-apps": "1"}
     found = game(submit("one", "root.b"), submit("two", "root.b"), **one_place)
     found.do(submit("three", "root.b", user="v"), {"move": {"app": "two", "queue": "root.b"}})
@@ -287,7 +288,7 @@ def test_who_was_let_run_after_a_move_gives_its_place_back_when_it_ends() -> Non
 
 @pytest.mark.parametrize(("demand", "magnitude"), [(-1024, -512.0), (0, -512.0), (3, -256.0)])
 def test_a_size_based_order_knows_demands_below_zero(demand, magnitude):
-    """What Hadoop believes to be used may be below 0 after a reservation of another size."""
+    """What Hadoop counts as used may be negative after a reservation of another size."""
     leaf = CapacityQueue("root.a", True, False, None, (0, 0))
     leaf.policy, leaf.size_based = "fair", True
     found = CapacityApplication(1, SubmitApplication("u"), "root.a", 0, 0, 2)
@@ -295,12 +296,12 @@ def test_a_size_based_order_knows_demands_below_zero(demand, magnitude):
     assert application_key(leaf, found)[0] == magnitude
 
 
-# Queues that a reload takes away.
+# Queues that a reload removes.
 
 WITHOUT_A = {"root.queues": "b", "root.b.capacity": "100"}
 
 
-def test_a_queue_that_the_new_file_calls_stopped_may_leave_the_list_at_once():
+def test_a_queue_that_the_new_file_stops_may_be_removed_at_once():
     found = game()
     assert "not yet in stopped state" in (found.refusal(reload(**WITHOUT_A)) or "")
     found.do(reload(**WITHOUT_A, **{"root.a.state": "STOPPED"}))
@@ -311,7 +312,7 @@ STOPPED_A = {"root.a.state": "STOPPED"}
 PARENT_A = {"root.a.queues": "x", "root.a.x.capacity": "100", **STOPPED_A}
 
 
-def test_what_runs_in_a_queue_that_leaves_the_list_goes_on_and_gets_nothing_more():
+def test_applications_in_a_removed_queue_continue_and_get_no_more_containers():
     found = game(submit("one", "root.a", asks(9)), beat("n1"))
     before = found.seen["apps"]["one"]
     assert before["containers"] < 10  # it asks for more
@@ -340,8 +341,8 @@ def test_a_stopped_leaf_with_applications_becomes_a_parent_and_they_stay_where_t
     assert found.seen["queues"]["root"]["used"]["memory-mb"] == 0
 
 
-def test_a_queue_comes_back_when_the_applications_of_the_one_that_left_are_over():
-    """On purpose otherwise than Hadoop: nobody's use may stand in the books of two queues."""
+def test_a_removed_queue_can_be_created_again_after_its_applications_have_ended():
+    """Deliberately different from Hadoop: no application's use may count for two queues."""
     found = game(submit("one", "root.a", asks(1)), beat("n1"))
     found.do(reload(**WITHOUT_A, **STOPPED_A))
     back = reload(**{"root.queues": "a,b", "root.b.capacity": "50", "root.a.state": "RUNNING"})
@@ -354,7 +355,7 @@ def test_a_queue_comes_back_when_the_applications_of_the_one_that_left_are_over(
 
 
 def test_without_the_legacy_mode_the_larger_part_is_served_first_whatever_its_unit():
-    """Nobody uses anything: b's 60 % of 20480 come before a's 6144, which is less."""
+    """No queue uses anything: b's 60 % of 20480 come before a's 6144, which is less."""
     found = game(
         submit("one", "root.a", asks(1)),
         submit("two", "root.b", asks(1)),

@@ -1,4 +1,4 @@
-"""Queues that are made on demand, in the older way (27.4) and in the newer one (27.1 to 27.3).
+"""Queues created on demand, by the older auto-creation (27.4) and by the newer one (27.1 to 27.3).
 
 Numbers are derived from spec/capacity.md by hand; sizes are MB, the smallest container is 1024.
 """
@@ -57,9 +57,9 @@ def older(*steps, **properties) -> Playground:
     return Playground([node("n1", 20_480)], *steps, base=OLDER, **properties)
 
 
-def test_an_older_leaf_has_its_templates_capacity_while_the_parent_has_so_much_left():
-    """made has 0.5 * 20480 = 10240, each leaf half of it, 5120; at most 0.8 * 10240 = 8192. The
-    third leaf finds nothing left, and has no capacity; its maximum stands."""
+def test_an_older_leaf_has_its_templates_capacity_while_the_parent_has_enough_left():
+    """made has 0.5 * 20480 = 10240, each leaf half of it, 5120; at most 0.8 * 10240 = 8192. Nothing
+    is left for the third leaf, which has no capacity; its maximum is the same."""
     game = older(by("ann", asks(1)), by("bob", asks(1)), by("eve", asks(1)))
     assert leaves(game, "ann", "bob", "eve") == [5120, 5120, 0]
     eve = game.seen["queues"]["root.made.eve"]
@@ -68,21 +68,21 @@ def test_an_older_leaf_has_its_templates_capacity_while_the_parent_has_so_much_l
 
 
 def test_a_round_takes_capacity_from_idle_leaves_and_gives_it_to_those_that_wait():
-    """ann is done: in the next round eve, who waits, has ann's part."""
+    """ann has finished: in the next round eve, who waits, gets ann's part."""
     game = older(by("ann", asks(1)), by("bob", asks(1)), by("eve", asks(1)), {"kill": "ann"})
     assert leaves(game, "ann", "bob", "eve") == [5120, 5120, 0]
     game.do({"preempt": 1})
     assert leaves(game, "ann", "bob", "eve") == [0, 5120, 5120]
 
 
-def test_who_has_waited_longest_is_given_capacity_first():
+def test_the_leaf_that_has_waited_longest_gets_capacity_first():
     users = ("ann", "bob", "eve", "zoe")
     game = older(*(by(user, asks(1)) for user in users), {"kill": "bob"}, {"preempt": 1})
     assert leaves(game, *users) == [5120, 0, 5120, 0]
 
 
-def test_of_two_that_came_at_once_the_one_of_the_older_leaf_is_given_capacity_first():
-    """eve's second application came last, and her leaf is older than zoe's."""
+def test_of_two_simultaneous_applications_the_older_leaf_gets_capacity_first():
+    """eve's second application was submitted last, and her leaf is older than zoe's."""
     game = older(by("ann", asks(1)), by("bob", asks(1)), by("eve"), {"kill": "eve"})
     game.do(by("zoe", asks(1)), submit("again", "default", asks(1), user="eve"))
     game.do({"kill": "ann"}, {"preempt": 1})
@@ -96,27 +96,27 @@ def test_a_round_that_would_change_nothing_is_not_needed():
     assert game.scheduler.update_interval_ms() == 1500
 
 
-def test_without_the_policy_a_leaf_keeps_what_it_was_made_with():
+def test_without_the_policy_a_leaf_keeps_its_initial_capacity():
     game = older(by("ann", asks(1)), {"kill": "ann"}, {"preempt": 1}, **{POLICIES: None})
     assert leaves(game, "ann") == [5120]
 
 
-def test_an_older_leaf_without_capacity_still_gets_what_is_idle():
+def test_an_older_leaf_without_capacity_still_gets_idle_resources():
     """eve's leaf has no guarantee; without one the user limit is the leaf's maximum."""
     game = older(by("ann", asks(1)), by("bob", asks(1)), by("eve", asks(3)), beat("n1", 9))
     assert game.on("eve") == {"n1": 3}
 
 
 @pytest.mark.parametrize("queue", ["root.made.ann", "root.made.new"])
-def test_an_older_leaf_is_only_for_whom_the_mappings_send_there(queue):
-    """To name it is refused, whether it is there already or not."""
+def test_only_queue_mappings_place_applications_in_an_older_leaf(queue):
+    """Naming it is refused, whether it exists or not."""
     game = older(by("ann", asks(1)))
     found = game.refusal(submit("direct", queue, asks(1), user="ann"))
     assert "is prohibited. Verify automatic queue mapping" in (found or "")
     assert "root.made.new" not in game.seen["queues"]
 
 
-def test_so_many_older_leaves_are_made_and_no_more():
+def test_the_number_of_older_leaves_is_limited():
     game = older(by("ann", asks(1)), **{"root.made.auto-create-child-queue.max-queues": "1"})
     assert "1 are allowed" in (game.refusal(by("bob", asks(1))) or "")
 
@@ -130,7 +130,7 @@ def test_a_leaf_that_exceeds_its_parent_is_refused_where_that_is_configured():
 
 
 def test_an_older_leaf_takes_any_number_of_applications():
-    """eve's leaf has no capacity, and of 10000 applications its part of nothing."""
+    """eve's leaf has no capacity, and of 10000 applications its part is 0."""
     again = submit("again", "default", asks(1), user="eve")
     game = older(by("ann"), by("bob"), by("eve"), again)
     leaf = game.seen["queues"]["root.made.eve"]
@@ -138,14 +138,14 @@ def test_an_older_leaf_takes_any_number_of_applications():
 
 
 def test_a_reload_gives_capacity_to_those_with_applications_alone():
-    """ann is done, and would keep her part until the next round; eve gets it."""
+    """ann has finished, and would keep her part until the next round; eve gets it."""
     game = older(by("ann", asks(1)), by("bob", asks(1)), by("eve", asks(1)), {"kill": "ann"})
     game.do({"reload": {"properties": {}}})
     assert leaves(game, "ann", "bob", "eve") == [0, 5120, 5120]
 
 
 def test_a_refused_reload_takes_capacity_from_idle_leaves_too():
-    """As in Hadoop the settings in force are read once more, though nothing runs."""
+    """As in Hadoop the settings in force are applied again, although nothing runs."""
     game = older(by("ann", asks(1)), {"kill": "ann"})
     assert leaves(game, "ann") == [5120]
     assert game.refusal({"reload": {"properties": {CAPACITY + "root.default.capacity": "x"}}})
@@ -153,15 +153,15 @@ def test_a_refused_reload_takes_capacity_from_idle_leaves_too():
 
 
 def test_older_leaves_keep_their_order_at_a_reload():
-    """A hash map would have ann before bob; their parent does not read its children anew."""
+    """A hash map would have ann before bob; their parent does not reread its children."""
     game = older(by("bob", asks(1)), by("ann", asks(1)), {"reload": {"properties": {}}})
     ranked = game.state.queues["root.made"].ranked
     assert [leaf.short_name for leaf in ranked] == ["bob", "ann"]
 
 
-def test_a_round_takes_the_maximum_along_until_everything_is_computed_anew():
-    """As in Hadoop a round sets the capacities alone: of a leaf that has lost its part the maximum
-    is 0, and its applications are as many as before. A node that comes puts that right."""
+def test_a_round_also_changes_the_maximum_until_everything_is_recomputed():
+    """As in Hadoop a round sets only the capacities: the maximum of a leaf that has lost its part
+    is 0, and its number of applications is unchanged. Adding a node corrects that."""
     game = older(by("ann", asks(1)), {"kill": "ann"}, {"preempt": 1})
     ann = game.seen["queues"]["root.made.ann"]
     assert (ann["effective_max"]["memory-mb"], ann["max_apps"]) == (0, 2500)
@@ -188,8 +188,8 @@ def test_a_leaf_whose_amounts_exceed_the_maximum_of_its_parent_is_not_made():
 
 
 def test_after_a_reload_a_leaf_of_amounts_may_exceed_its_parent_once():
-    """As in Hadoop what the template is worth is not known again until a leaf is made: eve's would
-    be the third leaf of 4096 below 10240, and is made; zoe's is not."""
+    """As in Hadoop the template's value is unknown again until a leaf is created: eve's would be
+    the third leaf of 4096 below 10240, and is created; zoe's is not."""
     name = "root.made.auto-create-child-queue.fail-on-exceeding-parent-capacity"
     most = {"root.made.capacity": "[memory=10240,vcores=50]", **AMOUNTS, name: "true"}
     game = older(by("ann", asks(1)), by("bob", asks(1)), **most)
@@ -199,16 +199,16 @@ def test_after_a_reload_a_leaf_of_amounts_may_exceed_its_parent_once():
 
 
 def test_a_reload_gives_amounts_to_all_older_leaves():
-    """eve found nothing left. As in Hadoop a reload gives amounts to all: 3 * 4096 are scaled down
-    to the 10240 of the parent."""
+    """Nothing was left for eve. As in Hadoop a reload gives amounts to all: 3 * 4096 are scaled
+    down to the 10240 of the parent."""
     game = older(by("ann", asks(1)), by("bob", asks(1)), by("eve", asks(1)), **AMOUNTS)
     assert leaves(game, "ann", "bob", "eve") == [4096, 4096, 0]
     game.do({"kill": "ann"}, {"reload": {"properties": {}}})
     assert leaves(game, "ann", "bob", "eve") == [3413, 3413, 3413]
 
 
-def test_amounts_that_a_round_has_taken_do_not_come_back_when_all_is_computed_anew():
-    """bob is done, and has his part again in a later round; as in Hadoop not for long."""
+def test_amounts_that_a_round_has_taken_are_not_restored_when_everything_is_recomputed():
+    """bob has finished, and gets his part again in a later round; as in Hadoop not for long."""
     again = submit("again", "default", asks(1), user="ann")
     game = older(by("ann"), {"kill": "ann"}, {"preempt": 1}, again, **AMOUNTS)
     assert leaves(game, "ann") == [0]
@@ -218,8 +218,9 @@ def test_amounts_that_a_round_has_taken_do_not_come_back_when_all_is_computed_an
     assert leaves(game, "ann") == [0]
 
 
-def test_what_the_file_says_of_an_older_leaf_counts_after_the_template():
-    """Its own weights of users hold, its capacity does not, nor what the template says as well."""
+def test_the_template_takes_precedence_over_the_files_settings_of_an_older_leaf():
+    """Its own user weights apply; neither its own capacity does, nor values that the template sets
+    too."""
     own = {
         "root.made.ann.capacity": "101",
         "root.made.ann.user-limit-factor": "2",
@@ -238,7 +239,7 @@ def test_there_are_no_rounds_where_leaves_must_not_exceed_their_parent():
 
 
 def test_an_older_leaf_stays_when_it_is_idle():
-    """The policy that removes idle queues is for those of the newer way."""
+    """The policy that removes idle queues applies to those of the newer auto-creation."""
     game = older(
         by("ann", asks(1)),
         {"kill": "ann"},
@@ -252,7 +253,7 @@ def test_an_older_leaf_stays_when_it_is_idle():
 
 
 def test_an_older_leaf_has_its_templates_part_of_a_partition():
-    """Of x, all of which is made's, the template gives half: 5120 of 10240."""
+    """Of x, all of which belongs to made, the template gives half: 5120 of 10240."""
     game = Playground(
         [node("n1", 20_480), node("x1", label="x")],
         {"labels": {"add": {"x": "exclusive"}}},
@@ -272,7 +273,7 @@ def test_an_older_leaf_has_its_templates_part_of_a_partition():
     assert game.on("ann") == {"x1": 3}
 
 
-# The newer way.
+# The newer auto-creation.
 
 
 def newer(*steps, **properties) -> Playground:
@@ -285,7 +286,7 @@ def test_a_newer_queue_has_a_weight_of_one_among_its_siblings():
     assert [capacity(game, f"root.teams.{name}") for name in ("red", "blue")] == [7680, 7680]
 
 
-def test_newer_queues_go_two_levels_deep_unless_told_otherwise():
+def test_newer_queues_are_at_most_two_levels_deep_by_default():
     game = newer(submit("a", "root.teams.red.ann", asks(1)))
     assert game.seen["queues"]["root.teams.red"]["type"] == "parent"
     deep = submit("b", "root.teams.red.ann2.deeper", asks(1))
@@ -294,9 +295,10 @@ def test_newer_queues_go_two_levels_deep_unless_told_otherwise():
     assert newer(**{name: "3"}).refusal(deep) is None
 
 
-def test_templates_say_what_newer_queues_have_the_nearest_first():
-    """red.ann: the template of root.teams.red wins over that of root.teams.*; red, a parent, has
-    the weight of the template for parents: 2 of 3, blue, a leaf, the weight of 1 of 3."""
+def test_newer_queues_get_the_settings_of_the_nearest_template():
+    """red.ann: the template of root.teams.red takes precedence over that of root.teams.*; red, a
+    parent, has the weight of the template for parents: 2 of 3, blue, a leaf, the weight of 1 of
+    3."""
     game = newer(
         submit("a", "root.teams.red.ann", asks(1)),
         submit("b", "root.teams.blue", asks(1)),
@@ -324,9 +326,9 @@ def test_newer_leaves_have_no_user_limit_factor_and_all_room_for_masters():
     assert (red["user_limit_factor"], red["max_am_share"]) == (-1.0, 1.0)
 
 
-def test_idle_newer_queues_go_in_the_second_round_after_their_time():
-    """Idle for more than 300 s in two rounds: at 301 s it is noted, at 602 s it goes. Its parent,
-    red, has been without children since then, and follows in the same way."""
+def test_idle_newer_queues_are_removed_in_the_second_round_after_their_expiration():
+    """Idle for more than 300 s in two rounds: at 301 s it is marked, at 602 s it is removed. Its
+    parent, red, has been without children since then, and follows in the same way."""
     game = newer(
         submit("a", "root.teams.red.ann", asks(1)),
         {"kill": "a"},
@@ -352,8 +354,8 @@ def test_a_newer_queue_in_use_stays():
     assert "root.teams.red" in game.seen["queues"]
 
 
-def test_who_may_not_submit_makes_no_queue():
-    """Root lets nobody submit, teams lets ann: her queue is made, bob's is not."""
+def test_a_user_without_access_creates_no_queue():
+    """Root's list is blank, teams' allows ann: her queue is created, bob's is not."""
     lists = {
         "yarn.acl.enable": "true",
         "root.acl_submit_applications": " ",
@@ -380,8 +382,8 @@ def test_a_template_may_let_users_submit_to_queues_to_come():
 
 
 def test_a_queue_without_a_capacity_among_weights_does_not_forbid_new_ones():
-    """As in Hadoop one weight tells that all children have weights: `idle` has nothing at all.
-    Where there is none, as below root with percentages, nothing is made."""
+    """As in Hadoop one weight suffices for all children to count as weighted: `idle` has no
+    capacity. Without a weight, as below root with percentages, nothing is created."""
     game = Playground(
         [node("n1")],
         submit("app", "root.teams.new", asks(1)),

@@ -1,4 +1,4 @@
-"""Partitions (node labels): who is served where, and what a partition is worth to a queue.
+"""Partitions (node labels): which asks are served where, and a queue's capacity on a partition.
 
 Derived from spec/capacity.md by hand; `python -m conformance --generator wide --features labels`
 compares the same rules with Hadoop. All sizes are MB, the smallest container is 1024.
@@ -28,9 +28,9 @@ def cluster(*steps, shared=False, **properties) -> Playground:
     return Playground([node("n1"), node("x1", label="x")], add, *steps, **properties)
 
 
-def test_an_exclusive_partition_serves_only_who_asks_for_it():
-    """x1 belongs to x: of `plain` nothing runs there however often it beats, and `picky`, which
-    asks for x, gets nothing on n1."""
+def test_an_exclusive_partition_serves_only_asks_for_it():
+    """x1 belongs to x: `plain` never gets a container there, after any number of heartbeats, and
+    `picky`, which asks for x, gets none on n1."""
     game = cluster(
         submit("plain", "a", asks(2)),
         submit("picky", "a", asks(2, "x")),
@@ -130,18 +130,18 @@ def test_masters_have_a_limit_on_each_partition():
     assert game.part("root.a", "")["am_used"]["memory-mb"] == 2048
 
 
-def test_what_is_idle_is_lent_after_as_many_chances_as_there_are_nodes():
-    """x is shared and idle. With 2 nodes an ask for the default partition needs 2 chances: the
-    first beat of x1 is in vain, the second serves it, and so does each further one."""
+def test_idle_resources_are_lent_after_as_many_opportunities_as_there_are_nodes():
+    """x is shared and idle. With 2 nodes an ask for the default partition needs 2 opportunities:
+    the first heartbeat of x1 grants nothing, the second serves it, and so does each further one."""
     game = cluster(submit("plain", "b", asks(9)), beat("x1"), shared=True)
     assert game.on("plain") == {}
     assert game.do(beat("x1")).on("plain") == {"x1": 1}
     assert game.do(beat("x1")).on("plain") == {"x1": 2}
 
 
-def test_chances_on_the_own_partition_count_and_a_grant_there_starts_anew():
-    """A visit of n1 that grants sets the count of chances to 0; so x1 lends at its second visit
-    after it, not at its first."""
+def test_opportunities_on_the_own_partition_count_and_a_grant_there_resets_them():
+    """A heartbeat of n1 that grants resets the count of opportunities to 0; so x1 lends at its
+    second heartbeat after it, not at its first."""
     game = cluster(submit("plain", "b", asks(9)), beat("n1"), beat("x1"), shared=True)
     assert game.on("plain") == {"n1": 1}
     assert game.do(beat("x1")).on("plain") == {"n1": 1, "x1": 1}
@@ -149,14 +149,14 @@ def test_chances_on_the_own_partition_count_and_a_grant_there_starts_anew():
 
 
 def test_lent_room_knows_no_maximum_of_the_queue():
-    """b has no part of x at all, and its user no limit there but the whole partition: it borrows
-    all 10 containers that x1 has room for."""
+    """b has no part of x, and its user's only limit there is the whole partition: it borrows all 10
+    containers that x1 has room for."""
     game = cluster(submit("plain", "b", asks(20)), beat("x1", 20), shared=True)
     assert game.on("plain") == {"x1": 10}
 
 
-def test_who_asks_for_a_shared_partition_comes_first():
-    """Both want something; a has asked for x, so the default asks of b find nothing idle there."""
+def test_asks_for_a_shared_partition_come_first():
+    """Both have asks; a has asked for x, so the default asks of b find nothing idle there."""
     game = cluster(
         submit("plain", "b", asks(20)),
         submit("picky", "a", asks(10, "x")),
@@ -177,7 +177,8 @@ def test_a_master_borrows_nothing_unless_it_is_allowed():
 
 
 def test_asks_without_a_label_take_that_of_their_queue():
-    """default-node-label-expression is x: the ask without a label is for x, the one for "" not."""
+    """default-node-label-expression is x: the ask without a label is for x, the one for "" is
+    not."""
     game = cluster(
         submit("silent", "a", asks(1)),
         submit("plain", "a", asks(1, "")),
@@ -208,8 +209,10 @@ def test_a_master_may_have_a_default_of_its_own():
 
 
 @pytest.mark.parametrize(("accessible", "inherits"), [("x", False), (None, True), ("*", True)])
-def test_a_default_is_inherited_by_who_may_use_all_that_its_parent_may(accessible, inherits):
-    """Root may use all (`*`); a that lists x alone may not, and does not inherit root's default."""
+def test_a_queue_inherits_the_default_label_if_it_may_use_all_that_its_parent_may(
+    accessible, inherits
+):
+    """Root may use all (`*`); a that lists only x may not, and does not inherit root's default."""
     game = cluster(
         submit("silent", "a", asks(1)),
         beat("n1", 2),
@@ -237,7 +240,7 @@ def test_an_application_whose_label_cannot_be_is_refused(queue, label, reason):
 
 @pytest.mark.parametrize("more", [{}, {"am": memory(1024), "am_label": ""}])
 def test_only_asks_are_refused_where_no_master_waits_for_their_label(more):
-    """b may not use x: the application runs, its master hears of it, and asks again."""
+    """b may not use x: the application runs, its master is notified, and asks again."""
     game = cluster(submit("app", "b", asks(2, "x"), **more), beat("n1"))
     assert game.seen["apps"]["app"]["state"] == "RUNNING"
     game.do({"ask": {"app": "app", "asks": [asks(2)]}}, beat("n1", 2))
@@ -259,7 +262,7 @@ def test_an_application_does_not_move_where_its_labels_are_unknown():
 
 
 def test_a_moved_application_takes_its_partitions_along():
-    """b may use x as well: what app uses and asks for there counts for b afterwards."""
+    """b may use x as well: app's use and asks there count for b afterwards."""
     game = cluster(
         submit("app", "a", asks(3, "x"), am=memory(1024), am_label="x"),
         beat("x1", 2),
@@ -305,9 +308,9 @@ def test_children_are_served_by_their_use_of_the_partition():
     assert game.on("two") == {"x1": 1}
 
 
-def test_nodes_join_a_partition_by_what_they_report_or_what_is_said_of_them():
-    """x1 reports x. What an administrator says goes before; a node may also be named before it
-    joins."""
+def test_nodes_join_a_partition_by_report_or_by_assignment():
+    """x1 reports x. An administrator's assignment takes precedence; a node may also be named before
+    it joins."""
     game = cluster({"labels": {"nodes": {"x1": "", "late": "x"}}})
     assert game.part("root", "x")["effective_min"]["memory-mb"] == 0
     game.do({"node": {"add": node("late", 4096)}})
@@ -321,8 +324,8 @@ def test_a_node_of_an_unknown_partition_is_of_the_default_one():
 
 
 def test_a_node_that_changes_its_partition_takes_its_containers_along():
-    """A master and two containers run on n1, which becomes one of x: their 3072 count for x from
-    then on, and the master towards the limit of masters there."""
+    """A master and two containers run on n1, which moves to x: their 3072 count for x from then on,
+    and the master towards the masters' limit there."""
     game = cluster(submit("app", "a", asks(2), am=memory(1024)), beat("n1", 3))
     assert game.part("root.a", "")["used"]["memory-mb"] == 3072
     game.do({"labels": {"nodes": {"n1": "x"}}})
@@ -384,7 +387,7 @@ def test_without_node_labels_there_are_none_to_change_or_to_ask_for():
     assert "node label not enabled" in (found or "")
 
 
-def test_distributed_nodes_speak_for_themselves_alone():
+def test_only_distributed_nodes_report_their_partitions():
     game = cluster(**{"yarn.node-labels.configuration-type": "distributed"})
     found = game.refusal({"labels": {"nodes": {"n1": "x"}}})
     assert "centralized node label configuration is not enabled" in (found or "")
@@ -397,8 +400,8 @@ def test_children_must_have_all_of_a_partition_or_nothing():
         cluster(**{"root.a.accessible-node-labels.x.capacity": "60"})
 
 
-def test_a_partition_that_no_queue_names_is_nobodys():
-    """Where no queue has a capacity of x asks for x find no room; the answer 054 of a real
+def test_a_partition_that_no_queue_names_belongs_to_no_queue():
+    """If no queue has a capacity on x, asks for x find no room; the answer 054 of a real
     ResourceManager shows the label y so: capacity, maximum and both resources 0."""
     game = cluster(
         submit("app", "a", asks(1, "x")),
@@ -415,7 +418,7 @@ def test_a_partition_that_no_queue_names_is_nobodys():
 
 
 def test_root_has_all_of_a_partition_that_any_queue_names():
-    """The example of Hadoop's own page of node labels says nothing of root, and works."""
+    """The example of Hadoop's own page on node labels does not mention root, and works."""
     game = cluster(
         submit("app", "a", asks(1, "x")),
         beat("x1", 3),
@@ -445,13 +448,13 @@ def test_a_parent_with_amounts_may_have_nothing_of_a_partition():
 
 
 def test_a_headroom_stays_that_of_all_partitions_that_were_ever_asked_for():
-    """The ask for x is served; what x has left still counts: 9216, and 4096 of a's 5120."""
+    """The ask for x is served; the rest of x still counts: 9216, and 4096 of a's 5120."""
     game = cluster(submit("app", "a", asks(1, "x"), asks(1, priority=2)), beat("x1"), beat("n1"))
     assert game.seen["apps"]["app"]["pending"]["memory-mb"] == 0
     assert game.seen["apps"]["app"]["headroom"]["memory-mb"] == 9216 + 4096
 
 
-def test_a_scenario_shows_of_queues_what_is_used_on_the_default_partition():
+def test_a_scenario_shows_the_use_of_queues_on_the_default_partition():
     game = cluster(submit("app", "a", asks(2, "x"), asks(1, priority=2)), beat("x1", 2), beat("n1"))
     seen = game.seen
     assert seen["queues"]["root.a"]["used"]["memory-mb"] == 1024
@@ -460,9 +463,9 @@ def test_a_scenario_shows_of_queues_what_is_used_on_the_default_partition():
 
 
 @pytest.mark.parametrize("most", ["-1", "100"])
-def test_who_is_above_the_limit_on_a_labelled_node_has_no_reservation_to_give_up(most):
+def test_a_user_above_the_limit_on_a_labelled_node_has_no_reservation_to_release(most):
     """a has 5 % of x, so that the second container would exceed the user's limit. As in Hadoop the
-    user must give up a reservation first, labelled or not; the heartbeat ends."""
+    user must release a reservation first, labelled or not; the heartbeat ends."""
     near = {**asks(8, "x", mb=1536), "hosts": ["x1"]}
     game = cluster(
         submit("app", "a", near),
@@ -479,7 +482,7 @@ def test_who_is_above_the_limit_on_a_labelled_node_has_no_reservation_to_give_up
 
 
 def test_attempts_that_a_limit_forbids_again_and_again_come_to_an_end(monkeypatch):
-    """Whatever refuses: without a maximum per heartbeat, one is over all the same."""
+    """Whichever limit refuses: without a maximum of assignments the heartbeat ends all the same."""
     refused = []
     monkeypatch.setattr(assignment, "_accepted", lambda *given: bool(refused.append(given)))
     near = {**asks(8), "hosts": ["n1"]}

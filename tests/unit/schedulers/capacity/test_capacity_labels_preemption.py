@@ -1,7 +1,7 @@
-"""Preemption by partition, and what lazy preemption gives back.
+"""Preemption by partition, and what lazy preemption would release.
 
-Numbers are derived from spec/capacity.md 21 and 23 by hand; sizes are MB, the smallest container
-is 1024.
+Numbers are derived from spec/capacity.md 21 and 23 by hand; sizes are MB, the smallest container is
+1024.
 """
 
 from tests.unit.schedulers.capacity.playground import (
@@ -45,7 +45,7 @@ def marked(game: Playground, app: str) -> int:
 
 def test_a_partition_is_taken_back_by_itself():
     """rich has all 10 of x and 10 of the default partition; b's half of x, 5120, is wanted, so 5
-    containers of x are marked, and none on n1, where b asks for nothing."""
+    containers of x are marked, and none on n1, where b has no asks."""
     game = preemption(
         ADD_X,
         submit("rich", "a", asks(10, "x"), asks(10, "", priority=2)),
@@ -61,10 +61,10 @@ def test_a_partition_is_taken_back_by_itself():
     assert game.on("rich") == {"n1": 10, "x1": 5}
 
 
-def test_who_borrowed_goes_first():
-    """rich has 6 of x by right, then borrower, of the same leaf and older, borrows 4 there. The
+def test_borrowed_containers_are_preempted_first():
+    """rich has 6 of x as its own, then borrower, of the same leaf and older, borrows 4 there. The
     other leaf wants its half, 5120: what leaf b has above its own half are 10 - 5 = 5 containers.
-    The 4 borrowed ones go first, then one of rich."""
+    The 4 borrowed ones are marked first, then one of rich."""
     game = preemption(
         SHARE_X,
         submit("borrower", "b", asks(4, "")),
@@ -93,7 +93,7 @@ def lazy(*steps) -> Playground:
     )
 
 
-def test_lazily_preempted_containers_live_until_somebody_takes_their_place():
+def test_lazily_preempted_containers_live_until_another_container_needs_their_room():
     game = lazy()
     assert game.on("rich") == {"n1": 10}
     assert len(game.state.nodes["n1"].marked) == 5
@@ -102,8 +102,9 @@ def test_lazily_preempted_containers_live_until_somebody_takes_their_place():
     assert len(game.state.nodes["n1"].marked) == 3
 
 
-def test_lazily_preempted_containers_are_spared_when_nobody_wants_their_place():
-    """poor is gone: in the next round all five are safe again, and nobody can have their room."""
+def test_lazily_preempted_containers_are_spared_when_their_room_is_not_needed():
+    """poor has ended: in the next round all five are safe again, and their room is not
+    available."""
     game = lazy({"kill": "poor"}, {"preempt": 1})
     assert game.on("rich") == {"n1": 10}
     assert game.state.nodes["n1"].marked == {}
@@ -115,7 +116,7 @@ def test_lazily_preempted_containers_are_spared_when_nobody_wants_their_place():
 
 
 def test_as_many_are_spared_as_are_not_wanted_any_longer():
-    """Two of five wishes are left: rich may keep 8, so two stay killable and three are spared."""
+    """Two of five asks are left: rich may keep 8, so two stay killable and three are spared."""
     game = lazy({"kill": "poor"}, submit("two", "b", asks(2)), {"preempt": 1})
     assert len(game.state.nodes["n1"].marked) == 2
 
@@ -172,9 +173,9 @@ MOVE = "ordering-policy.priority-utilization.underutilized-preemption.allow-move
 
 
 def crowded(**properties) -> Playground:
-    """b's master fills 2048 of n1, of 4096, and may not go; b's two containers fill n2. a, which is
-    more urgent, has reserved n1 for a container of 4096: of the 12288 in all so much is free, on
-    n3, which never beats. Its half is not reached."""
+    """b's master fills 2048 of n1, of 4096, and must not be killed; b's two containers fill n2. a,
+    which has the higher priority, has reserved n1 for a container of 4096: of the 12288 in all that
+    much is free, on n3, which sends no heartbeat. Its half is not reached."""
     return Playground(
         [node("n1", 4096), node("n2", 4096), node("n3", 4096)],
         submit("crowd", "b", asks(2, mb=2048), am=memory(2048)),
@@ -196,8 +197,8 @@ def test_a_reservation_where_no_room_can_be_made_stays_unless_it_may_move():
 
 
 def test_a_reservation_moves_to_a_node_where_room_can_be_made():
-    """On n2 both containers of b can go: the reservation is there afterwards. In the next rounds
-    they are marked, then killed, and n2 serves what it is reserved for."""
+    """On n2 both containers of b may be killed: the reservation is there afterwards. In the next
+    rounds they are marked, then killed, and n2 serves the ask that it is reserved for."""
     game = crowded(**{MOVE: "true"})
     game.do({"preempt": 1})
     nodes = game.seen["nodes"]

@@ -1,4 +1,4 @@
-"""What the Capacity Scheduler knows follows from its events alone."""
+"""The Capacity Scheduler's state follows from its events alone."""
 
 import json
 from typing import Any
@@ -73,7 +73,7 @@ def submit(name: str, queue: str, count: int, *, am: bool = False) -> dict[str, 
 
 
 def summary(state: CapacityState) -> dict[str, Any]:
-    """Everything that decides what comes next."""
+    """All values that later decisions depend on."""
     return {
         "queues": {
             queue.name: (

@@ -1,4 +1,4 @@
-"""What a real ResourceManager answered with node labels, against what is shown here."""
+"""The answers of a real ResourceManager with node labels, compared with this server's values."""
 
 import json
 from pathlib import Path
@@ -36,7 +36,7 @@ def shown(*steps: dict[str, Any]) -> dict[str, Any]:
 
 
 def told(sample: str) -> dict[tuple[str, str], dict[str, Any]]:
-    """What the answer says of each queue and partition."""
+    """The answer's values of each queue and partition."""
     answer = json.loads((SAMPLES / sample).read_text())["response"]["body"]
     found: dict[tuple[str, str], dict[str, Any]] = {}
 
@@ -61,7 +61,7 @@ def told(sample: str) -> dict[tuple[str, str], dict[str, Any]]:
         ("054-scheduler-with-labels.json", [LABELS, {"heartbeat": "all"}]),
     ],
 )
-def test_each_queue_has_on_each_partition_what_hadoop_says(sample, steps):
+def test_each_queue_has_hadoops_values_on_each_partition(sample, steps):
     queues = shown(*steps)
     differences = []
     compared = 0

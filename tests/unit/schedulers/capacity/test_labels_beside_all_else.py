@@ -1,4 +1,4 @@
-"""Rules of partitions that random runs with all common features beside them showed on Hadoop."""
+"""Rules of partitions that random runs on Hadoop showed together with all common features."""
 
 import pytest
 from tests.unit.schedulers.capacity.playground import (
@@ -39,7 +39,7 @@ def test_an_empty_label_of_a_master_counts_as_none(labels, expected):
 
 
 def test_the_default_for_masters_comes_before_the_label_of_an_application():
-    """Without a default the master would go where the application asks to be, to n1."""
+    """Without a default the master would go to n1, where the application asks to run."""
     game = cluster(
         submit("app", "a", am=memory(1024), label=""),
         beat("n1"),
@@ -67,7 +67,8 @@ def test_which_type_dominates_in_an_amount_is_found_in_the_whole_cluster():
 
 
 def test_a_fraction_is_known_where_no_node_is_in_the_partition():
-    """Nobody is left in the default partition: a has of its parent's amount what it asked for."""
+    """The default partition has no nodes any more: of its parent's amount a has what it asked
+    for."""
     game = cluster(
         {"labels": {"nodes": {"n1": "x"}}},
         **{
@@ -96,9 +97,9 @@ def test_a_queue_has_amounts_for_all_partitions_or_for_none(capacity, label_capa
     assert "Queue root.a should use either percentages and weights or absolute amounts" in refused
 
 
-def test_who_tells_a_node_the_partition_that_it_has_changes_nothing():
-    """No heartbeat has looked at the application, so its headroom is 0. It has one as soon as the
-    cluster is looked at, since a node has another partition."""
+def test_assigning_a_node_to_its_own_partition_changes_nothing():
+    """No heartbeat has considered the application, so its headroom is 0. It gets one as soon as the
+    cluster is recomputed, since a node's partition has changed."""
     game = cluster(submit("app", "a", asks(1)))
     game.do({"labels": {"nodes": {"n1": "", "x1": "x"}}})
     assert game.seen["apps"]["app"]["headroom"] == memory(0)
@@ -116,7 +117,8 @@ def test_who_tells_a_node_the_partition_that_it_has_changes_nothing():
 def test_a_queue_made_on_demand_has_nothing_of_a_partition_that_its_template_does_not_name(
     template, on_x
 ):
-    """It has a weight there, and so its sibling has half of the partition; but none for itself."""
+    """It has a weight there, so that its sibling has half of the partition; but it has no
+    capacity."""
     game = cluster(
         submit("app", "root.a.new", asks(1, "x")),
         beat("x1"),

@@ -1,7 +1,7 @@
-"""What a round of the monitor counts as chosen, and for how long it remembers.
+"""What a round of the monitor counts as selected, and for how long.
 
-The rules that need no look inside stand in `tests/scenarios/own/preemption`; each of those files
-ran on Hadoop as well.
+The rules that can be tested from outside are in `tests/scenarios/own/preemption`; each of those
+files ran on Hadoop as well.
 """
 
 from typing import Any
@@ -49,7 +49,7 @@ def chosen(found: Playground) -> int:
     return number
 
 
-def test_who_was_chosen_stays_so_while_only_watched_however_long_ago_that_was():
+def test_selected_containers_stay_selected_while_the_monitor_only_observes():
     found = starving()
     found.do({"preempt": 1})
     assert chosen(found) == 3
@@ -60,8 +60,8 @@ def test_who_was_chosen_stays_so_while_only_watched_however_long_ago_that_was():
     assert chosen(found) == 0
 
 
-def test_a_wait_of_nothing_for_the_balance_means_the_wait_of_the_others():
-    """What is chosen beyond the guarantees is spared for 15 s then, not for no time."""
+def test_a_balance_wait_of_zero_means_the_wait_of_the_others():
+    """What is selected beyond the guarantees is spared for 15 s then, not for 0 s."""
     balance = MONITOR + "preemption-to-balance-queue-after-satisfied."
     more: dict[str, Any] = {
         balance + "enabled": "true",
@@ -105,7 +105,7 @@ def test_a_reservation_that_is_taken_counts_as_chosen_from_its_application_and_i
 
 
 def test_containers_on_a_reserved_node_go_though_another_queue_has_the_short_name_of_their_leaf():
-    """On purpose: Hadoop looks their leaf up by that name, and finds none of two."""
+    """Deliberate: Hadoop looks up their leaf by that name, and finds neither of the two."""
     more = {
         MONITOR + "select_based_on_reserved_containers": "true",
         "root.queues": "a,b",

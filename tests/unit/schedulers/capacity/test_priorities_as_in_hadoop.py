@@ -11,7 +11,8 @@ LEAVES = {
 
 
 def test_of_rules_that_allow_a_user_the_one_with_the_lowest_maximum_gives_the_default():
-    """Hadoop sorts priorities the highest first, and the last rule that allows the user counts."""
+    """Hadoop sorts priorities in descending order, and the last rule that allows the user
+    counts."""
     game = Playground(
         [node("n")],
         submit("app", "a", asks(1)),
@@ -21,8 +22,8 @@ def test_of_rules_that_allow_a_user_the_one_with_the_lowest_maximum_gives_the_de
     assert game.seen["apps"]["app"]["priority"] == 1
 
 
-def test_who_comes_back_after_a_restart_has_no_default_of_its_queue():
-    """The default was resolved at the submission: what comes back without a priority had 0."""
+def test_an_application_recovered_after_a_restart_has_no_default_of_its_queue():
+    """The default was resolved at submission: an application recovered without a priority had 0."""
     game = Playground(
         [node("n")],
         submit("new", "a", asks(1)),

@@ -60,7 +60,7 @@ def test_without_the_override_nothing_is_mapped():
     assert priority(("workflowid:nightly",), workflow_priorities_override=False) == 1
 
 
-def test_who_may_not_use_that_priority_keeps_his_own():
+def test_without_access_to_that_priority_an_application_keeps_its_own():
     assert priority(("workflowid:nightly",), acl_enabled=True) == 1
 
 
