@@ -14,8 +14,9 @@ from fairshare.model.inputs import (
     UpdateShares,
 )
 from fairshare.model.work import ContainerRequest
-from fairshare.schedulers.fair.dump import dump_queues, float_text, resource_text
+from fairshare.schedulers.fair.dump import dump_queues, float_text
 from fairshare.schedulers.fair.scheduler import FairScheduler
+from fairshare.schedulers.resource_text import resource_text
 from fairshare.schedulers.rounding import single
 
 FILE = """

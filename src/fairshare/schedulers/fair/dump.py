@@ -6,16 +6,15 @@ A function of the state alone. The shell decides where and how often to write it
 import math
 from typing import TYPE_CHECKING
 
-from fairshare.model.resources import Resource, ResourceTypes, subtract
+from fairshare.model.resources import subtract
 from fairshare.schedulers.fair.limits import master_limit
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.fair.sharing import settle_steady_shares
+from fairshare.schedulers.resource_text import resource_text
 from fairshare.schedulers.rounding import single
 
 if TYPE_CHECKING:
     from fairshare.schedulers.fair.state import FairState
-
-_MOST_VCORES = 2**31 - 1
 
 
 def dump_queues(state: "FairState") -> str:
@@ -67,19 +66,6 @@ def _leaf_fields(state: "FairState", leaf: FairQueue) -> dict[str, str]:
         "AMResourceUsage": resource_text(leaf.master_used, state.types),
         "LastTimeAtMinShare": str(leaf.last_at_min_share_ms),
     }
-
-
-def resource_text(resource: Resource, types: ResourceTypes) -> str:
-    """`<memory:4096, vCores:4>`; further types follow unless they are 0, with their unit.
-
-    >>> resource_text((1024, 2, 3), ResourceTypes(("memory-mb", "vcores", "gpu"), ("Mi", "", "")))
-    '<memory:1024, vCores:2, gpu: 3>'
-    """
-    text = f"memory:{resource[0]}, vCores:{min(resource[1], _MOST_VCORES)}"
-    for name, unit, amount in zip(types.names[2:], types.units[2:], resource[2:], strict=True):
-        if amount:
-            text += f", {name}: {amount}{unit}"
-    return f"<{text}>"
 
 
 def float_text(value: float) -> str:

@@ -10,10 +10,11 @@ from datetime import UTC, datetime
 from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 
+from fairshare.families.yarn.documents import Document
 from fairshare.model.identifiers import application_name
 from fairshare.model.queues import parents_of
 from fairshare.projections.activities import ANY_NODE, Activity, Update
-from fairshare.schedulers.fair.dump import resource_text
+from fairshare.schedulers.resource_text import resource_text
 from fairshare.web.yarn.access import may_view
 from fairshare.web.yarn.answering import Answer, YarnRoute
 from fairshare.web.yarn.bodies import LONG, java_number
@@ -22,7 +23,6 @@ from fairshare.web.yarn.errors import Refused, bad_request, forbidden
 from fairshare.web.yarn.filters import words
 from fairshare.web.yarn.gateway import Gateway, gateway_of
 from fairshare.web.yarn.names import read_application_id
-from fairshare.web.yarn.rendering import Document
 
 NOT_CAPACITY = "Not Capacity Scheduler"
 _TOO_SMALL = "Initial check: node resource is insufficient for minimum allocation"

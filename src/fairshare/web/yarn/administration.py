@@ -11,6 +11,7 @@ from starlette.requests import Request
 
 from fairshare.errors import InputError
 from fairshare.families.capacity.mutation import Update, read_json, read_xml
+from fairshare.families.yarn.documents import Document
 from fairshare.web.yarn.access import is_administrator
 from fairshare.web.yarn.answering import Answer, YarnRoute
 from fairshare.web.yarn.bodies import read_bytes
@@ -23,7 +24,6 @@ from fairshare.web.yarn.errors import (
     wrong_form,
 )
 from fairshare.web.yarn.gateway import Gateway, gateway_of
-from fairshare.web.yarn.rendering import Document
 
 MUTABLE = "MutableConfScheduler"
 NO_CHANGE = f"Configuration change only supported by {MUTABLE}."

@@ -4,6 +4,8 @@ from collections.abc import Collection
 
 from msgspec import UNSET, UnsetType
 
+from fairshare.families.yarn.documents import Entries
+from fairshare.families.yarn.resources import entries, resource_info
 from fairshare.model.applications import Application
 from fairshare.model.asks import Ask
 from fairshare.model.events import ApplicationState
@@ -14,8 +16,6 @@ from fairshare.web.yarn.application_forms import AppInfo, ExecutionType, Resourc
 from fairshare.web.yarn.diagnostics import application_diagnostics
 from fairshare.web.yarn.gateway import Gateway
 from fairshare.web.yarn.partitions import application_usages
-from fairshare.web.yarn.rendering import Entries
-from fairshare.web.yarn.resources import entries, resource_info
 from fairshare.web.yarn.states import final_status, finished_ms, public_state
 from fairshare.web.yarn.timeouts import timeouts_of
 from fairshare.web.yarn.usage import usage_percentages

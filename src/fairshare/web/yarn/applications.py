@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 
+from fairshare.families.yarn.documents import Document
 from fairshare.model.applications import Application
 from fairshare.web.slices import brought_up_to_date, sliced
 from fairshare.web.yarn.access import may_view, sees_everything
@@ -25,7 +26,6 @@ from fairshare.web.yarn.filters import (
 from fairshare.web.yarn.gateway import Gateway, gateway_of
 from fairshare.web.yarn.kept_documents import Shelves
 from fairshare.web.yarn.names import find_application, known_applications
-from fairshare.web.yarn.rendering import Document
 from fairshare.web.yarn.states import PUBLIC_STATES, public_state
 from fairshare.web.yarn.submission import submit
 

@@ -3,6 +3,8 @@
 from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 
+from fairshare.families.yarn.documents import Document, Entries
+from fairshare.families.yarn.resources import entries
 from fairshare.model.applications import Application
 from fairshare.model.events import ContainerAllocated
 from fairshare.model.identifiers import application_name, application_of, container_name
@@ -21,8 +23,6 @@ from fairshare.web.yarn.names import (
     read_attempt_id,
     read_container_id,
 )
-from fairshare.web.yarn.rendering import Document, Entries
-from fairshare.web.yarn.resources import entries
 from fairshare.web.yarn.states import attempt_state
 
 _EXCEPTIONS = "org.apache.hadoop.yarn.exceptions."

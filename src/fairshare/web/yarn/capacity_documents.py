@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from msgspec import UNSET, UnsetType
 
 from fairshare.families.capacity.names import PREFIX
+from fairshare.families.yarn.partitions import PartitionUsage, ResourceUsages, partition_usage
+from fairshare.families.yarn.resources import ResourceInfo, percent, resource_info, shortest
 from fairshare.model.identifiers import container_name
 from fairshare.model.resources import UNBOUNDED, Resource
 from fairshare.projections.master_limits import MasterLimit, capacity_limit
@@ -36,8 +38,6 @@ from fairshare.web.yarn.capacity_queue_documents import (
 )
 from fairshare.web.yarn.capacity_vectors import capacity_vector
 from fairshare.web.yarn.gateway import Gateway
-from fairshare.web.yarn.partitions import PartitionUsage, ResourceUsages, partition_usage
-from fairshare.web.yarn.resources import ResourceInfo, percent, resource_info, shortest
 
 NO_LIMIT = 2**31 - 1
 _V2 = ".auto-queue-creation-v2."
@@ -194,7 +194,7 @@ class _Queues:
             resources=ResourceUsages(
                 [
                     partition_usage(
-                        state,
+                        state.types,
                         label,
                         user.used.get(label, none),
                         none,
@@ -272,7 +272,7 @@ class _Queues:
                 masters = (share.master_used, most, own)
             found.append(
                 partition_usage(
-                    self.state, label, share.used, share.reserved, share.pending, masters
+                    self.state.types, label, share.used, share.reserved, share.pending, masters
                 )
             )
         return ResourceUsages(found)

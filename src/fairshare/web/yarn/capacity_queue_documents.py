@@ -2,9 +2,9 @@
 
 from msgspec import UNSET, UnsetType
 
-from fairshare.web.yarn.partitions import ResourceUsages
-from fairshare.web.yarn.rendering import Document
-from fairshare.web.yarn.resources import ResourceInfo
+from fairshare.families.yarn.documents import Document
+from fairshare.families.yarn.partitions import ResourceUsages
+from fairshare.families.yarn.resources import ResourceInfo
 
 TYPED = {"type_": "type"}
 

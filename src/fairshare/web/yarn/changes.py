@@ -3,6 +3,7 @@
 from starlette.requests import Request
 
 from fairshare.errors import InputError
+from fairshare.families.yarn.documents import Document
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import application_name
 from fairshare.model.inputs import ChangeLifetime, KillApplication, MoveApplication, SetPriority
@@ -16,7 +17,6 @@ from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.errors import PlainRefusal, bad_request, wrong_form
 from fairshare.web.yarn.gateway import Gateway, gateway_of
 from fairshare.web.yarn.names import find_application
-from fairshare.web.yarn.rendering import Document
 from fairshare.web.yarn.states import internal_state, public_state
 from fairshare.web.yarn.timeouts import LIFETIME, read_instant, timeout_of, timeouts_of
 

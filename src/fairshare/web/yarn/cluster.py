@@ -7,6 +7,8 @@ from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 
 from fairshare import __version__
+from fairshare.families.yarn.documents import Document
+from fairshare.families.yarn.resources import ResourceInfo, resource_info
 from fairshare.model.applications import Application
 from fairshare.model.queues import ROOT
 from fairshare.model.resources import Resource, add, subtract, total
@@ -17,8 +19,6 @@ from fairshare.web.yarn.answering import Answer, YarnRoute
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.gateway import Gateway, gateway_of
 from fairshare.web.yarn.nodes import node_states
-from fairshare.web.yarn.rendering import Document
-from fairshare.web.yarn.resources import ResourceInfo, resource_info
 from fairshare.web.yarn.states import public_state
 
 HADOOP_VERSION = "3.4.1"

@@ -7,6 +7,7 @@ import re
 from collections.abc import Hashable
 from datetime import UTC, datetime
 
+from fairshare.families.yarn.resources import percent
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationState
 from fairshare.model.identifiers import application_name
@@ -16,12 +17,11 @@ from fairshare.schedulers.capacity import limits
 from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
 from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.fair.applications import FairApplication
-from fairshare.schedulers.fair.dump import resource_text
 from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.fair.views import waits_for
+from fairshare.schedulers.resource_text import resource_text
 from fairshare.web.yarn.gateway import Gateway
 from fairshare.web.yarn.names import attempt_name
-from fairshare.web.yarn.resources import percent
 
 WAITS = "Application is added to the scheduler and is not yet activated."
 LAUNCHED = "AM container is launched, waiting for AM container to Register with RM"

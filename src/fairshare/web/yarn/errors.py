@@ -5,7 +5,7 @@ Errors are raised as `Refused`; `answering.py` writes them in the form that the 
 
 from msgspec import UNSET, UnsetType
 
-from fairshare.web.yarn.rendering import Document
+from fairshare.families.yarn.documents import Document
 
 _WEBAPP = "org.apache.hadoop.yarn.webapp."
 

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 from msgspec import UNSET, UnsetType
 
+from fairshare.families.yarn.documents import Document
+from fairshare.families.yarn.resources import ResourceInfo, resource_info
 from fairshare.model.resources import Resource, smallest, total
 from fairshare.schedulers.fair.applications import FairApplication
 from fairshare.schedulers.fair.queues import FairQueue
@@ -12,8 +14,6 @@ from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.views import QueueView
 from fairshare.web.yarn.cluster import allocation_limits
 from fairshare.web.yarn.gateway import Gateway
-from fairshare.web.yarn.rendering import Document
-from fairshare.web.yarn.resources import ResourceInfo, resource_info
 
 NO_LIMIT = 2**31 - 1
 _TYPE = {"type_": "type"}

@@ -8,12 +8,13 @@ from typing import Any
 
 import msgspec
 
+from fairshare.families.yarn.documents import Document
 from fairshare.model.nodes import Node
 from fairshare.projections.node_history import InactiveNode, Utilization
 from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.web.slices import brought_up_to_date, sliced
 from fairshare.web.yarn.gateway import Gateway
-from fairshare.web.yarn.rendering import Document, encoder
+from fairshare.web.yarn.rendering import encoder
 
 _HEARD = b',"lastHealthUpdate":'
 _UNMEASURED = Utilization()

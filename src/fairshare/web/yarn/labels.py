@@ -7,6 +7,8 @@ from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 
 from fairshare.errors import InputError
+from fairshare.families.yarn.documents import Document, Entries
+from fairshare.families.yarn.resources import ResourceInfo, resource_info
 from fairshare.model.inputs import AddLabels, Input, LabelNodes, RemoveLabels
 from fairshare.model.resources import Resource
 from fairshare.schedulers.capacity import partitions
@@ -18,8 +20,6 @@ from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.errors import bad_request, unauthorized
 from fairshare.web.yarn.filters import words
 from fairshare.web.yarn.gateway import Gateway, gateway_of
-from fairshare.web.yarn.rendering import Document, Entries
-from fairshare.web.yarn.resources import ResourceInfo, resource_info
 
 DEFAULT_PARTITION = "<DEFAULT_PARTITION>"
 _DISABLED = "Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled"

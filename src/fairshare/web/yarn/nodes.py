@@ -5,6 +5,14 @@ from collections import Counter
 from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 
+from fairshare.families.yarn.documents import Document
+from fairshare.families.yarn.resources import (
+    NOTHING,
+    Nothing,
+    ResourceInfo,
+    resource_info,
+    shortest,
+)
 from fairshare.model.inputs import NodeResized
 from fairshare.model.nodes import Node
 from fairshare.projections.node_history import InactiveNode, Utilization
@@ -17,8 +25,6 @@ from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.errors import forbidden, not_found, wrong_argument
 from fairshare.web.yarn.gateway import Gateway, gateway_of
 from fairshare.web.yarn.kept_nodes import KeptNodes, state_of
-from fairshare.web.yarn.rendering import Document
-from fairshare.web.yarn.resources import NOTHING, Nothing, ResourceInfo, resource_info, shortest
 
 NODE_STATES = (
     "NEW",

@@ -1,6 +1,6 @@
 """Owns the three ways in which YARN writes a document: two dialects of JSON, and XML.
 
-A document is a tree of msgspec structures (`Document`). The first dialect ("natural") writes
+A document is a tree of structures (`families.yarn.documents`). The first dialect ("natural") writes
 numbers as numbers and every list as a list; the second ("mapped") writes numbers and truth values
 as texts, a list of one as its only item, and an empty object as null. The dialect of each path has
 historical reasons in YARN, and clients depend on both. All three leave out a field that is UNSET,
@@ -16,41 +16,17 @@ from xml.sax.saxutils import escape
 import msgspec
 from msgspec import UNSET
 
+from fairshare.families.yarn.documents import Entries, Pair
+
 XML_DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>'
 _SCHEMA = "http://www.w3.org/2001/XMLSchema-instance"
 _encoder = msgspec.json.Encoder()
 
 
-class Document(msgspec.Struct):
-    """A part of an answer: fields in the order in which they are written.
-
-    A field `type_` names the kind of an object whose place could hold others: JSON's natural
-    dialect writes it as the first key `type`, XML as an attribute.
-    """
-
-
-class Entries:
-    """A Java map. Natural JSON repeats the key `entry`, once for each pair; all parsers take it.
-
-    A plain class, so that the encoder asks `_natural_of` what to write.
-    """
-
-    __slots__ = ("pairs",)
-
-    def __init__(self, pairs: tuple[tuple[Any, Any], ...] = ()) -> None:
-        self.pairs = pairs
-
-
-class Pair(Document):
-    """One pair of a map."""
-
-    key: Any
-    value: Any
-
-
 def natural(root: str | None, document: object) -> bytes:
     """JSON of the first dialect; `root` is the name around it, None for no name.
 
+    >>> from fairshare.families.yarn.documents import Document
     >>> class Size(Document):
     ...     memory: int
     >>> natural("size", Size(1024))
@@ -78,6 +54,7 @@ encoder = msgspec.json.Encoder(enc_hook=_natural_of)
 def mapped(document: object) -> bytes:
     """JSON of the second dialect, without a name around it.
 
+    >>> from fairshare.families.yarn.documents import Document
     >>> class Size(Document):
     ...     memory: int
     ...     labels: list[str]
@@ -114,6 +91,7 @@ def _mapped(value: Any) -> Any:
 def xml(root: str, document: object) -> bytes:
     """XML with this root element.
 
+    >>> from fairshare.families.yarn.documents import Document
     >>> class Size(Document):
     ...     memory: int
     >>> xml("size", Size(1024)).decode().partition("?>")[2]

@@ -2,6 +2,8 @@
 
 from starlette.requests import Request
 
+from fairshare.families.yarn.documents import Document
+from fairshare.families.yarn.resources import shortest
 from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.fifo.state import FifoState
@@ -12,8 +14,6 @@ from fairshare.web.yarn.capacity_queue_documents import CapacitySchedulerInfo
 from fairshare.web.yarn.errors import not_found
 from fairshare.web.yarn.fair_documents import FairSchedulerInfo, fair_scheduler
 from fairshare.web.yarn.gateway import Gateway, gateway_of
-from fairshare.web.yarn.rendering import Document
-from fairshare.web.yarn.resources import shortest
 
 
 class FifoSchedulerInfo(Document, rename={"type_": "type"}):

@@ -11,6 +11,8 @@ from typing import Any
 from starlette.requests import Request
 
 from fairshare.errors import InputError
+from fairshare.families.yarn.documents import Document
+from fairshare.families.yarn.resources import ResourceInfo, resource_info
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationNumberTaken
 from fairshare.model.identifiers import application_name
@@ -22,7 +24,7 @@ from fairshare.model.inputs import (
 from fairshare.model.queues import LONGEST_NAME
 from fairshare.model.resources import Resource
 from fairshare.model.work import Command
-from fairshare.schedulers.fair.dump import resource_text
+from fairshare.schedulers.resource_text import resource_text
 from fairshare.web.actors import check_account
 from fairshare.web.audit import note
 from fairshare.web.bodies import is_one_line
@@ -42,8 +44,6 @@ from fairshare.web.yarn.cluster import allocation_limits
 from fairshare.web.yarn.errors import PlainRefusal, Refused, bad_request
 from fairshare.web.yarn.gateway import Gateway, gateway_of
 from fairshare.web.yarn.names import read_application_id
-from fairshare.web.yarn.rendering import Document
-from fairshare.web.yarn.resources import ResourceInfo, resource_info
 
 ROOT_ELEMENT = "application-submission-context"
 MOST_TAGS = 10

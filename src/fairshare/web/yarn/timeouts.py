@@ -7,8 +7,8 @@ import re
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Final
 
+from fairshare.families.yarn.documents import Document
 from fairshare.model.applications import Application
-from fairshare.web.yarn.rendering import Document
 
 LIFETIME: Final = "LIFETIME"
 UNLIMITED: Final = "UNLIMITED"

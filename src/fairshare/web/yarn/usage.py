@@ -4,6 +4,7 @@ The Fair Scheduler and FIFO count memory alone; the Capacity Scheduler counts as
 does. All divisions are rounded to 32 bits, as Hadoop's are.
 """
 
+from fairshare.families.yarn.resources import percent
 from fairshare.model.applications import Application
 from fairshare.schedulers.capacity.calculators import larger
 from fairshare.schedulers.capacity.queues import CapacityQueue
@@ -11,7 +12,6 @@ from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.rounding import single
 from fairshare.web.yarn.gateway import Gateway
-from fairshare.web.yarn.resources import percent
 
 
 def usage_percentages(gateway: Gateway, application: Application) -> tuple[float, float]:

@@ -4,7 +4,8 @@ import json
 
 from msgspec import UNSET, UnsetType
 
-from fairshare.web.yarn.rendering import Document, Entries, mapped, natural, xml
+from fairshare.families.yarn.documents import Document, Entries
+from fairshare.web.yarn.rendering import mapped, natural, xml
 
 
 class Inner(Document):

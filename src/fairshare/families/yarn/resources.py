@@ -4,9 +4,9 @@ from functools import lru_cache
 
 import msgspec
 
+from fairshare.families.yarn.documents import Document, Entries
 from fairshare.model.resources import UNBOUNDED, Resource, ResourceTypes
 from fairshare.schedulers.rounding import single
-from fairshare.web.yarn.rendering import Document, Entries
 
 MOST_VCORES = 2**31 - 1
 
