@@ -1,1 +1,1 @@
-"""Owns the FIFO baseline; knows nothing of queues' shares or of the other schedulers."""
+"""Owns the FIFO baseline. Knows neither shares of queues nor the other schedulers."""

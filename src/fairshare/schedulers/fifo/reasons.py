@@ -1,4 +1,4 @@
-"""Owns what only the FIFO scheduler can say of why an application waits. Changes nothing."""
+"""Owns the reasons for waiting that only the FIFO scheduler knows. Changes nothing."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class FifoLimits:
-    """There are none: who came first is served first."""
+    """There are no limits: applications are served in the order of submission."""
 
     def __init__(self, state: "FifoState", application: "FifoApplication") -> None:
         self._state = state
@@ -33,7 +33,7 @@ class FifoLimits:
         return self._state.nodes.values()
 
     def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:
-        """Whoever came before."""
+        """The applications submitted before."""
         mine = self._application.entry
         if mine is None:
             return 0, ()
@@ -42,5 +42,5 @@ class FifoLimits:
         return len(before), tuple(before[:FEW])
 
     def preempting(self) -> Sequence[int]:
-        """None: nobody is preempted."""
+        """None: the FIFO scheduler does not preempt."""
         return ()

@@ -1,7 +1,8 @@
-"""Owns the FIFO scheduler: first come, first served. It is the problem, not the cure.
+"""Owns the FIFO scheduler: first come, first served. The baseline for comparisons.
 
-Hadoop's FifoScheduler: one queue, whatever name is asked for; applications in the order of their
-submission; a node is filled with the first one's containers before the second one is looked at.
+Hadoop's FifoScheduler: one queue, regardless of the requested name; applications in the order of
+their submission; a node is filled with the first one's containers before the second one is
+considered.
 """
 
 from collections.abc import Sequence
@@ -55,11 +56,11 @@ class FifoScheduler:
 
     @property
     def master_attempts(self) -> int:
-        """How often a master may fail, the first time included."""
+        """The maximum number of master attempts, the first one included."""
         return self._state.settings.master_max_attempts
 
     def load(self, step: Step, settings: bytes, epoch_ms: int) -> None:
-        """Take settings over."""
+        """Apply settings."""
         try:
             new = msgspec.json.decode(settings, type=FifoSettings)
         except msgspec.ValidationError as error:
@@ -75,11 +76,11 @@ class FifoScheduler:
         return DEFAULT, 0
 
     def start_attempt(self, step: Step, application: Application, attempt: int) -> None:
-        """Nothing holds anybody back."""
+        """No limit holds an application back."""
         step.emit(AttemptStarted(application.id, attempt, True))
 
     def end_attempt(self, step: Step, application: Application, *, failed: bool = False) -> None:
-        """Take an attempt out of the line."""
+        """Remove an attempt from the order."""
         step.emit(AttemptEnded(application.id, failed))
 
     def _maximum(self, now_ms: int) -> Resource:
@@ -93,10 +94,10 @@ class FifoScheduler:
     def check_asks(
         self, application: ApplicationId, queue: str, requests: Sequence[ResourceRequest]
     ) -> None:
-        """The one queue may have everything."""
+        """Accepts every ask: the one queue has no maximum."""
 
     def validate(self, step: Step, queue: str, resources: Sequence[Resource]) -> None:
-        """A container that is larger than the maximum is refused."""
+        """Refuse containers larger than the maximum."""
         maximum = self._maximum(step.now_ms)
         names = self._state.types.names
         for resource in resources:
@@ -109,10 +110,10 @@ class FifoScheduler:
                     )
 
     def normalise(self, step: Step, queue: str, resource: Resource) -> Resource:
-        """At least the minimum of memory, in multiples of it, and one vcore whatever is asked for.
+        """At least the minimum of memory, in multiples of it, and one vcore regardless of the ask.
 
-        Hadoop's FifoScheduler knows memory alone: its calculator gives each container one vcore.
-        Further types it would forget; here they are kept, for a task must not run without its GPU.
+        Hadoop's FifoScheduler only considers memory: its calculator gives each container one vcore.
+        It would drop further types; here they are kept, since a task must not run without its GPU.
         With steps of 1024 MB (1500, 4, 2) becomes (2048, 1, 2).
         """
         settings = self._state.settings
@@ -125,7 +126,7 @@ class FifoScheduler:
         return (rounded[0], 1, *rounded[2:])
 
     def node_changed(self, step: Step) -> None:
-        """Nothing depends on it."""
+        """Does nothing."""
 
     def beat(self, step: Step, node: str) -> None:
         """Fill the node, first come first served."""
@@ -145,7 +146,7 @@ class FifoScheduler:
             state.line.enter_again(application, entry)
 
     def _serve(self, step: Step, application: FifoApplication, node: Node) -> bool:
-        """One container for an application on a node, by its first ask that fits there."""
+        """Grant an application one container on a node, for its first ask that fits there."""
         if node.name in application.blacklist or node.rack in application.blacklist:
             return False
         for key in application.asks.wanting:
@@ -177,17 +178,17 @@ class FifoScheduler:
         return False
 
     def preempt(self, step: Step) -> None:
-        """Nobody is preempted."""
+        """Does nothing: the FIFO scheduler does not preempt."""
 
     def tidy(self, step: Step) -> None:
-        """There are no queues on demand."""
+        """Does nothing: no queues are created on demand."""
 
     def next_deadline_ms(self) -> int | None:
-        """Nothing happens by itself."""
+        """No deadlines."""
         return None
 
     def update_interval_ms(self) -> int | None:
-        """Nothing happens by itself."""
+        """No updates."""
         return None
 
     def clock_interval_ms(self) -> int | None:
@@ -203,7 +204,8 @@ class FifoScheduler:
         raise Refusal("not-supported", "the FIFO scheduler knows no priorities of applications")
 
     def may_administer(self, queue: str, user: str, groups: Sequence[str]) -> bool:
-        """Whether yarn.admin.acl lets a user, a queue has no list; without yarn.acl.enable all."""
+        """Whether yarn.admin.acl allows it (queues have no lists); always without
+        yarn.acl.enable."""
         settings = self._state.settings
         return not settings.acl_enabled or allows(settings.administrators, user, groups)
 
@@ -211,10 +213,10 @@ class FifoScheduler:
         """There are no lists."""
         return True
 
-    # What is shown.
+    # Views.
 
     def queue_views(self, now_ms: int | None = None) -> list[QueueView]:
-        """root and root.default, which has everything."""
+        """root and root.default, which has all resources."""
         queues = self._state.queues
         return [self._queue_view(queues[name]) for name in (ROOT, DEFAULT) if name in queues]
 
@@ -249,7 +251,7 @@ class FifoScheduler:
         )
 
     def limits_of(self, application: ApplicationId) -> FifoLimits:
-        """What keeps one application waiting; raises KeyError."""
+        """The limits that keep an application waiting; raises KeyError."""
         return FifoLimits(self._state, self._state.applications[application])
 
     def application_view(self, application: ApplicationId) -> ApplicationView:

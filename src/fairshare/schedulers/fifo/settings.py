@@ -9,7 +9,7 @@ from fairshare.model.resources import Resource, ResourceTypes
 
 
 class FifoSettings(msgspec.Struct, frozen=True):
-    """Everything that the FIFO scheduler is told: it has one queue, `root.default`.
+    """All settings of the FIFO scheduler, which has one queue, `root.default`.
 
     Its increment is its minimum, as in Hadoop: sizes are multiples of the smallest container.
     """
@@ -18,7 +18,7 @@ class FifoSettings(msgspec.Struct, frozen=True):
     minimum_allocation: Resource = (1024, 1)
     maximum_allocation: Resource = (8192, 4)
     increment_allocation: Resource = (1024, 1)  # 0: no increment
-    maximum_override_delay_ms: int = 10_000  # until no container may exceed the largest node
+    maximum_override_delay_ms: int = 10_000  # until the largest node limits containers
     acl_enabled: bool = False
     administrators: str = "*"  # yarn.admin.acl; counts only with acl_enabled
     master_max_attempts: int = 2  # yarn.resourcemanager.am.max-attempts

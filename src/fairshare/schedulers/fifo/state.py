@@ -22,7 +22,7 @@ DEFAULT = "root.default"
 
 
 class FifoApplication(Application):
-    """An application in the line."""
+    """An application in the order of arrival."""
 
     __slots__ = ("entry", "rank")
 
@@ -30,7 +30,7 @@ class FifoApplication(Application):
     entry: Entry | None
 
     def begin_attempt(self, types: int) -> None:
-        """Forget what belonged to the attempt before."""
+        """Reset what belonged to the previous attempt."""
         super().begin_attempt(types)
         self.rank = 0
         self.entry = None
@@ -41,7 +41,7 @@ def _arrival(application: FifoApplication) -> Entry:
 
 
 class FifoState(ClusterState[Queue[FifoApplication], FifoApplication]):
-    """The cluster as the FIFO scheduler sees it: `line` holds whoever wants containers."""
+    """The cluster as the FIFO scheduler sees it: `line` has the applications with asks."""
 
     def __init__(self, types: ResourceTypes) -> None:
         super().__init__(types)
@@ -50,7 +50,7 @@ class FifoState(ClusterState[Queue[FifoApplication], FifoApplication]):
         self.started_ms: int | None = None
 
     def derive(self) -> None:
-        """Make what follows from the rest, and is not in a snapshot."""
+        """Restore derived values, which are not part of a snapshot."""
         super().derive()
         self.line.key = _arrival
 
@@ -70,7 +70,7 @@ class FifoState(ClusterState[Queue[FifoApplication], FifoApplication]):
         return FifoApplication(number, submission, queue, priority, now_ms, len(self.none))
 
     def ancestry(self, queue: str) -> tuple[Queue[FifoApplication], ...]:
-        """A queue and all above it."""
+        """A queue and its ancestors."""
         return tuple(self.queues[name] for name in (queue, *parents_of(queue)))
 
     def _configuration_loaded(self, now_ms: int, event: ConfigurationLoaded) -> None:
@@ -83,7 +83,7 @@ class FifoState(ClusterState[Queue[FifoApplication], FifoApplication]):
         assert ROOT in self.queues
 
     def reconsider(self, application: FifoApplication) -> None:
-        """Stand in the line exactly while containers are wanted."""
+        """Keep the application in the order exactly while it has asks."""
         if application.active and application.asks.wanting:
             self.line.moved(application)
         else:

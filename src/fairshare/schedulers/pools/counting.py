@@ -1,4 +1,4 @@
-"""Owns the count of a job's tasks: what it still needs, and whether its reduces may start.
+"""Owns the count of a job's tasks: those it still needs, and whether its reduces may start.
 
 Both generations count here, each in its own way (spec/mapreduce.md 6.3, 10.3).
 """
@@ -9,13 +9,14 @@ from fairshare.schedulers.pools.jobs import Job
 from fairshare.schedulers.pools.settings import MAP, REDUCE, PoolsSettings
 
 WAIT_FOR_MAPS = 0.05
-"""The part of the maps that the reduces of 0.20 wait for."""
+"""The part of the maps for which the reduces of 0.20 wait."""
 
 
 def maps_suffice(maps: int, finished: int, *, strict: bool) -> bool:
     """Whether the reduces of a job of 0.20 may start: `finished >= max(1, 0.05 * maps)`.
 
-    A job without maps has finished them, unless `strict`. Example: of 21 maps one is not enough.
+    A job without maps counts as having finished them, unless `strict`. Example: of 21 maps one is
+    not enough.
     """
     if maps == 0 and not strict:
         return True
@@ -23,9 +24,9 @@ def maps_suffice(maps: int, finished: int, *, strict: bool) -> bool:
 
 
 def to_start(settings: PoolsSettings, job: Job, places: tuple[int, int]) -> tuple[int, int]:
-    """How many maps and reduces of a job that may run are to be started now.
+    """How many maps and reduces of a runnable job are to be started now.
 
-    `places` are those of the slots in a vector. A cap on the job's tasks cuts what it wants.
+    `places` are those of the slots in a vector. A limit on the job's tasks reduces its demand.
     """
     waiting = [job.pending(place) for place in places]
     if not reduces_may_start(settings, job, waiting[MAP], places):

@@ -1,6 +1,6 @@
-"""Owns what 0.19 and 0.20 do when a node is ready: the job that is owed most goes first.
+"""Owns the heartbeats of 0.19 and 0.20: the job with the largest deficit is served first.
 
-One map at most, then one reduce at most, or only one of both (spec/mapreduce.md 7).
+At most one map, then at most one reduce, or only one of both (spec/mapreduce.md 7).
 """
 
 from fairshare.model.nodes import Node
@@ -31,8 +31,8 @@ def _lines(state: PoolsState) -> OwedLines:
 
 
 def _serve(offer: Offer, line: Line, kind: int) -> bool:
-    """One task for the first job that has one for this node; who has none leaves the line for the
-    while, and does not change meanwhile."""
+    """Grant one task to the first job that has one for this node. A job without one leaves the
+    order temporarily, during which it does not change."""
     place = offer.state.places[kind]
     aside: list[tuple[Entrant, Entry]] = []
     while (entrant := line.first()) is not None:

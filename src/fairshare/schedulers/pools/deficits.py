@@ -1,6 +1,6 @@
-"""Owns the update of the deficit scheduler, 0.19 and 0.20: credits, guarantees, fair shares.
+"""Owns the update of the deficit scheduler, 0.19 and 0.20: deficits, minimums, fair shares.
 
-Everything is done twice, for maps and for reduces (spec/mapreduce.md 6).
+Everything is computed twice, for maps and for reduces (spec/mapreduce.md 6).
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 
 def update(state: "PoolsState", now_ms: int) -> None:
-    """One pass: first the credit for the time since the last one, by the shares of that time."""
+    """One update: first the deficits for the time since the last one, by the shares of that
+    time."""
     elapsed_ms = now_ms - state.updated_ms
     for job in state.jobs.values():
         for slots in job.slots:
@@ -40,7 +41,7 @@ def update(state: "PoolsState", now_ms: int) -> None:
 
 
 def grown(deficit: int, fair_share: float, running: int, elapsed_ms: int) -> int:
-    """A deficit after some time, in slot-milliseconds, cut off towards zero (6.2).
+    """A deficit after some time, in slot-milliseconds, truncated towards zero (6.2).
 
     >>> grown(133, 4 / 3, 0, 100), grown(400, 2.0, 4, 100)
     (266, 200)
@@ -57,7 +58,7 @@ def _count(state: "PoolsState") -> None:
 
 
 def _weigh(state: "PoolsState", kind: int, now_ms: int) -> None:
-    """In 0.19 a job's own weight; in 0.20 its part of its pool's (6.4)."""
+    """Set the jobs' weights: in 0.19 a job's own weight; in 0.20 its part of its pool's (6.4)."""
     settings = state.settings
     for job in state.jobs.values():
         slots = job.slots[kind]
@@ -88,7 +89,7 @@ def _spread(state: "PoolsState", pool: "Pool", kind: int, weight: float) -> None
 def _guarantee(pool: "Pool", state: "PoolsState", kind: int) -> None:
     """Divide the minimum of a pool between its jobs; the pools inside come first.
 
-    What they leave of the minimum of the pool around them goes to any job in it.
+    The rest of the minimum of the pool around them goes to any job in it.
     """
     if pool.parent is None:
         for job in state.jobs.values():
@@ -103,7 +104,7 @@ def _guarantee(pool: "Pool", state: "PoolsState", kind: int) -> None:
         guarantee - sum(slots.min for slots in jobs),
         jobs,
         again=state.settings.generation == "0.19",
-        # Without weight a job is to have its minimum and nothing else; no release knows such jobs.
+        # A job of weight 0 is to have its minimum and nothing else; no release has such jobs.
         even=0.0 in state.settings.priority_factors,
     )
 
@@ -111,11 +112,11 @@ def _guarantee(pool: "Pool", state: "PoolsState", kind: int) -> None:
 def split(
     guarantee: int, jobs: Sequence[Slots], *, again: bool = False, even: bool = False
 ) -> None:
-    """Give whole slots to jobs by weight; what is left over to the heaviest, then most owed (6.5).
+    """Give whole slots to jobs by weight; the rest to the largest weight, then deficit (6.5).
 
-    `again`: as long as something is left, as 0.19 does. `even`: jobs that have no weight at all
-    divide it evenly; without, they get nothing. Example: 5 for three equal jobs is 1 for
-    each by rounding down, then 1 more for the two with the larger deficits.
+    `again`: while slots are left, as 0.19 does. `even`: jobs that all have weight 0 divide the
+    slots evenly; without it they get none. Example: 5 for three equal jobs is 1 for each by
+    rounding down, then 1 more for the two with the larger deficits.
     """
     left = guarantee
     while left > 0:
@@ -147,10 +148,10 @@ def _give(slots: Slots, count: int, left: int) -> int:
 
 
 def divide(total: int, candidates: Sequence[Slots]) -> None:
-    """The fair shares: by weight, but nobody gets less than it is guaranteed (6.6).
+    """The fair shares: by weight, but each at least its minimum (6.6).
 
-    Shares are not limited by what a job wants. Example: 4 slots, weights 1 and 1, guarantees 3 and
-    0: the first has 3, the second the remaining 1.
+    Shares are not limited by a job's demand. Example: 4 slots, weights 1 and 1, minimums 3 and 0:
+    the first has 3, the second the remaining 1.
     """
     left = float(total)
     rest = list(candidates)

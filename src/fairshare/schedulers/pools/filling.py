@@ -1,4 +1,4 @@
-"""Owns the division of slots by filling: everybody rises together, in proportion to the weight.
+"""Owns the division of slots by filling: all shares rise together, in proportion to the weight.
 
 Knows neither pools nor jobs (spec/mapreduce.md 10.5).
 """
@@ -11,7 +11,7 @@ _ROUNDS = 25
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """Who takes part: what it wants, what it is guaranteed, what it weighs."""
+    """One participant's demand, minimum and weight."""
 
     demand: int
     min_share: int = 0
@@ -21,13 +21,13 @@ class Claim(msgspec.Struct, frozen=True):
 def fill(total: float, claims: Sequence[Claim]) -> list[float]:
     """The share of each: `min(demand, max(weight * r, min_share))` with the r that uses the slots.
 
-    r is found by halving, 25 times, as Hadoop does it: preemption compares with the result, so its
-    small error is part of it. Nobody without a weight rises above its minimum.
+    r is found by halving, 25 times, as in Hadoop: preemption compares with the result, so that its
+    small error matters. A claim of weight 0 does not rise above its minimum.
 
     Example: 45 slots, demands 10, 11, 30, 20 with weights 2, 1, 1, 1/2 give 10, 11, 16, 8.
     """
     shares = [float(min(claim.demand, claim.min_share)) for claim in claims]
-    # Without a weight nobody rises, and all the ratios in the world would not use the slots.
+    # Claims of weight 0 do not rise: with them alone no ratio would use the slots.
     rising = [claim for claim in claims if claim.weight > 0.0 and claim.demand > 0]
     if not rising:
         return shares
@@ -50,7 +50,8 @@ def fill(total: float, claims: Sequence[Claim]) -> list[float]:
 
 
 def scaled(total: int, claims: Sequence[Claim]) -> list[Claim]:
-    """The claims with minimums that fit: in proportion, each rounded down, where they do not.
+    """The claims with their minimums, reduced in proportion and rounded down if they exceed the
+    total.
 
     >>> [claim.min_share for claim in scaled(4, [Claim(9, 6), Claim(9, 2), Claim(1, 5)])]
     [2, 0, 0]

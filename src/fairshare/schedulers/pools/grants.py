@@ -1,6 +1,5 @@
-"""Owns what a heartbeat of either generation starts from: the node, its slots, and the one event by
-which a task is handed out.
-"""
+"""Owns the common part of both generations' heartbeats: the node, its slots, and the event that
+grants a task."""
 
 from fairshare.model.asks import AskKey
 from fairshare.model.events import ContainerAllocated, Locality
@@ -23,7 +22,7 @@ class Offer:
         self.wanted = wanted
 
     def free(self, kind: int) -> int:
-        """Slots of the node that run nothing."""
+        """Free slots of the node."""
         return self.node.available[self.state.places[kind]]
 
     def running(self, kind: int) -> int:
@@ -31,7 +30,7 @@ class Offer:
         return self.node.used[self.state.places[kind]]
 
     def load(self, kind: int) -> load.NodeLoad:
-        """What a load manager is told."""
+        """The values passed to a load manager."""
         state, place = self.state, self.state.places[kind]
         return load.NodeLoad(
             node=self.node.name,
@@ -46,14 +45,14 @@ class Offer:
         )
 
     def may_take(self, kind: int) -> bool:
-        """Whether the node has a slot, and the load manager lets it be used."""
+        """Whether the node has a free slot that the load manager allows to be used."""
         settings = self.state.settings
         return self.free(kind) > 0 and load.may_take(
             settings.load_manager, settings.generation, self.load(kind)
         )
 
     def grant(self, job: Job, key: AskKey, level: Locality) -> None:
-        """Hand out a task of a job."""
+        """Grant a job a task."""
         assert key.anywhere is not None
         self.step.emit(
             ContainerAllocated(

@@ -1,6 +1,6 @@
-"""Owns a job, and what is kept for each kind of task of a job or pool. Decides nothing.
+"""Owns a job, and the values of each kind of task of a job or pool. Decides nothing.
 
-`Slots` are figures of the last update, but for what runs, which is always live.
+`Slots` has the values of the last update, except the running tasks, which are always current.
 """
 
 from fairshare.model.applications import Application
@@ -11,9 +11,9 @@ from fairshare.model.events import Locality
 class Slots:
     """One kind of task, map or reduce, of one job or pool.
 
-    `demand` (running and to start), `needed` (to start) and `running` are counts of tasks; `min`
-    is the part of its pool's minimum that a job was given; `deficit` is in slot-milliseconds. A
-    pool's times say when it last had its minimum, and half of its fair share.
+    `demand` (running and to start), `needed` (to start) and `running` are counts of tasks; `min` is
+    the part of its pool's minimum that a job was given; `deficit` is in slot-milliseconds. A pool's
+    times are when it last had its minimum, and half of its fair share.
     """
 
     __slots__ = (
@@ -41,18 +41,18 @@ class Slots:
 
     @property
     def wanted(self) -> int:
-        """Tasks to start and started, in the deficit scheduler's counting."""
+        """Tasks to start and started, as the deficit scheduler counts them."""
         return self.needed + self.running
 
 
 class Job(Application):
     """An application as the pool scheduler sees it.
 
-    `limits` and `slow_start` are what its properties say: how many tasks of a kind may run, and
-    which part of the maps must have finished before reduces start. `finished` counts its tasks that
-    ended well. `initialized`: its tasks have been made. `unlocated`: some map has no place of its
-    own. The rest belongs to delay scheduling (12): the level of the last map that was started, how
-    long the job has waited since, and whether the last heartbeat passed it over.
+    `limits` and `slow_start` come from its properties: how many tasks of a kind may run, and which
+    part of the maps must have finished before reduces start. `finished` counts its successful
+    tasks. `initialized`: its tasks have been created. `unlocated`: some map names no place. The
+    rest belongs to delay scheduling (12): the level of the last map that was started, how long the
+    job has waited since, and whether the last heartbeat passed it over.
     """
 
     __slots__ = (
@@ -72,7 +72,7 @@ class Job(Application):
     slow_start: float
 
     def begin_attempt(self, types: int) -> None:
-        """Forget what belonged to the attempt before."""
+        """Reset what belonged to the previous attempt."""
         super().begin_attempt(types)
         self.slots = (Slots(), Slots())
         self.finished = [0, 0]
@@ -85,17 +85,17 @@ class Job(Application):
 
     @property
     def running(self) -> bool:
-        """Whether it can be given slots (a limit may still hold it back): its tasks are there, or
-        it wants one for its master."""
+        """Whether it can be given slots (a limit may still hold it back): its tasks have been
+        created, or it needs one for its master."""
         return self.active and (self.registered or self.managed)
 
     @property
     def preparing(self) -> bool:
-        """Whether it waits for its tasks to be made."""
+        """Whether it waits for its tasks to be created."""
         return self.active and not self.running
 
     def pending_keys(self, place: int) -> list[AskKey]:
-        """The asks for slots that stand at this place in a vector, in the order of service."""
+        """The asks for slots at this place in a vector, in the order of service."""
         return [
             key
             for key in self.asks.wanting
@@ -103,5 +103,5 @@ class Job(Application):
         ]
 
     def pending(self, place: int) -> int:
-        """How many tasks are to be started, of the slots at this place in a vector."""
+        """How many tasks are to be started on slots at this place in a vector."""
         return sum(key.anywhere.count for key in self.pending_keys(place) if key.anywhere)

@@ -1,6 +1,5 @@
-"""Owns who may run at all: limits on running jobs of users and pools (spec/mapreduce.md 5), and
-the cap on the tasks of one pool.
-"""
+"""Owns the limits on running jobs of users and pools (spec/mapreduce.md 5), and on the tasks of one
+pool."""
 
 from typing import TYPE_CHECKING
 
@@ -13,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def first_come(job: Job) -> tuple[int, int, int]:
-    """The order of first come, first served: the urgent first, then by start (2.5)."""
+    """The order of first come, first served: the highest priority first, then by start (2.5)."""
     return -job.priority, job.submitted_ms, job.id
 
 
 def admit(state: "PoolsState") -> None:
-    """Say of each job whether it may run; who is passed over holds nobody up.
+    """Compute which jobs may run; a job that may not does not hold up others.
 
-    In 1.2 jobs that are being prepared take places, too, and are initialized when they have one.
+    In 1.2 jobs in preparation count towards the limits, too, and are initialized when admitted.
     """
     settings = state.settings
     later = not settings.deficits

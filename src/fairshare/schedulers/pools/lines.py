@@ -1,8 +1,8 @@
-"""Owns the lines of jobs and pools: who is served next, kept while tasks come and go.
+"""Owns the orders of service of jobs and pools, updated when tasks start and end.
 
-A line follows from the state, so no snapshot holds it. It is made anew behind an update and behind
-whatever concerns more than one job; a task that starts or ends moves its own job, and the pools
-around it, and nobody else: the logarithm of how many stand in line. Decides nothing.
+The orders follow from the state, so no snapshot contains them. They are rebuilt after an update and
+after any event that concerns more than one job; a task that starts or ends only moves its own job
+and the pools around it, which costs O(log n) of the jobs and pools. Decides nothing.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ Rank = tuple[int, float, int, str, int]
 
 
 class Entrant:
-    """A job or pool in the line of one kind of slots."""
+    """A job or pool in the order of one kind of slots."""
 
     __slots__ = ("entry", "member", "rank")
 
@@ -38,7 +38,7 @@ Line = Order[Entrant]
 
 
 def most_owed(place: int, kind: int) -> Callable[[Job], tuple[int, ...]]:
-    """The order of deficits: who has less than its guarantee, then who is owed most (7.2)."""
+    """The order of deficits: jobs below their minimum first, then by deficit (7.2)."""
 
     def key(job: Job) -> tuple[int, ...]:
         slots = job.slots[kind]
@@ -51,10 +51,11 @@ def most_owed(place: int, kind: int) -> Callable[[Job], tuple[int, ...]]:
 def fair_rank(
     running: int, demand: int, least: int, weight: float, start_ms: int, name: str, number: int = 0
 ) -> Rank:
-    """The fair order as a sort key: the needy by the part they have, then by running per weight.
+    """The fair order as a sort key: siblings below their minimum by its used part, then by running
+    tasks per weight.
 
-    Equal ones by start, then by name (10.6). Nothing is heavier than what has no weight. Example:
-    50 of a minimum of 100 goes before 8 of a minimum of 10.
+    Ties are broken by start, then by name (10.6). Weight 0 comes last. Example: 50 of a minimum of
+    100 goes before 8 of a minimum of 10.
     """
     minimum = min(least, demand)
     if running < minimum:
@@ -63,10 +64,10 @@ def fair_rank(
 
 
 class OwedLines:
-    """The lines of 0.19 and 0.20: all jobs with something to start, one line for each kind.
+    """The orders of 0.19 and 0.20: all jobs with tasks to start, one order for each kind.
 
-    `wanted` counts the tasks of all jobs, running and to start, as the last update found them: a
-    task that starts does not change it.
+    `wanted` counts the tasks of all jobs, running and to start, as of the last update: starting a
+    task does not change it.
     """
 
     def __init__(self, state: "PoolsState") -> None:
@@ -92,7 +93,7 @@ class OwedLines:
         return Order(entry, False)
 
     def reconsider(self, job: Job, kinds: tuple[int, ...] = (MAP, REDUCE)) -> None:
-        """Let a job stand where it belongs now; one that came since then is in no line yet."""
+        """Move a job to its present position; a job that was added later is in no order yet."""
         if (both := self._entrants.get(job.id)) is None:
             return
         for kind in kinds:
@@ -103,10 +104,10 @@ class OwedLines:
 
 
 class ShareLines:
-    """The lines of 1.2: in each pool its jobs and the pools inside, one line for each kind.
+    """The orders of 1.2: each pool's jobs and inner pools, one order for each kind.
 
-    A pool stands in the line around it while somebody stands in its own. Weights may change with
-    time alone: the lines hold before `until_ms` (None: for ever).
+    A pool is in the order around it while its own is not empty. Weights may change with time alone:
+    the orders are valid before `until_ms` (None: without limit).
     """
 
     def __init__(self, state: "PoolsState", now_ms: int) -> None:
@@ -162,17 +163,17 @@ class ShareLines:
         return Order(entry, False)
 
     def line(self, pool: Pool, kind: int) -> Line:
-        """Who is in a pool and may be served."""
+        """The jobs and pools of a pool that may be served."""
         return self._lines[pool.name][kind]
 
     def hold(self, now_ms: int) -> bool:
-        """Whether the lines are still right at a time."""
+        """Whether the orders are still valid at a time."""
         return self.until_ms is None or now_ms < self.until_ms
 
     def reconsider(self, job: Job, kinds: tuple[int, ...] = (MAP, REDUCE)) -> None:
-        """Let a job and the pools around it stand where they belong now."""
+        """Move a job and the pools around it to their present positions."""
         if job.id not in self._jobs:
-            return  # it came since then, and the next update makes the lines anew
+            return  # it was added later; the next update rebuilds the orders
         around = self._state.queues[job.queue].path
         for kind in kinds:
             self._stand(job, kind, self.line(around[0], kind))
@@ -180,8 +181,9 @@ class ShareLines:
                 self._stand_around(pool, kind)
 
     def _stand(self, job: Job, kind: int, line: Line) -> None:
-        """Who may run stands in line for maps also when it has none to start: that a node passes
-        it by is counted (12.5). For reduces it stands only while some of them may start."""
+        """Runnable jobs are in the order for maps even without maps to start, since being passed
+        over by a node counts (12.5). They are in the order for reduces only while some of these may
+        start."""
         if not job.runnable or (kind == REDUCE and not job.slots[REDUCE].demand):
             line.leave(self._jobs[job.id][kind])
             return
@@ -199,7 +201,7 @@ class ShareLines:
             line.moved(entrant)
 
     def enter_again(self, line: Line, entrant: Entrant, entry: Entry, kind: int) -> None:
-        """Put back who had nothing for one node, unless it has nothing for any."""
+        """Put back a job or pool that had no task for one node, unless it has none for any."""
         member = entrant.member
         if isinstance(member, Pool):
             stays = self.line(member, kind).first() is not None

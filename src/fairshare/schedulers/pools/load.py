@@ -1,7 +1,7 @@
-"""Owns the question how many tasks a node may run, so that a cluster that is not full is filled
-evenly (spec/mapreduce.md 9.1).
+"""Owns the limit on the tasks of a node, by which a partly used cluster is filled evenly
+(spec/mapreduce.md 9.1).
 
-Load managers of others are handed in with `register`; where they come from is not known here.
+Other packages add load managers with `register`; this module does not know where they come from.
 """
 
 from math import ceil
@@ -28,7 +28,8 @@ class NodeLoad(msgspec.Struct, frozen=True):
 
 @runtime_checkable
 class LoadManager(Protocol):
-    """Whether a node may take more. Must be a pure function: same arguments, same answer."""
+    """Whether a node may take more. Must be a pure function: the same arguments give the same
+    result."""
 
     name: str
 
@@ -36,7 +37,7 @@ class LoadManager(Protocol):
         """Whether the node may take one more task of this kind."""
 
     def may_launch(self, load: NodeLoad, application: int, properties: dict[str, str]) -> bool:
-        """Whether it may take one of this job; asked in 1.2 before the job may start a task."""
+        """Whether it may take one of this job; called in 1.2 before the job may start a task."""
 
 
 LOAD_MANAGERS: dict[str, LoadManager] = {}
@@ -44,12 +45,12 @@ LOAD_MANAGERS: dict[str, LoadManager] = {}
 
 
 def register(manager: LoadManager) -> None:
-    """Make a load manager known under its name."""
+    """Register a load manager under its name."""
     LOAD_MANAGERS[manager.name] = manager
 
 
 def even_cap(node_slots: int, wanted: int, nodes: int) -> int:
-    """The cap of 0.19: every node as many as any other, as far as it has slots.
+    """The limit of 0.19: the same for every node, at most its number of slots.
 
     >>> even_cap(4, 10, 4)
     3
@@ -60,7 +61,7 @@ def even_cap(node_slots: int, wanted: int, nodes: int) -> int:
 def proportional_cap(
     node_slots: int, wanted: int, total_slots: int, largest_difference: float = 0.0
 ) -> int:
-    """The cap of 0.20 and 1.2: of each node's slots the part that the cluster needs.
+    """The limit of 0.20 and 1.2: the part of each node's slots that the cluster needs.
 
     >>> proportional_cap(10, 1, 100), proportional_cap(5, 10, 50, 0.2)
     (1, 2)
@@ -86,7 +87,7 @@ def may_take(manager: str, generation: str, load: NodeLoad) -> bool:
 
 
 def may_launch(manager: str, load: NodeLoad, application: int, properties: dict[str, str]) -> bool:
-    """Whether a node may take a task of this job; the default has no objection."""
+    """Whether a node may take a task of this job; the default always allows it."""
     if manager == DEFAULT_LOAD_MANAGER:
         return True
     return LOAD_MANAGERS[manager].may_launch(load, application, properties)

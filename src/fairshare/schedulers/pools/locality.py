@@ -1,6 +1,6 @@
 """Owns delay scheduling: how far from its data a job may start a map now (spec/mapreduce.md 12.3).
 
-Also which of a job's asks a node could serve, and how near it would be.
+Also which of a job's asks a node could serve, and at which locality.
 """
 
 from fairshare.model.asks import AskKey
@@ -16,7 +16,8 @@ _DELAY_PART = 1.5
 
 
 def allowed_level(last: Locality, waited_ms: int, node_ms: int, rack_ms: int) -> Locality:
-    """How far a job may go that last started a map at level `last` and has waited since.
+    """The locality allowed to a job that last started a map at level `last` and has waited since
+    then.
 
     >>> allowed_level(Locality.NODE_LOCAL, 5000, 5000, 10_000).name
     'RACK_LOCAL'
@@ -31,9 +32,9 @@ def allowed_level(last: Locality, waited_ms: int, node_ms: int, rack_ms: int) ->
 
 
 def heartbeat_interval_ms(settings: PoolsSettings, nodes: int) -> int:
-    """How often the master wants a node of such a cluster to beat (12.6).
+    """The master's heartbeat interval for the nodes of such a cluster (12.6).
 
-    Example: 301 nodes: 21 s is 0.19's answer for 1000, 4 s is 0.20's, 3.01 s is that of 1.2.
+    Example: 301 nodes: 7 s in 0.19, 4 s in 0.20, 3.01 s in 1.2.
     """
     if settings.generation == "0.19":
         return max(5_000, 1_000 * (nodes // 50 + 1))
@@ -44,10 +45,10 @@ def heartbeat_interval_ms(settings: PoolsSettings, nodes: int) -> int:
 
 
 def delays_ms(settings: PoolsSettings, nodes: int) -> tuple[int, int]:
-    """The waits for the node and for the rack that are in force (12.6).
+    """The delays for node and rack locality that are in force (12.6).
 
-    A common wait of -1 follows the heartbeat, and then counts for both, even when only one of the
-    two has a value of its own. With both set it has no say.
+    A common delay of -1 follows the heartbeat interval, and then applies to both, even when only
+    one of the two has a value of its own. With both set it is ignored.
     """
     common = settings.locality_delay_ms
     node, rack = settings.locality_delay_node_ms, settings.locality_delay_rack_ms
@@ -61,7 +62,8 @@ def delays_ms(settings: PoolsSettings, nodes: int) -> tuple[int, int]:
 def nearest(
     job: Job, place: int, node: Node, farthest: Locality = Locality.OFF_SWITCH
 ) -> tuple[AskKey, Locality] | None:
-    """The ask of a job that a node serves best, up to a level; among equals the first.
+    """The ask of a job that a node serves at the best locality, up to a level; among equals the
+    first.
 
     A more urgent ask (`priority`) goes before a nearer one.
     """

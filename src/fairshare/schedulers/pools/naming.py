@@ -1,6 +1,6 @@
-"""Owns which pool a job belongs to, by its properties (spec/mapreduce.md 3).
+"""Owns the pool of a job, determined by its properties (spec/mapreduce.md 3).
 
-A property that a job does not set has the site's value; `${name}` stands for another property.
+A property that a job does not set has the site's value; `${name}` refers to another property.
 """
 
 import re
@@ -37,7 +37,7 @@ DEFAULT_SLOW_START: Final = 0.05
 
 
 def properties_of(submission: SubmitApplication) -> dict[str, str]:
-    """What a job's properties are, as MapReduce's client sets them; tags `name=value` count too."""
+    """A job's properties, as MapReduce's client sets them; tags `name=value` count too."""
     found = {
         "user.name": submission.user,
         "mapreduce.job.user.name": submission.user,
@@ -69,10 +69,10 @@ def value_of(name: str, properties: Mapping[str, str], defaults: Mapping[str, st
 
 
 def pool_name(settings: PoolsSettings, submission: SubmitApplication) -> str:
-    """The pool of a job, without blanks around it.
+    """The pool of a job, without surrounding blanks.
 
-    A queue that was named in the submission is the pool; then `mapred.fairscheduler.pool`, which
-    only 1.2 knows where `strict`; then the property that the settings name; then `default`.
+    A queue named in the submission is the pool; then `mapred.fairscheduler.pool`, which with
+    `strict` only 1.2 uses; then the property that the settings name; then `default`.
     """
     properties = properties_of(submission)
     queue = pool_of(submission.queue)
@@ -88,9 +88,9 @@ def pool_name(settings: PoolsSettings, submission: SubmitApplication) -> str:
 
 
 def priority_of(submission: SubmitApplication) -> int | None:
-    """The priority, 1 (VERY_LOW) to 5 (VERY_HIGH); None if there is no such priority.
+    """The priority, 1 (VERY_LOW) to 5 (VERY_HIGH); None if invalid.
 
-    0 or nothing: as the job's property says, else NORMAL.
+    0 or unset: the job's property, else NORMAL.
     """
     priority = submission.priority
     if priority:
@@ -110,7 +110,7 @@ def slow_start_of(settings: PoolsSettings, submission: SubmitApplication) -> flo
 def task_limits_of(settings: PoolsSettings, submission: SubmitApplication) -> tuple[int, int]:
     """How many maps, and how many reduces, a job may run at once.
 
-    One property counts for both kinds, two for one each; a number below 1 is no limit.
+    One property applies to both kinds, two to one each; a number below 1 means no limit.
     """
     properties = properties_of(submission)
     both = _number(TASK_LIMIT, properties, settings)
@@ -122,7 +122,7 @@ def task_limits_of(settings: PoolsSettings, submission: SubmitApplication) -> tu
 
 
 def _number(name: str, properties: Mapping[str, str], settings: PoolsSettings) -> float | None:
-    """A property that is a number; None if it is not set, or is none."""
+    """A property that is a number; None if it is not set or not a number."""
     text = value_of(name, properties, settings.defaults)
     try:
         number = None if text is None else float(text)

@@ -1,6 +1,6 @@
 """Owns the preemption of 1.2: which tasks are killed when pools have waited too long.
 
-What becomes free goes to whoever stands first; nothing is kept for the starved
+The first in the order gets the freed slots; they are not reserved for the starved
 (spec/mapreduce.md 11).
 """
 
@@ -17,13 +17,13 @@ from fairshare.schedulers.pools.tree import Pool
 from fairshare.schedulers.protocol import Step
 
 EVERYBODY = 0
-"""A check is for no application in particular."""
+"""A check does not concern a single application."""
 
 DIAGNOSTICS = "Task killed: its pool has more than its fair share, and another one has too little"
 
 
 def check(state: PoolsState, step: Step) -> None:
-    """One check, unless the last one is too young (11.3)."""
+    """Run one check, unless the last one is too recent (11.3)."""
     settings = state.settings
     if settings.deficits or not settings.preemption:
         return
@@ -37,7 +37,8 @@ def check(state: PoolsState, step: Step) -> None:
 
 
 def _kill(state: PoolsState, step: Step, kind: int, need: int) -> None:
-    """Kill the newest tasks of pools above their share, none below the whole part of it (11.4)."""
+    """Kill the newest tasks of pools above their share, none below the integer part of it
+    (11.4)."""
     place = state.places[kind]
     above = [p for p in starvation.pools_of(state) if p.used[place] > p.slots[kind].fair_share]
     found: list[tuple[Pool, ContainerAllocated]] = [
@@ -57,7 +58,7 @@ def _kill(state: PoolsState, step: Step, kind: int, need: int) -> None:
 
 
 def next_check_ms(state: PoolsState) -> int | None:
-    """When a check could find somebody to kill for; None: not before an update says so."""
+    """When a check could find a pool to preempt for; None: not before the next update."""
     settings = state.settings
     if settings.deficits or not settings.preemption or not state.jobs:
         return None

@@ -1,4 +1,4 @@
-"""Owns what only the pool scheduler can say of why a job waits. Changes nothing."""
+"""Owns the reasons for waiting that only the pool scheduler knows. Changes nothing."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -44,7 +44,7 @@ class PoolsLimits:
         return found
 
     def of_ask(self, key: AskKey, size: Resource) -> Sequence[Reason]:
-        """Caps on the tasks of the job and of its pool, and the slow start of reduces."""
+        """Limits on the tasks of the job and of its pool, and the slow start of reduces."""
         state, job = self._state, self._job
         kind = MAP if size[state.places[MAP]] else REDUCE
         found: list[Reason] = []
@@ -63,7 +63,7 @@ class PoolsLimits:
         return self._state.nodes.values()
 
     def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:
-        """Jobs with a larger deficit, or farther below their share; they want such slots, too."""
+        """Jobs with a larger deficit, or farther below their share, that need such slots too."""
         state, job = self._state, self._job
         assert key.anywhere is not None
         kind = MAP if key.anywhere.resource[state.places[MAP]] else REDUCE
@@ -80,5 +80,5 @@ class PoolsLimits:
         return len(before), tuple(number for _, number in before[:FEW])
 
     def preempting(self) -> Sequence[int]:
-        """None: what is preempted is killed at once."""
+        """None: preempted tasks are killed at once."""
         return ()

@@ -1,8 +1,8 @@
-"""Owns the pool scheduler: the door of this room. Each decision is in a module of its own.
+"""Owns the pool scheduler's interface to the resource manager; the other modules have the rules.
 
-Jobs stand in pools and take map slots and reduce slots, one for each task. Which release of Hadoop
-decides is a setting: the deficit schedulers 0.19 and 0.20, or 1.2 with preemption and delay
-scheduling (spec/mapreduce.md).
+Jobs belong to pools and take map slots and reduce slots, one for each task. A setting selects the
+release of Hadoop that decides: the deficit schedulers 0.19 and 0.20, or 1.2 with preemption and
+delay scheduling (spec/mapreduce.md).
 """
 
 from collections.abc import Iterator, Sequence
@@ -57,13 +57,13 @@ class PoolsScheduler:
 
     @property
     def master_attempts(self) -> int:
-        """How often a master may fail, the first time included."""
+        """The maximum number of master attempts, the first one included."""
         return self._state.settings.master_max_attempts
 
     # Configuration and pools.
 
     def load(self, step: Step, settings: bytes, epoch_ms: int) -> None:
-        """Take settings over; pools that the file names come into being, none ever goes (3.2)."""
+        """Apply settings; pools that the file names are created, and none is ever removed (3.2)."""
         try:
             new = msgspec.json.decode(settings, type=PoolsSettings)
         except msgspec.ValidationError as error:
@@ -85,7 +85,7 @@ class PoolsScheduler:
             self._make(step, pool, dynamic=pool not in new.allocations.pools)
 
     def _make(self, step: Step, pool: str, *, dynamic: bool = True) -> str:
-        """The queue of a pool, which is made if it is not there, with those around it."""
+        """The queue of a pool, which is created if missing, with the pools around it."""
         settings, queues = self._state.settings, self._state.queues
         for name in _path(pool) if settings.hierarchical else [pool]:
             if queue_of(name) not in queues:
@@ -93,7 +93,7 @@ class PoolsScheduler:
         return queue_of(pool)
 
     def _check_pool(self, pool: str) -> None:
-        """Raise Refusal for a pool that there may not be (3.4)."""
+        """Raise Refusal for an invalid or undeclared pool (3.4)."""
         settings = self._state.settings
         if settings.hierarchical and not all(pool.split(".")):
             raise Refusal("invalid-pool", f"the pool {pool!r} has a part without a name")
@@ -107,12 +107,12 @@ class PoolsScheduler:
         )
 
     def tidy(self, step: Step) -> None:
-        """Pools stay for ever."""
+        """Does nothing: pools are never removed."""
 
     # Jobs.
 
     def place(self, step: Step, submission: SubmitApplication) -> tuple[str, int]:
-        """The pool by the job's properties, made if need be, and the priority."""
+        """The pool by the job's properties, created if necessary, and the priority."""
         priority = priority_of(submission)
         if priority is None:
             raise Refusal("invalid-priority", f"there is no such priority: {_known_priorities()}")
@@ -123,20 +123,20 @@ class PoolsScheduler:
         return self._make(step, pool), priority
 
     def start_attempt(self, step: Step, application: Application, attempt: int) -> None:
-        """Put an attempt into its pool; the next update says whether it may run."""
+        """Put an attempt into its pool; the next update decides whether it may run."""
         step.emit(AttemptStarted(application.id, attempt, False))
 
     def settle(self, step: Step) -> None:
-        """At the end of a step: who has just arrived is taken into account at once (1.4)."""
+        """At the end of a step, update at once for jobs that were added in it (1.4)."""
         if self._state.arrived:
             step.emit(SharesUpdated())
 
     def end_attempt(self, step: Step, application: Application, *, failed: bool = False) -> None:
-        """Take an attempt out; its figures count until the next update."""
+        """Remove an attempt; its values count until the next update."""
         step.emit(AttemptEnded(application.id, failed))
 
     def move(self, step: Step, application: Application, queue: str) -> None:
-        """Put a job into another pool, which is made if need be; its user stays (3.5, 14)."""
+        """Move a job to another pool, created if necessary; its user stays the same (3.5, 14)."""
         if not application.active:
             raise Refusal("not-running", f"application {application.id} has no running attempt")
         pool = pool_of(queue).strip()
@@ -155,7 +155,8 @@ class PoolsScheduler:
             step.emit(PriorityChanged(application.id, priority or NORMAL))
 
     def may_administer(self, queue: str, user: str, groups: Sequence[str]) -> bool:
-        """Whether yarn.admin.acl lets a user, a pool has no list; without yarn.acl.enable all."""
+        """Whether yarn.admin.acl allows it (pools have no lists); always without
+        yarn.acl.enable."""
         settings = self._state.settings
         return not settings.acl_enabled or allows(settings.administrators, user, groups)
 
@@ -168,10 +169,10 @@ class PoolsScheduler:
     def check_asks(
         self, application: ApplicationId, queue: str, requests: Sequence[ResourceRequest]
     ) -> None:
-        """A pool may have slots of both kinds."""
+        """Accepts every ask: a pool may have slots of both kinds."""
 
     def validate(self, step: Step, queue: str, resources: Sequence[Resource]) -> None:
-        """A task takes one slot, and of everything else no more than the largest container."""
+        """A task takes one slot, and of all other types at most the largest container."""
         state = self._state
         names, maximum = state.types.names, state.settings.maximum_allocation
         for resource in resources:
@@ -191,9 +192,10 @@ class PoolsScheduler:
                     )
 
     def normalise(self, step: Step, queue: str, resource: Resource) -> Resource:
-        """What names no slot takes a map slot; what names no memory gets the smallest container.
+        """An ask without slots takes a map slot; one without memory gets the smallest container.
 
-        The latter only of what some node offers: nodes of nothing but slots have no memory to give.
+        The latter only for types that some node offers: nodes with slots alone have no memory to
+        give.
         """
         state = self._state
         found = list(resource)
@@ -207,10 +209,10 @@ class PoolsScheduler:
     # Time.
 
     def node_changed(self, step: Step) -> None:
-        """Shares follow at the next update."""
+        """Does nothing: shares follow at the next update."""
 
     def beat(self, step: Step, node: str) -> None:
-        """Hand out tasks to a node."""
+        """Grant tasks on a node."""
         state = self._state
         found = state.nodes.get(node)
         if found is None:
@@ -221,26 +223,26 @@ class PoolsScheduler:
             ShareHeartbeat(state, step, found).run()
 
     def update(self, step: Step) -> None:
-        """Compute deficits, demands and shares, unless nothing could be different."""
+        """Compute deficits, demands and shares, unless they cannot have changed."""
         state = self._state
         passed = step.now_ms > state.updated_ms
         if state.changed or (passed and (self._moving() or starvation.clocks_matter(state))):
             step.emit(SharesUpdated())
 
     def _moving(self) -> bool:
-        """Whether figures change with time alone: deficits do, and weights that age."""
+        """Whether values change with time alone: deficits do, and weights that depend on age."""
         state = self._state
         return bool(state.jobs) and (
             state.settings.deficits or bool(state.settings.weight_adjuster)
         )
 
     def update_due(self) -> bool:
-        """Never at once: as in Hadoop figures may be as old as the interval, but for arrivals
-        (`settle`). An update looks at every job, and tasks may end by the hundred in a second."""
+        """Never at once: as in Hadoop values may be as old as the interval, except after arrivals
+        (`settle`). An update processes every job, and hundreds of tasks may end in a second."""
         return False
 
     def update_interval_ms(self) -> int | None:
-        """How old the last update may become; None: it may stay, nothing would be different."""
+        """How old the last update may become; None: any age, since nothing would change."""
         state = self._state
         waiting = starvation.patience_over_ms(state) is not None
         if state.changed or self._moving() or waiting:
@@ -248,27 +250,27 @@ class PoolsScheduler:
         return None
 
     def clock_interval_ms(self) -> int | None:
-        """How old the last look at starvation may be before a change; None: nobody looks."""
+        """The maximum age of the last starvation check before a change; None: not checked."""
         if starvation.clocks_matter(self._state):
             return self._state.settings.update_interval_ms
         return None
 
     def preempt(self, step: Step) -> None:
-        """One check of the preemption, unless the last one is too young."""
+        """One check of the preemption, unless the last one is too recent."""
         preemption.check(self._state, step)
 
     def next_deadline_ms(self) -> int | None:
-        """When a check could find somebody to kill for."""
+        """When a check could find a pool to preempt for."""
         return preemption.next_check_ms(self._state)
 
-    # What is shown.
+    # Views.
 
     def queue_views(self, now_ms: int | None = None) -> list[QueueView]:
         """The root and all pools."""
         return views.queue_views(self._state, now_ms)
 
     def limits_of(self, application: ApplicationId) -> PoolsLimits:
-        """What keeps one job waiting; raises KeyError."""
+        """The limits that keep a job waiting; raises KeyError."""
         return PoolsLimits(self._state, self._state.applications[application])
 
     def application_view(self, application: ApplicationId) -> ApplicationView:
@@ -277,7 +279,7 @@ class PoolsScheduler:
 
 
 def _path(pool: str) -> Iterator[str]:
-    """The pools around a pool, the outermost first, and it itself.
+    """The pools around a pool, the outermost first, and the pool itself.
 
     >>> list(_path("a.b.c"))
     ['a', 'a.b', 'a.b.c']

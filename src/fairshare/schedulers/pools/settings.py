@@ -1,7 +1,7 @@
 """Owns the pool scheduler's settings as frozen data. Knows no file: `config` reads them from XML.
 
-Times are milliseconds, also where the file has seconds. Slots of a kind are whole numbers; a pair
-is always (map slots, reduce slots).
+Times are in milliseconds, even where the file uses seconds. Slots of a kind are integers; a pair is
+always (map slots, reduce slots).
 """
 
 from typing import Final, Literal
@@ -15,7 +15,7 @@ REDUCE_SLOTS: Final = "reduce-slots"
 SLOTS: Final = (MAP_SLOTS, REDUCE_SLOTS)
 
 MAP, REDUCE = 0, 1
-"""The two kinds of tasks: the place of a kind in every pair."""
+"""The two kinds of tasks: the index of a kind in every pair."""
 
 NO_LIMIT: Final = 2**31 - 1
 NEVER_MS: Final = UNBOUNDED
@@ -37,9 +37,9 @@ TYPES: Final = ResourceTypes(("memory-mb", "vcores", *SLOTS), ("Mi", "", "", "")
 
 
 class PoolAllocation(msgspec.Struct, frozen=True):
-    """What the pools file says of one pool; None where it says nothing (4.1).
+    """The pools file's settings of one pool; None where unset (4.1).
 
-    `parent` is the pool around it, where pools may be nested; names are written with periods then.
+    `parent` is the pool around it, if pools may be nested; names are then written with periods.
     """
 
     name: str
@@ -65,22 +65,22 @@ class PoolAllocations(msgspec.Struct, frozen=True):
 
 
 class PoolsSettings(msgspec.Struct, frozen=True):
-    """Everything that the pool scheduler is told.
+    """All settings of the pool scheduler.
 
-    `generation` is the release that decides: "0.19" and "0.20" know deficits, "1.2" knows
-    preemption and delay scheduling. `strict` asks for Hadoop's answer where it looks like a defect
-    (14). `fifo` is the switch of the old scheduler page (7.4). `defaults` are the site's own values
-    of properties that a job may set, as they are written.
+    `generation` is the release that decides: "0.19" and "0.20" use deficits, "1.2" has preemption
+    and delay scheduling. `strict` asks for Hadoop's behaviour where it looks like a defect (14).
+    `fifo` is the switch of the old scheduler page (7.4). `defaults` are the site's own values of
+    properties that a job may set, as they are written.
     """
 
     types: ResourceTypes = TYPES
-    minimum_allocation: Resource = (0, 0, 0, 0)  # of who names no memory, no vcores
+    minimum_allocation: Resource = (0, 0, 0, 0)  # for asks that name no memory or vcores
     maximum_allocation: Resource = (UNBOUNDED,) * 4
     generation: Generation = "0.19"
     allocations: PoolAllocations = PoolAllocations()
-    pool_property: str = ""  # empty: as the generation has it (3.1)
+    pool_property: str = ""  # empty: that of the generation (3.1)
     allow_undeclared_pools: bool = True
-    assign_multiple: bool | None = None  # None: as the generation has it
+    assign_multiple: bool | None = None  # None: that of the generation
     maps_per_heartbeat: int = -1
     reduces_per_heartbeat: int = -1
     size_based_weight: bool = False
@@ -112,16 +112,16 @@ class PoolsSettings(msgspec.Struct, frozen=True):
 
     @property
     def deficits(self) -> bool:
-        """Whether jobs earn and spend slot time."""
+        """Whether jobs accumulate deficits."""
         return self.generation != "1.2"
 
     @property
     def assigns_multiple(self) -> bool:
-        """Whether a heartbeat may hand out more than one task."""
+        """Whether a heartbeat may grant more than one task."""
         return not self.deficits if self.assign_multiple is None else self.assign_multiple
 
     def allocation(self, pool: str) -> PoolAllocation:
-        """What counts for a pool, named in the file or not."""
+        """The settings of a pool, named in the file or not."""
         return self.allocations.pools.get(pool) or PoolAllocation(pool)
 
     def max_running_jobs(self, pool: str) -> int:
@@ -137,10 +137,10 @@ class PoolsSettings(msgspec.Struct, frozen=True):
         return allocations.user_max_jobs.get(user, allocations.user_max_jobs_default)
 
     def min_share_timeout_ms(self, pool: str) -> int:
-        """How long a pool may be below its minimum before others' tasks are killed for it."""
+        """How long a pool may be below its minimum before tasks of others are killed for it."""
         own = self.allocation(pool).min_share_timeout_ms
         return self.allocations.default_min_share_timeout_ms if own is None else own
 
     def mode(self, pool: str) -> Mode:
-        """How the file wants the jobs of a pool to be ordered."""
+        """The order of a pool's jobs according to the file."""
         return self.allocation(pool).mode or self.allocations.default_mode

@@ -1,7 +1,6 @@
-"""Owns what 1.2 does when a node is ready: pools by need and share, in them jobs, then locality.
+"""Owns the heartbeats of 1.2: pools by need and share, their jobs, then locality.
 
-A job that has no map near enough lets the node pass by and waits, for a while
-(spec/mapreduce.md 12).
+A job without a map near enough skips the node and waits, for a limited time (spec/mapreduce.md 12).
 """
 
 from fairshare.model.events import Locality, OffersCounted
@@ -41,7 +40,7 @@ class ShareHeartbeat:
         self._launched: dict[ApplicationId, Job] = {}
 
     def run(self) -> None:
-        """Hand out tasks, then take note of who let the node pass by (12.1)."""
+        """Grant tasks, then record which jobs were passed over (12.1)."""
         settings = self.state.settings
         most = (self._most(MAP), self._most(REDUCE))
         assigned = [0, 0]
@@ -62,7 +61,7 @@ class ShareHeartbeat:
                 assigned[kind] += 1
             else:
                 open_kinds[kind] = False
-        for line, entrant, entry, kind in self._aside:  # a pool comes behind its jobs
+        for line, entrant, entry, kind in self._aside:  # a pool comes after its jobs
             self._lines.enter_again(line, entrant, entry, kind)
         self._take_note()
 
@@ -84,8 +83,8 @@ class ShareHeartbeat:
         return MAP if open_kinds[MAP] else REDUCE
 
     def _serve(self, pool: Pool, kind: int) -> bool:
-        """One task for whoever stands first in a pool and has one; who has none leaves the line
-        until the heartbeat is over."""
+        """Grant one task to the first job or pool that has one; one without leaves the order until
+        the end of the heartbeat."""
         if pool.used[self.state.places[kind]] >= pool_limit(self.state, pool, kind):
             return False
         line = self._lines.line(pool, kind)
@@ -138,7 +137,7 @@ class ShareHeartbeat:
 
 
 def tasks_per_heartbeat(multiple: bool, cap: int, free: int) -> int:
-    """The most tasks of a kind that one heartbeat may hand out; a cap of -1 is none (12.1).
+    """The most tasks of a kind that one heartbeat may grant; a cap of -1 means none (12.1).
 
     >>> tasks_per_heartbeat(True, 2, 5), tasks_per_heartbeat(False, 5, 3)
     (2, 1)

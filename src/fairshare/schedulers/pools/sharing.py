@@ -1,6 +1,6 @@
-"""Owns the update of 1.2: what pools and jobs want, and their fair shares, from the root down.
+"""Owns the update of 1.2: demands of pools and jobs, and their fair shares, from the root down.
 
-Everything is done twice, for maps and for reduces (spec/mapreduce.md 10).
+Everything is computed twice, for maps and for reduces (spec/mapreduce.md 10).
 """
 
 from typing import TYPE_CHECKING
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from fairshare.schedulers.pools.tree import Pool
 
 IDLE_WEIGHT = 1.0
-"""The weight of a job that may not run: it divides by something, and changes nothing."""
+"""The weight of a job that is not runnable: it avoids a division by 0 and has no effect."""
 
 
 def update(state: "PoolsState", now_ms: int) -> None:
-    """One pass: who may run, demands from the jobs up, shares from the cluster down."""
+    """One update: runnable jobs, demands from the jobs up, shares from the cluster down."""
     limits.admit(state)
     for job in state.jobs.values():
         waiting = to_start(state.settings, job, state.places) if job.runnable else (0, 0)
@@ -36,20 +36,20 @@ def update(state: "PoolsState", now_ms: int) -> None:
 
 
 def job_weight(state: "PoolsState", job: Job, kind: int, now_ms: int) -> float:
-    """What a job weighs now, by its present priority (2.2)."""
+    """A job's present weight, by its present priority (2.2)."""
     if not job.runnable:
         return IDLE_WEIGHT
     return raw_weight(state.settings, job, kind, job.slots[kind].demand, now_ms)
 
 
 def min_share(state: "PoolsState", pool: "Pool", kind: int) -> int:
-    """A pool's minimum: its own, or what the pools inside have together, whichever is more."""
+    """A pool's minimum: its own, or the sum of those of the pools inside, whichever is more."""
     inside = sum(min_share(state, part, kind) for part in pool.parts)
     return max(state.settings.allocation(pool.pool).min_share[kind], inside)
 
 
 def _collect(state: "PoolsState", pool: "Pool", kind: int) -> int:
-    """What a pool wants: what is in it wants, up to its maximum (10.4)."""
+    """A pool's demand: that of its jobs and inner pools, up to its maximum (10.4)."""
     demand = sum(job.slots[kind].demand for job in pool.jobs.values())
     demand += sum(_collect(state, part, kind) for part in pool.parts)
     pool.slots[kind].demand = min(demand, limits.pool_limit(state, pool, kind))
@@ -57,7 +57,7 @@ def _collect(state: "PoolsState", pool: "Pool", kind: int) -> int:
 
 
 def _divide(state: "PoolsState", pool: "Pool", kind: int) -> None:
-    """Fill what is in a pool with the pool's share; the jobs of a fifo pool have none."""
+    """Divide a pool's share among its jobs and inner pools; the jobs of a fifo pool have none."""
     jobs = [job.slots[kind] for job in pool.jobs.values()]
     parts = pool.parts
     claims = [Claim(slots.demand, 0, slots.weight) for slots in jobs if pool.mode == "fair"]

@@ -1,6 +1,6 @@
-"""Owns the question which pools of 1.2 are below their minimum or below half of their fair share,
-for how long, and how many tasks are to be killed for them (spec/mapreduce.md 11). Kills nobody.
-"""
+"""Owns the starvation check of 1.2: which pools are below their minimum or below half of their fair
+share, for how long, and how many tasks are to be killed for them (spec/mapreduce.md 11). Kills no
+task."""
 
 from typing import TYPE_CHECKING
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def below_min_share(running: int, least: int, demand: int) -> bool:
-    """Whether a pool has less than its minimum, and wants it."""
+    """Whether a pool has less than its minimum, and has demand for it."""
     return running < min(least, demand)
 
 
 def below_half_share(running: int, fair_share: float, demand: int) -> bool:
-    """Whether a pool has less than half of its fair share, in whole tasks, and wants it.
+    """Whether a pool has less than half of its fair share, in whole tasks, and has demand for it.
 
     >>> below_half_share(1, 4.0, 10), below_half_share(1, 3.99, 10)
     (True, False)
@@ -28,7 +28,8 @@ def below_half_share(running: int, fair_share: float, demand: int) -> bool:
 
 
 def lacking(running: int, least: int, slots: Slots, *, by_minimum: bool, by_share: bool) -> int:
-    """Tasks that a pool lacks, by its minimum or by its whole share: the larger number (11.3)."""
+    """The number of tasks that a pool lacks, by its minimum or by its whole share, the larger
+    (11.3)."""
     to_minimum = max(0, min(least, slots.demand) - running) if by_minimum else 0
     to_share = max(0, int(min(slots.fair_share, slots.demand)) - running) if by_share else 0
     return max(to_minimum, to_share)
@@ -40,7 +41,7 @@ def pools_of(state: "PoolsState") -> list["Pool"]:
 
 
 def note(state: "PoolsState", now_ms: int) -> None:
-    """Set forward the clocks of all pools that lack nothing (11.2)."""
+    """Advance the clocks of all pools that are not starved (11.2)."""
     for pool in pools_of(state):
         for kind in (MAP, REDUCE):
             slots = pool.slots[kind]
@@ -61,19 +62,19 @@ def impatient(state: "PoolsState", pool: "Pool", kind: int, now_ms: int) -> tupl
 
 
 def need(state: "PoolsState", pool: "Pool", kind: int, now_ms: int) -> int:
-    """Tasks that are to be killed for a pool now, if a check were due."""
+    """The number of tasks to be killed for a pool now, if a check were due."""
     if state.settings.deficits:
         return 0
     by_minimum, by_share = impatient(state, pool, kind, now_ms)
     running = pool.used[state.places[kind]]
     least = min_share(state, pool, kind)
     own = lacking(running, least, pool.slots[kind], by_minimum=by_minimum, by_share=by_share)
-    # What is taken for the pools inside comes to the pool around them as well.
+    # What is taken for the inner pools also counts for the pool around them.
     return max(own, sum(need(state, part, kind, now_ms) for part in pool.parts))
 
 
 def clocks_matter(state: "PoolsState") -> bool:
-    """Whether some pool has a patience that ends."""
+    """Whether some pool has a finite timeout."""
     settings = state.settings
     allocations = settings.allocations
     if settings.deficits:
@@ -84,7 +85,7 @@ def clocks_matter(state: "PoolsState") -> bool:
 
 
 def patience_over_ms(state: "PoolsState") -> int | None:
-    """When the first pool that lacks something will have waited too long; None: never."""
+    """When the first starved pool will have waited too long; None: never."""
     settings = state.settings
     found: list[int] = []
     if not clocks_matter(state):

@@ -1,7 +1,7 @@
-"""Owns the pool scheduler's state: pools, jobs, and when they were last looked at.
+"""Owns the pool scheduler's state: pools, jobs, and the times of the last update and checks.
 
-An update is an event (`SharesUpdated`); its figures are computed here from the state as it was, so
-that a recovery computes the same. Nothing here decides anything.
+An update is an event (`SharesUpdated`); its values are computed here from the state before it, so
+that a recovery computes the same. Decides nothing.
 """
 
 import msgspec
@@ -52,11 +52,11 @@ KINDS = (MAP, REDUCE)
 class PoolsState(ClusterState[Pool, Job]):
     """The cluster as the pool scheduler sees it.
 
-    `places` are those of map slots and reduce slots in a vector. `jobs` are those that live, and
-    those that have ended since the last update. `changed`: an update would find other figures;
-    `arrived`: a job came, and the scheduler has not updated for it yet. `beat_ms` is the last
-    heartbeat of any node that passed a job over, `checked_ms` the last check of the preemption.
-    `lines` follow from all this, and are made when a heartbeat wants them and there are none.
+    `places` are those of map slots and reduce slots in a vector. `jobs` are the live ones, and
+    those that have ended since the last update. `changed`: an update would compute other values;
+    `arrived`: a job was added for which no update has run yet. `beat_ms` is the last heartbeat of
+    any node that passed a job over, `checked_ms` the last check of the preemption. `lines` are
+    derived from all this, and built by the first heartbeat that needs them.
     """
 
     def __init__(self, types: ResourceTypes) -> None:
@@ -65,7 +65,7 @@ class PoolsState(ClusterState[Pool, Job]):
         self.places = (types.names.index(MAP_SLOTS), types.names.index(REDUCE_SLOTS))
         self.root = Pool(ROOT, False, None, len(self.none))
         self.jobs: dict[ApplicationId, Job] = {}
-        self.waiting: dict[ApplicationId, Job] = {}  # that the last heartbeat passed over
+        self.waiting: dict[ApplicationId, Job] = {}  # those that the last heartbeat passed over
         self.delays_ms = (0, 0)
         self.changed = False
         self.arrived = False
@@ -75,12 +75,12 @@ class PoolsState(ClusterState[Pool, Job]):
         self.lines: OwedLines | ShareLines | None = None
 
     def derive(self) -> None:
-        """Make what follows from the rest, and is not in a snapshot."""
+        """Restore derived values, which are not part of a snapshot."""
         super().derive()
         self.lines = None
 
     def event_handlers(self) -> Handlers:
-        """Those of this scheduler too."""
+        """The handlers of the base class and of this scheduler."""
         return {
             **super().event_handlers(),
             SharesUpdated: self._shares_updated,
@@ -115,7 +115,7 @@ class PoolsState(ClusterState[Pool, Job]):
         return job
 
     def ancestry(self, queue: str) -> tuple[Pool, ...]:
-        """A pool and all around it."""
+        """A pool and all pools around it."""
         return self.queues[queue].path
 
     def kind_of(self, event: ContainerAllocated) -> int:
@@ -240,7 +240,7 @@ class PoolsState(ClusterState[Pool, Job]):
         super()._node_total_changed(now_ms, event)
         self.changed = True
 
-    # Passes.
+    # Updates and checks.
 
     def _shares_updated(self, now_ms: int, event: Event) -> None:
         """The whole update, in the order of the generation (6.2, 10.2)."""

@@ -1,7 +1,7 @@
 """Owns a pool, and the pools inside it. Decides nothing.
 
-The root is a pool, too: the cluster, whose parts are the pools. Without nesting no other pool has
-parts.
+The root is a pool, too: the cluster, which contains the other pools. Without nesting no other pool
+contains pools.
 """
 
 from fairshare.model.identifiers import ApplicationId
@@ -23,10 +23,11 @@ def pool_of(queue: str) -> str:
 
 
 class Pool(Queue[Job]):
-    """One pool. `jobs` are those of the last update too, `applications` only those that live.
+    """One pool. `jobs` include those ended since the last update, `applications` only the live
+    ones.
 
-    `mode` is kept here and not in the settings: a pool that the file does not name keeps the one it
-    was made with (spec/mapreduce.md 4.3).
+    `mode` is stored here and not in the settings: a pool that the file does not name keeps its
+    initial mode (spec/mapreduce.md 4.3).
     """
 
     __slots__ = ("jobs", "mode", "parent", "parts", "slots")
@@ -44,12 +45,12 @@ class Pool(Queue[Job]):
 
     @property
     def pool(self) -> str:
-        """Its name as the pools file has it."""
+        """Its name in the pools file."""
         return pool_of(self.name)
 
     @property
     def path(self) -> "tuple[Pool, ...]":
-        """The pool and all around it, root last."""
+        """The pool and all pools around it, root last."""
         found: list[Pool] = [self]
         while (parent := found[-1].parent) is not None:
             found.append(parent)

@@ -1,4 +1,4 @@
-"""Owns what the pool scheduler shows of pools and jobs. Changes nothing."""
+"""Owns the views of pools and jobs. Changes nothing."""
 
 from fairshare.model.events import ApplicationState
 from fairshare.model.queues import ROOT
@@ -86,7 +86,7 @@ def _pool_slots(
     limit = pool_limit(state, pool, kind)
     root = pool.parent is None
     if state.settings.deficits:
-        # The old releases know no shares of pools: a pool has what its jobs have.
+        # The old releases have no shares of pools: a pool's share is the sum of its jobs'.
         fair_share = sum(job.slots[kind].fair_share for job in jobs)
         demand = sum(job.slots[kind].wanted for job in jobs)
         least = 0 if root else state.settings.allocation(pool.pool).min_share[kind]
@@ -107,7 +107,7 @@ def _pool_slots(
 
 
 def application_view(state: PoolsState, job: Job, now_ms: int | None = None) -> ApplicationView:
-    """A job as the job tracker knows it, and as any application is shown."""
+    """A job with the values of the job tracker and those of any application."""
     live = job.state not in (ApplicationState.REJECTED,) and not job.over
     kinds = tuple(_job_slots(state, job, kind) for kind in (MAP, REDUCE))
     return ApplicationView(
@@ -160,7 +160,7 @@ def _job_slots(state: PoolsState, job: Job, kind: int) -> JobSlotsView:
 
 
 def _vector(state: PoolsState, amounts: list[int], others: int = 0) -> Resource:
-    """A vector with these slots; other types have another amount."""
+    """A vector with these slots; all other types have the amount `others`."""
     found = [others] * len(state.none)
     for place, amount in zip(state.places, amounts, strict=True):
         found[place] = amount

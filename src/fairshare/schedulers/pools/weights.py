@@ -1,6 +1,6 @@
-"""Owns what a job weighs: size, priority, and what an adjuster makes of it (spec/mapreduce.md 2).
+"""Owns a job's weight: size, priority, and the result of an adjuster (spec/mapreduce.md 2).
 
-Adjusters of others are handed in with `register`; where they come from is not known here.
+Other packages add adjusters with `register`; this module does not know where they come from.
 """
 
 from math import log2
@@ -22,7 +22,7 @@ BOOSTER = "new-job-weight-booster"
 
 
 class JobFacts(msgspec.Struct, frozen=True):
-    """What an adjuster may look at. `slots` is `map-slots` or `reduce-slots`; times are ms."""
+    """The values passed to an adjuster. `slots` is `map-slots` or `reduce-slots`; times are ms."""
 
     application: int
     name: str
@@ -38,12 +38,12 @@ class JobFacts(msgspec.Struct, frozen=True):
 
 @runtime_checkable
 class WeightAdjuster(Protocol):
-    """Another weight for a job. Must be a pure function: same arguments, same answer."""
+    """Changes a job's weight. Must be a pure function: the same arguments give the same result."""
 
     name: str
 
     def adjust(self, job: JobFacts, weight: float, now_ms: int) -> float:
-        """The weight that counts; 0 or more."""
+        """The adjusted weight; 0 or more."""
 
 
 ADJUSTERS: dict[str, WeightAdjuster] = {}
@@ -51,12 +51,12 @@ ADJUSTERS: dict[str, WeightAdjuster] = {}
 
 
 def register(adjuster: WeightAdjuster) -> None:
-    """Make an adjuster known under its name."""
+    """Register an adjuster under its name."""
     ADJUSTERS[adjuster.name] = adjuster
 
 
 def size_weight(tasks: int) -> float:
-    """`log2(1 + tasks)`: what a job of so many tasks weighs (2.2, 2.3).
+    """`log2(1 + tasks)`: the weight of a job with this many tasks (2.2, 2.3).
 
     >>> size_weight(3), size_weight(0)
     (2.0, 0.0)
@@ -79,7 +79,7 @@ def priority_name(priority: int) -> str:
 
 
 def raw_weight(settings: PoolsSettings, job: Job, kind: int, tasks: int, now_ms: int) -> float:
-    """The weight of a job that may run, for map or reduce slots.
+    """The weight of a runnable job, for map or reduce slots.
 
     Example: 3 tasks, weighed by size, priority HIGH: log2(4) * 2 = 4.
     """
@@ -105,14 +105,14 @@ def raw_weight(settings: PoolsSettings, job: Job, kind: int, tasks: int, now_ms:
         properties=dict(job.submission.properties),
     )
     adjusted = ADJUSTERS[name].adjust(facts, weight, now_ms)
-    # Whatever another's code answers, an order of weights must stay one.
+    # Whatever a foreign adjuster returns, weights must stay ordered.
     return adjusted if adjusted > 0.0 else 0.0
 
 
 def steady_until_ms(settings: PoolsSettings, job: Job, now_ms: int) -> int | None:
-    """When a job's weight may be another one with nothing but time gone by; None: never.
+    """When a job's weight may change with time alone; None: never.
 
-    Nobody knows when another's adjuster changes its mind: in the next moment.
+    A foreign adjuster may change its result at any time: in the next millisecond.
     """
     if settings.weight_adjuster == NO_ADJUSTER:
         return None
