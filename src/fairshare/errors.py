@@ -1,26 +1,27 @@
 """The errors of the whole package, as one tree.
 
-    FairshareError                 what a user may see; the message says where, what, what to do
+    FairshareError                 shown to users; the message says where, what, and what to do
       ConfigurationError           a file or setting is wrong; carries every problem found
-      InputError                   a tenant's call is wrong; carries a stable code
-      JournalError                 the record of what happened cannot be written or read
-      UndecidedError               a defect kept an input from being decided; nothing has changed
+      InputError                   a client's call is wrong; carries a stable code
+      JournalError                 the journal cannot be written or read
+      UndecidedError               because of a defect an input was not decided; nothing changed
       EngineError                  a container could not be started or watched
-    InvariantViolation             the scheduler itself is wrong: stop, do not go on
+    InvariantViolation             the state is inconsistent: the process must stop
 
-A tenant's mistake that becomes part of history (a refused submission) is an *event* with a reason
-and no exception. `InvariantViolation` stands apart on purpose: nothing catches it.
+A client's mistake that becomes part of history (a refused submission) is an *event* with a reason,
+not an exception. `InvariantViolation` does not derive from FairshareError, so that no handler of
+user errors catches it.
 """
 
 from collections.abc import Sequence
 
 
 class FairshareError(Exception):
-    """The root of everything that a user may see."""
+    """The base class of all errors that are shown to users."""
 
 
 class ConfigurationError(FairshareError):
-    """A configuration that cannot be used. `problems` holds one printable line for each problem."""
+    """A configuration is invalid. `problems` has one printable line for each problem."""
 
     def __init__(self, problems: Sequence[object]) -> None:
         self.problems = tuple(problems)
@@ -28,7 +29,7 @@ class ConfigurationError(FairshareError):
 
 
 class InputError(FairshareError):
-    """A call that cannot be served. `code` is stable (`unknown-queue`), the message for people."""
+    """A call cannot be served. `code` is stable (`unknown-queue`); the message is for people."""
 
     def __init__(self, code: str, message: str) -> None:
         self.code = code
@@ -40,15 +41,15 @@ class JournalError(FairshareError):
 
 
 class UndecidedError(FairshareError):
-    """An input could not be decided because of a defect of fairshare; it has changed nothing.
+    """A defect in fairshare prevented the decision on an input; the state is unchanged.
 
-    The exception that shows the defect is its cause.
+    `__cause__` is the exception that shows the defect.
     """
 
 
 class EngineError(FairshareError):
-    """An engine could not do what it was ordered to do."""
+    """An engine could not carry out an order."""
 
 
 class InvariantViolation(AssertionError):
-    """The state contradicts itself: a defect of fairshare, never of its input."""
+    """The state is inconsistent: a defect in fairshare, never in its input."""

@@ -1,11 +1,11 @@
-"""Owns phrases that all rooms say in the same way: counts, causes, what is not there.
+"""Owns the phrases of messages that several packages share: counts, causes, unknown objects.
 
-Stands below all rooms, and knows none of them.
+The lowest layer: knows no other package.
 """
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """How many of something there are; `plural` where an s is not enough.
+    """A number with its noun; `plural` if it is not the noun with an s.
 
     >>> counted(1, "container"), counted(1200, "container"), counted(0, "query", "queries")
     ('1 container', '1,200 containers', '0 queries')
@@ -14,9 +14,9 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def cause(error: BaseException) -> str:
-    """Why something failed, without the number that the system has for it, and without the file.
+    """The reason of a failure, without the system's error number and without the file name.
 
-    The sentence around it names the file: `cannot read a.xml: Permission denied`.
+    The message around it names the file: `cannot read a.xml: Permission denied`.
 
     >>> cause(FileNotFoundError(2, "No such file or directory", "a.xml"))
     'No such file or directory'
@@ -29,7 +29,7 @@ def cause(error: BaseException) -> str:
 
 
 def failed_call(error: OSError) -> str:
-    """The same with the file, for where no sentence stands around it.
+    """The reason of a failure with the file name, for use as a whole message.
 
     >>> failed_call(FileNotFoundError(2, "No such file or directory", "a.xml"))
     'a.xml: No such file or directory'
@@ -39,17 +39,17 @@ def failed_call(error: OSError) -> str:
 
 
 def no_application(name: str) -> str:
-    """What is said of an application that nobody knows, by whichever door it was asked for."""
+    """The message for an unknown application, the same in every interface."""
     return f"there is no application '{name}' (any more): `fairshare apps --all` lists all"
 
 
 def no_node(name: str) -> str:
-    """What is said of a node that is not there."""
+    """The message for an unknown node."""
     return f"there is no node '{name}': `fairshare nodes` lists all"
 
 
 def no_container(name: str) -> str:
-    """What is said of a container that nobody knows."""
+    """The message for an unknown container."""
     return (
         f"there is no container '{name}' (any more): `fairshare status APPLICATION` lists those"
         " that live"
@@ -57,11 +57,11 @@ def no_container(name: str) -> str:
 
 
 TAIL_TITLE = "last lines of stderr:"
-"""What a container wrote last follows this line, at the end of its diagnostics."""
+"""In the diagnostics of a container, the last lines of its output follow this line."""
 
 
 def without_output(diagnostics: str) -> str:
-    """Diagnostics for callers that may not see what the container wrote.
+    """The diagnostics for callers without permission to see the container's output.
 
     >>> without_output("exit code 1\\nlast lines of stderr:\\nmy secret")
     'exit code 1'

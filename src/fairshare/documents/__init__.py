@@ -1,4 +1,4 @@
-"""Owns how values are written in files and options that are ours: one grammar for all of them.
+"""Owns the grammar of values in fairshare's own files and options.
 
-Knows no file, no key and no option. Hadoop's own files follow Hadoop's grammar, `config.literals`.
+Knows neither files nor keys nor options. Hadoop's files follow Hadoop's grammar, `config.literals`.
 """

@@ -1,9 +1,9 @@
-"""Owns how truth values are written in YAML files that are ours: jobs, scenarios, workloads.
+"""Owns the grammar of booleans in fairshare's own YAML files: jobs, scenarios, workloads.
 
     true | yes | on        false | no | off        in upper or lower case
 
-Only where a truth value is wanted; elsewhere, as in `name: on`, such a word is a text. Knows no
-file and no key.
+Applies only to keys that take a boolean; elsewhere, as in `name: on`, such a word is a string.
+Knows neither files nor keys.
 """
 
 from typing import Final
@@ -20,7 +20,7 @@ _LONGEST: Final = 40
 
 
 def parse_boolean(text: str) -> bool:
-    """The truth value of a word; raises ValueError that says what to write.
+    """Parse a boolean; raises ValueError with a message that says what to write.
 
     >>> parse_boolean("true"), parse_boolean("Off")
     (True, False)

@@ -1,11 +1,11 @@
-"""Owns how durations are written: in scenarios, jobs, workloads, fairshare.toml and options alike.
+"""Owns the grammar of durations in scenarios, jobs, workloads, fairshare.toml and options.
 
     duration = "0" | span {span}          1h30m   1h 30m   1.5h   .5h   250ms
-    span     = number unit                blanks may stand around both
+    span     = number unit                blanks are allowed around both
     unit     = ms | s | m | h | d         in upper or lower case
 
-Where a bare number had a unit before there was one grammar it keeps it, and the caller names that
-unit. Knows no file and no option. Every error is a ValueError whose sentence says what to write.
+Where a number without a unit was valid before this grammar, it still is, and the caller passes that
+unit. Knows neither files nor options. Every error is a ValueError that says what to write.
 """
 
 import re
@@ -15,11 +15,11 @@ from typing import Final, Literal
 Unit = Literal["ms", "s", "m", "h", "d"]
 
 MOST_MS: Final = 2**53
-"""About 285,000 years: what JSON carries exactly."""
+"""About 285,000 years: the largest integer that JSON represents exactly."""
 MOST_CHARACTERS: Final = 100
 HOW_TO_WRITE: Final = "write 500ms, 30s, 10m, 1h30m or 2d"
 NO_DURATION: Final = f"is not a duration: {HOW_TO_WRITE}"
-"""What a message says of a value that is none, behind the value."""
+"""The end of a message about an invalid duration, after the value."""
 
 _UNITS_MS: Final[dict[str, int]] = {
     "ms": 1,
@@ -42,9 +42,9 @@ _DURATION: Final = re.compile(f"(?:{_SPAN.pattern})+", re.ASCII | re.IGNORECASE)
 
 
 def parse_duration_ms(text: str, *, bare_unit: Unit | None = None, least_ms: int = 0) -> int:
-    """A duration in milliseconds, parts of one rounded; raises ValueError.
+    """Parse a duration into milliseconds, rounded; raises ValueError.
 
-    `bare_unit` is the unit of a number that has none; without it only 0 needs no unit.
+    `bare_unit` is the unit of a number without one; if None, only 0 is valid without a unit.
 
     >>> parse_duration_ms("1h30m"), parse_duration_ms("1.5 s"), parse_duration_ms("0")
     (5400000, 1500, 0)
@@ -61,7 +61,8 @@ def parse_duration_ms(text: str, *, bare_unit: Unit | None = None, least_ms: int
 
 
 def parse_duration(text: str, unit: Unit) -> int:
-    """A duration as a whole number of a unit, which a bare number has too; raises ValueError.
+    """Parse a duration into a whole number of `unit`, which is also the unit of a number without
+    one; raises ValueError.
 
     >>> parse_duration("90m", "s"), parse_duration("7d", "h"), parse_duration("168", "h")
     (5400, 168, 168)
@@ -95,5 +96,5 @@ def _exact_ms(text: str, bare_unit: Unit | None) -> int | Fraction:
 
 
 def _number(text: str) -> int | Fraction:
-    # Workloads have many thousands of durations, most of whole numbers: they are read faster.
+    # Workloads have many thousands of durations, mostly integers, which int() parses faster.
     return int(text) if text.isdigit() else Fraction(text)

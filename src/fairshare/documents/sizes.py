@@ -1,10 +1,10 @@
-"""Owns how sizes of memory are written: in scenarios, jobs, workloads, fairshare.toml and options.
+"""Owns the grammar of memory sizes in scenarios, jobs, workloads, fairshare.toml and options.
 
     size = number [unit]                  512m   512 MB   512MiB   1.5g   2t   2048
     unit = k | m | g | t  [[i]b]          in upper or lower case, binary: 1g is 1024 MB
 
-A bare number is of MB, or of what the caller says. Knows no file and no option. Every error is a
-ValueError whose sentence says what to write.
+The unit of a number without one is MB, or what the caller passes. Knows neither files nor options.
+Every error is a ValueError that says what to write.
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import Final, Literal
 Unit = Literal["KB", "MB"]
 
 MOST: Final = 2**63 - 1
-"""Of anything that is counted: amounts are kept in 64 bits."""
+"""The largest amount: amounts are 64-bit integers."""
 MOST_CHARACTERS: Final = 100
 
 _SIZE: Final = re.compile(
@@ -24,7 +24,8 @@ _UNITS_KB: Final = {"k": 1, "m": 1024, "g": 1024**2, "t": 1024**3}
 
 
 def parse_size(text: str, unit: Unit = "MB") -> int:
-    """A size as a whole number of a unit, which a bare number has too; raises ValueError.
+    """Parse a size into a whole number of `unit`, which is also the unit of a number without one;
+    raises ValueError.
 
     >>> parse_size("1.5g"), parse_size("2048"), parse_size("1m", "KB")
     (1536, 2048, 1024)
@@ -50,7 +51,7 @@ def parse_size(text: str, unit: Unit = "MB") -> int:
 
 
 def parse_memory_mb(text: str) -> int:
-    """The memory of a container or a node: a whole number of MB, at least 1; raises ValueError.
+    """Parse the memory of a container or a node into MB, at least 1; raises ValueError.
 
     >>> parse_memory_mb("512m"), parse_memory_mb("1.5g"), parse_memory_mb("2048")
     (512, 1536, 2048)

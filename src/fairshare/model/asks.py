@@ -1,9 +1,9 @@
-"""Owns an application's table of asks: what it still wants, where, in which order.
+"""Owns an application's table of asks: the outstanding requests, their places and their order.
 
-Keys are served by priority (lower first), then by allocation request id. Under a key stand entries
-by place; the one for anywhere (`*`) says how many containers are wanted in all, the others say
-where they are preferred (as in Hadoop: a container granted on a node counts down the entries of
-the node, of its rack, and of anywhere).
+The scheduler serves keys by priority (lower first), then by allocation request id. A key has
+entries by place: the entry for anywhere (`*`) holds the total number of containers, the others the
+preferred places (as in Hadoop: a container allocated on a node counts down the entries of the node,
+of its rack, and of anywhere).
 """
 
 from bisect import insort
@@ -14,7 +14,7 @@ from fairshare.model.work import ANYWHERE, ResourceRequest
 
 
 class Ask:
-    """So many containers of this size at one place."""
+    """A number of containers of one size at one place."""
 
     __slots__ = ("count", "relax", "resource")
 
@@ -25,10 +25,10 @@ class Ask:
 
 
 class AskKey:
-    """All entries of one priority and request id, and how long they have been passed over.
+    """All entries of one priority and request id, and how long they have been skipped.
 
-    `label` is the partition that they are for. `withdrawn` are hosts and racks that were asked for
-    and are not any more, since a count of 0 took the entry's place: in Hadoop that entry stands.
+    `label` is their partition. `withdrawn` are hosts and racks whose entries a count of 0 has
+    replaced: Hadoop keeps such entries in its table.
     """
 
     __slots__ = (
@@ -57,17 +57,17 @@ class AskKey:
 
     @property
     def pending(self) -> bool:
-        """Whether containers are wanted."""
+        """Whether the key has outstanding containers."""
         return self.anywhere is not None and self.anywhere.count > 0
 
     def offered(self, opportunities: int, level: Locality, since_ms: int) -> None:
-        """It has been passed over so often, for so long, and accepts so much now."""
+        """Record skipped offers: their number, the locality accepted now, and since when."""
         self.opportunities = opportunities
         self.level = level
         self.since_ms = since_ms
 
     def size_at(self, node: str, rack: str, locality: Locality) -> Resource:
-        """The size that the entry has which a grant of this locality serves; KeyError: none."""
+        """The size of the entry that a grant of this locality serves; KeyError if none exists."""
         if locality == Locality.OFF_SWITCH or not self.places:
             if self.anywhere is None:
                 raise KeyError(self.order)
@@ -78,7 +78,7 @@ class AskKey:
 class AskTable:
     """The asks of one application attempt.
 
-    `wanting` lists the keys that want containers, in the order in which they are served.
+    `wanting` lists the keys with outstanding containers, in the order of service.
     """
 
     __slots__ = ("_types", "keys", "wanting")
@@ -90,7 +90,7 @@ class AskTable:
 
     @property
     def pending(self) -> Resource:
-        """What is wanted in all: anywhere-count times size, summed over the keys."""
+        """All outstanding resources: anywhere-count times size, summed over the keys."""
         wanting = self.wanting
         if len(wanting) == 1 and (only := wanting[0].anywhere) is not None:  # nearly always
             return scale(only.resource, only.count)
@@ -101,7 +101,7 @@ class AskTable:
         return pending
 
     def pending_on(self, label: str) -> Resource:
-        """What is wanted on one partition."""
+        """All outstanding resources for one partition."""
         pending: Resource = (0,) * self._types
         for key in self.wanting:
             if key.label == label and key.anywhere is not None:
@@ -109,7 +109,7 @@ class AskTable:
         return pending
 
     def replace(self, request: ResourceRequest) -> None:
-        """Put one entry in place of the one with the same key and location."""
+        """Replace the entry with the same key and location."""
         order = (request.priority, request.request)
         key = self.keys.get(order)
         if key is None:
@@ -132,13 +132,14 @@ class AskTable:
                 insort(self.wanting, key)
         else:
             key.anywhere = None
-            key.places.clear()  # as in Hadoop nothing of the key is left
+            key.places.clear()  # as in Hadoop, which removes the whole key
             key.withdrawn = frozenset()
             if wanted:
                 self.wanting.remove(key)
 
     def granted(self, key: AskKey, locality: Locality, node: str, rack: str) -> None:
-        """Count a granted container down: node, rack and anywhere, or less of them."""
+        """Count down one container in the entries of anywhere and, depending on the locality, of
+        the rack and the node."""
         ask = key.anywhere
         assert ask is not None
         if key.places:
@@ -151,7 +152,7 @@ class AskTable:
             self.satisfied(key)
 
     def satisfied(self, key: AskKey) -> None:
-        """Nothing is wanted of a key any more."""
+        """Remove a key without outstanding containers from the order of service."""
         key.anywhere = None
         self.wanting.remove(key)
 
@@ -164,6 +165,6 @@ class AskTable:
                 del key.places[place]
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all asks."""
         self.keys.clear()
         self.wanting.clear()

@@ -217,7 +217,7 @@ class ReservationDropped(Event, frozen=True):
 
 
 class ReservationMoved(Event, frozen=True):
-    """A reservation moved from one node to another, for the same ask."""
+    """A reservation moved from one node to another, for the same ask and with the same age."""
 
     node: str
     target: str

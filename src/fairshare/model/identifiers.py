@@ -1,8 +1,8 @@
-"""Owns the numbers of applications and containers, and how they are written. Knows no state.
+"""Owns the identifiers of applications and containers, and their textual form. Knows no state.
 
-An application is numbered from 1. A container's number holds its application and attempt, so that
-a container can be traced without a table: `application << 40 | attempt << 32 | number`. On the
-border both are written as Hadoop writes them.
+Applications are numbered from 1. A container's identifier contains its application and attempt, so
+that no table is needed to find them: `application << 40 | attempt << 32 | number`. Clients see both
+in Hadoop's textual form.
 """
 
 import re
@@ -14,10 +14,10 @@ NUMBER_MASK = (1 << 32) - 1
 """The bits of a container's identifier that are its number within the attempt."""
 
 NUMBERS_AHEAD = 10_000
-"""How far beyond the last number of an application a client may choose one; in Hadoop it may choose
-any. The next number follows the largest: without a bound one request would use all of them up."""
+"""How far beyond the last application's number a client may choose one; Hadoop accepts any. The
+next number follows the largest, so that without a bound one request could use up all of them."""
 
-# As many digits as a 64-bit number has; what callers send may have thousands.
+# As many digits as a 64-bit number has: clients could send thousands.
 _APPLICATION = re.compile(r"application_([0-9]{1,19})_([0-9]{1,19})")
 _CONTAINER = re.compile(r"container_([0-9]{1,19})_([0-9]{1,19})_([0-9]{1,3})_([0-9]{1,10})")
 
@@ -56,7 +56,7 @@ def container_name(epoch_ms: int, container: ContainerId) -> str:
 
 
 def parse_application(text: str) -> ApplicationId | None:
-    """The number in `application_<epoch>_<number>`; a bare number is taken too; else None."""
+    """The number in `application_<epoch>_<number>`, or a bare number; otherwise None."""
     if text.isascii() and text.isdigit():
         return int(text) if len(text) <= 19 else None
     match = _APPLICATION.fullmatch(text)
@@ -64,7 +64,7 @@ def parse_application(text: str) -> ApplicationId | None:
 
 
 def parse_container(text: str) -> ContainerId | None:
-    """The identifier written as `container_name` writes it; else None."""
+    """The identifier in the form that `container_name` returns; otherwise None."""
     match = _CONTAINER.fullmatch(text)
     if not match:
         return None

@@ -1,7 +1,7 @@
-"""Owns what can be told to the resource manager. Every input is frozen data, and in the journal.
+"""Owns the inputs of the resource manager. Every input is frozen data, recorded in the journal.
 
-An input is what a tenant or administrator wants (imperative) or what was observed (past tense).
-The instant is not in it: it is `now_ms` of `handle(now_ms, input)`.
+An input is a command of a client or administrator (imperative) or an observation (past tense). It
+does not contain its instant, which is `now_ms` of `handle(now_ms, input)`.
 """
 
 import msgspec
@@ -15,9 +15,9 @@ from fairshare.model.work import Command, ContainerRequest, TaskGroup
 class LoadConfiguration(msgspec.Struct, frozen=True, tag=tag_of):
     """The scheduler's settings, at the start and at each reload.
 
-    `settings` is the scheduler's own frozen structure as msgspec JSON, so that the journal holds
-    what was in force and the model need not know any scheduler. `epoch_ms` is the cluster's
-    identity in the names of applications; only that of the first load counts.
+    `settings` is the scheduler's own frozen structure as msgspec JSON, so that the journal contains
+    the settings in force without the model knowing any scheduler. `epoch_ms` is the cluster's
+    identity in the names of applications; only the value of the first load counts.
     """
 
     settings: bytes
@@ -25,14 +25,14 @@ class LoadConfiguration(msgspec.Struct, frozen=True, tag=tag_of):
 
 
 class ReloadRefused(msgspec.Struct, frozen=True, tag=tag_of):
-    """Who reads the files found that they cannot be taken over: the old settings stay in force.
+    """The server could not load the configuration files: the old settings stay in force.
 
-    The Capacity Scheduler applies them once more, as Hadoop's does.
+    The Capacity Scheduler applies the old settings once more, as Hadoop's does.
     """
 
 
 class NodeJoined(msgspec.Struct, frozen=True, tag=tag_of):
-    """A node offers its resources."""
+    """A node registered, with its resources."""
 
     node: str
     total: Resource
@@ -41,10 +41,10 @@ class NodeJoined(msgspec.Struct, frozen=True, tag=tag_of):
 
 
 class NodeLost(msgspec.Struct, frozen=True, tag=tag_of):
-    """A node is gone, and its containers with it.
+    """A node left the cluster, and its containers are lost.
 
-    `state` says why, in YARN's words: LOST, SHUTDOWN, DECOMMISSIONED, REBOOTED or UNHEALTHY;
-    `report` is what it said of its health.
+    `state` is the reason as a YARN node state: LOST, SHUTDOWN, DECOMMISSIONED, REBOOTED or
+    UNHEALTHY; `report` is the node's health report.
     """
 
     node: str
@@ -53,10 +53,10 @@ class NodeLost(msgspec.Struct, frozen=True, tag=tag_of):
 
 
 class NodeResized(msgspec.Struct, frozen=True, tag=tag_of):
-    """A node offers another amount.
+    """A node's total changed.
 
-    If more runs there than that, it goes on for `overcommit_timeout_ms`, then containers are taken
-    until the rest fits; 0: at once, negative: what runs there goes on.
+    If its containers use more, they continue for `overcommit_timeout_ms`; then containers are
+    preempted until the rest fits. 0: at once; negative: the containers continue without limit.
     """
 
     node: str
@@ -65,21 +65,22 @@ class NodeResized(msgspec.Struct, frozen=True, tag=tag_of):
 
 
 class OvercommitOver(msgspec.Struct, frozen=True, tag=tag_of):
-    """The time is over for which a node may run more than it offers."""
+    """The timeout of an overcommitted node has expired."""
 
     node: str
 
 
 class DrainNode(msgspec.Struct, frozen=True, tag=tag_of):
-    """A node shall take no new containers; what runs there goes on."""
+    """Stop allocating containers on a node; its containers continue."""
 
     node: str
-    user: str = ""  # who wants it; empty: the system itself
+    user: str = ""  # the caller; empty: the system itself
     groups: tuple[str, ...] = ()
 
 
 class DecommissionNode(msgspec.Struct, frozen=True, tag=tag_of):
-    """A node shall take no new containers, and leave when it is empty, or after `timeout_ms`."""
+    """Stop allocating containers on a node, and remove it when it is empty, or after
+    `timeout_ms`."""
 
     node: str
     timeout_ms: int
@@ -88,7 +89,7 @@ class DecommissionNode(msgspec.Struct, frozen=True, tag=tag_of):
 
 
 class UndrainNode(msgspec.Struct, frozen=True, tag=tag_of):
-    """A node shall take containers again; one that was decommissioned may join again."""
+    """Allow containers on a node again; a decommissioned node is allowed to join again."""
 
     node: str
     user: str = ""
@@ -96,7 +97,8 @@ class UndrainNode(msgspec.Struct, frozen=True, tag=tag_of):
 
 
 class SetSafeMode(msgspec.Struct, frozen=True, tag=tag_of):
-    """Nothing shall be admitted and granted any more, or again; what runs goes on."""
+    """Switch the safe mode, in which no application is admitted and no container allocated;
+    running containers continue."""
 
     on: bool
     user: str = ""
@@ -104,18 +106,18 @@ class SetSafeMode(msgspec.Struct, frozen=True, tag=tag_of):
 
 
 class AddLabels(msgspec.Struct, frozen=True, tag=tag_of):
-    """The cluster shall have partitions: by name, whether only asks for it may use it.
+    """Add partitions: by name, whether each is exclusive, that is, only serves asks for it.
 
-    One that shares (False) lends what is idle to asks for the default partition.
+    A non-exclusive partition (False) lends idle resources to asks for the default partition.
     """
 
     labels: dict[str, bool]
-    user: str = ""  # who wants it; empty: the system itself
+    user: str = ""  # the caller; empty: the system itself
     groups: tuple[str, ...] = ()
 
 
 class RemoveLabels(msgspec.Struct, frozen=True, tag=tag_of):
-    """The cluster shall have these partitions no longer; their nodes return to the default one."""
+    """Remove partitions; their nodes return to the default partition."""
 
     labels: tuple[str, ...]
     user: str = ""
@@ -123,9 +125,9 @@ class RemoveLabels(msgspec.Struct, frozen=True, tag=tag_of):
 
 
 class LabelNodes(msgspec.Struct, frozen=True, tag=tag_of):
-    """Nodes shall belong to these partitions, by name; empty: to the default one.
+    """Assign nodes to partitions, by name; an empty partition is the default one.
 
-    A node that is not there keeps it for when it joins, unless `known` nodes alone may be named.
+    The assignment of an absent node takes effect when it joins; `known` refuses absent nodes.
     """
 
     nodes: dict[str, str]
@@ -135,7 +137,7 @@ class LabelNodes(msgspec.Struct, frozen=True, tag=tag_of):
 
 
 class NodeBeat(msgspec.Struct, frozen=True, tag=tag_of):
-    """A node is ready for containers: the only moment at which containers are assigned."""
+    """A node's heartbeat. Schedulers assign containers only then."""
 
     node: str
 
@@ -145,20 +147,20 @@ class UpdateShares(msgspec.Struct, frozen=True, tag=tag_of):
 
 
 class TidyQueues(msgspec.Struct, frozen=True, tag=tag_of):
-    """The file loader's periodic check: empty dynamic queues go, waiting conversions are tried."""
+    """The file loader's periodic check: remove empty dynamic queues, try waiting conversions."""
 
 
 class PreemptContainers(msgspec.Struct, frozen=True, tag=tag_of):
-    """One pass of the preemption monitor, or the killing that is due."""
+    """One pass of the preemption monitor, or of killing the containers whose deadline has come."""
 
 
 class SubmissionDetails(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What YARN's clients say of an application beside its place and its work.
+    """Further fields of an application that YARN's clients submit.
 
-    `max_attempts` 0: as many as the cluster allows. The access lists are Hadoop's
-    (`alice,bob ops`); None: only the owner and administrators. The label expressions are None
-    where nobody named one. `keep_containers`: when the master is lost, running containers that it
-    launched go on, and its next attempt takes them over.
+    `max_attempts` 0: as many as the cluster allows. The access lists have Hadoop's form
+    (`alice,bob ops`); None: only the owner and administrators. A label expression is None if the
+    client set none. `keep_containers`: when the master is lost, running containers that it
+    launched continue, and the next attempt takes them over.
     """
 
     type: str = "YARN"
@@ -171,12 +173,12 @@ class SubmissionDetails(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SubmitApplication(msgspec.Struct, frozen=True, tag=tag_of):
-    """A tenant's application. It has one of three kinds of master:
+    """Submit an application. Its fields define the type of its master:
 
     * `tasks`: the manager runs the groups itself;
-    * `driver` with `master`: a command in the first container, which asks for more;
-    * `master` alone: an outside master that the container only stands for; nothing at all: an
-      unmanaged application, whose `requests` are live at once.
+    * `driver` with `master`: a command in the first container, which requests more containers;
+    * `master` alone: an external master, for which the container is a placeholder;
+    * none of these: an unmanaged application, whose `requests` are live at once.
     """
 
     user: str
@@ -190,38 +192,39 @@ class SubmitApplication(msgspec.Struct, frozen=True, tag=tag_of):
     driver: Command | None = None
     requests: tuple[ContainerRequest, ...] = ()
     recovering: bool = False
-    label: str | None = None  # the partition of its asks that name none; None: as its queue says
+    label: str | None = None  # the partition of asks without one; None: the queue's default
     master_label: str | None = None  # the partition of its master's container; None: `label`
     number: ApplicationId | None = None  # reserved before; None: the next one
     details: SubmissionDetails = SubmissionDetails()
-    lifetime_s: int = 0  # how long it may live, from its submission on; 0: as its queue says
+    lifetime_s: int = 0  # its lifetime, counted from the submission; 0: the queue's default
     properties: dict[str, str] = {}  # of a MapReduce job
     prepared: bool = True  # False: without a master, its requests wait for MasterRegistered
 
     def wanted_label(self, *, master: bool) -> str | None:
-        """The partition that is named for the master, or for asks that name none themselves."""
+        """The partition requested for the master, or for asks without a partition of their own."""
         named = self.details.application_label if self.label is None else self.label
         return (self.own_master_label if master else None) or named
 
     @property
     def own_master_label(self) -> str | None:
-        """The partition that is named for the master alone; as in Hadoop an empty one is none."""
+        """The partition requested for the master alone; an empty name counts as none, as in
+        Hadoop."""
         return self.master_label or self.details.master_label or None
 
 
 class ReserveApplication(msgspec.Struct, frozen=True, tag=tag_of):
-    """Somebody wants the number of an application that he will submit, perhaps.
+    """A client requests the number of an application that it may submit later.
 
-    It is `at_least` this one: those before it were given away by a record that is gone.
+    The number is `at_least` this one: records that were lost had given away lower numbers.
     """
 
     at_least: int = 0
 
 
 class MasterRegistered(msgspec.Struct, frozen=True, tag=tag_of):
-    """An application's master runs and has said so: its requests become live.
+    """An application's master registered: its requests become live.
 
-    `host`, `rpc_port` and `tracking_url` are where it can be reached, as it says.
+    `host`, `rpc_port` and `tracking_url` are the master's addresses, as reported by it.
     """
 
     application: ApplicationId
@@ -231,7 +234,7 @@ class MasterRegistered(msgspec.Struct, frozen=True, tag=tag_of):
 
 
 class UnregisterMaster(msgspec.Struct, frozen=True, tag=tag_of):
-    """A master says how its application ended. Its container goes on until it exits by itself.
+    """A master reports how its application ended. Its container continues until it exits by itself.
 
     `final_status` is SUCCEEDED, FAILED, KILLED, ENDED or UNDEFINED.
     """
@@ -243,21 +246,21 @@ class UnregisterMaster(msgspec.Struct, frozen=True, tag=tag_of):
 
 
 class RequestContainers(msgspec.Struct, frozen=True, tag=tag_of):
-    """A master asks for more, or for fewer."""
+    """A master requests more containers, or withdraws requests."""
 
     application: ApplicationId
     requests: tuple[ContainerRequest, ...]
 
 
 class ReleaseContainers(msgspec.Struct, frozen=True, tag=tag_of):
-    """A master gives containers back."""
+    """A master releases containers."""
 
     application: ApplicationId
     containers: tuple[ContainerId, ...]
 
 
 class LaunchContainer(msgspec.Struct, frozen=True, tag=tag_of):
-    """A master says what one of its containers shall run."""
+    """A master launches a command in one of its containers."""
 
     application: ApplicationId
     container: ContainerId
@@ -266,14 +269,14 @@ class LaunchContainer(msgspec.Struct, frozen=True, tag=tag_of):
 
 
 class AddTasks(msgspec.Struct, frozen=True, tag=tag_of):
-    """A master hands groups of tasks to the manager."""
+    """A master adds groups of tasks for the manager to run."""
 
     application: ApplicationId
     tasks: tuple[TaskGroup, ...]
 
 
 class ChangeBlacklist(msgspec.Struct, frozen=True, tag=tag_of):
-    """A master names nodes or racks that it refuses, or takes that back."""
+    """A master adds hosts or racks to its blacklist, or removes them."""
 
     application: ApplicationId
     add: tuple[str, ...] = ()
@@ -281,7 +284,7 @@ class ChangeBlacklist(msgspec.Struct, frozen=True, tag=tag_of):
 
 
 class FinishApplication(msgspec.Struct, frozen=True, tag=tag_of):
-    """A master says that its application is done."""
+    """A master reports that its application is done."""
 
     application: ApplicationId
     succeeded: bool = True
@@ -289,49 +292,49 @@ class FinishApplication(msgspec.Struct, frozen=True, tag=tag_of):
 
 
 class KillApplication(msgspec.Struct, frozen=True, tag=tag_of):
-    """Somebody ends an application."""
+    """Kill an application."""
 
     application: ApplicationId
     diagnostics: str = "Application killed by user."
-    user: str = ""  # who wants it; empty: the system itself
+    user: str = ""  # the caller; empty: the system itself
     groups: tuple[str, ...] = ()
 
 
 class MoveApplication(msgspec.Struct, frozen=True, tag=tag_of):
-    """An application shall go on in another queue."""
+    """Move an application to another queue."""
 
     application: ApplicationId
     queue: str
-    user: str = ""  # who wants it; empty: the system itself
+    user: str = ""  # the caller; empty: the system itself
     groups: tuple[str, ...] = ()
 
 
 class SetPriority(msgspec.Struct, frozen=True, tag=tag_of):
-    """An application's priority shall be another one."""
+    """Change an application's priority."""
 
     application: ApplicationId
     priority: int
-    user: str = ""  # who wants it; empty: the system itself
+    user: str = ""  # the caller; empty: the system itself
     groups: tuple[str, ...] = ()
 
 
 class ChangeLifetime(msgspec.Struct, frozen=True, tag=tag_of):
-    """An application shall end at another instant, if it is not over by then."""
+    """Change the instant at which an application is killed if it is still alive."""
 
     application: ApplicationId
     expires_ms: int
-    user: str = ""  # who wants it; empty: the system itself
+    user: str = ""  # the caller; empty: the system itself
     groups: tuple[str, ...] = ()
 
 
 class LifetimeOver(msgspec.Struct, frozen=True, tag=tag_of):
-    """The instant has come at which an application ends, whatever it does."""
+    """An application's lifetime has expired."""
 
     application: ApplicationId
 
 
 class ForgetApplications(msgspec.Struct, frozen=True, tag=tag_of):
-    """Applications that are over need not be known any longer. Their numbers are not used again."""
+    """Remove applications that are over from the state. Their numbers are not used again."""
 
     applications: tuple[ApplicationId, ...]
 
@@ -339,8 +342,8 @@ class ForgetApplications(msgspec.Struct, frozen=True, tag=tag_of):
 class ContainerStarted(msgspec.Struct, frozen=True, tag=tag_of):
     """An engine runs a container.
 
-    `holds_room`: the engine will report its end in any case. Where the end is decided here, its
-    room on the node is free only with that report, as in YARN.
+    `holds_room`: the engine will report the container's end in any case. If the scheduler ends the
+    container, its room on the node becomes free only with that report, as in YARN.
     """
 
     container: ContainerId
@@ -351,7 +354,7 @@ class ContainerExited(msgspec.Struct, frozen=True, tag=tag_of):
     """A container has ended by itself, or could not start.
 
     `exit_code` is the process's, or 128 + signal number; negative codes are Hadoop's (-100 aborted,
-    -103 memory limit). `peak_memory_mb` is 0 if nobody measured it.
+    -103 memory limit). `peak_memory_mb` is 0 if it was not measured.
     """
 
     container: ContainerId

@@ -1,4 +1,4 @@
-"""Owns what must always be true of the state. Called by tests after each step, and on demand."""
+"""Owns the invariants of the state. Called by tests after each step, and on demand."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,15 +10,15 @@ if TYPE_CHECKING:
 
 
 def check(state: "ClusterState[Any, Any]") -> None:
-    """Raise InvariantViolation for the first thing that is not as it must be."""
+    """Raise InvariantViolation for the first invariant that does not hold."""
     _check_nodes(state)
     _check_applications(state)
     _check_queues(state)
 
 
-def _claim(claim: bool, *told: object) -> None:
+def _claim(claim: bool, *parts: object) -> None:
     if not claim:
-        raise InvariantViolation(" ".join(str(part) for part in told))
+        raise InvariantViolation(" ".join(str(part) for part in parts))
 
 
 def _check_nodes(state: "ClusterState[Any, Any]") -> None:
@@ -75,7 +75,7 @@ def _check_queues(state: "ClusterState[Any, Any]") -> None:
     for application in state.applications.values():
         if application.active:
             try:
-                path = state.ancestry(application.queue)  # perhaps of a queue off the list by now
+                path = state.ancestry(application.queue)  # the queue may not be listed any more
             except KeyError:
                 raise InvariantViolation(f"queue {application.queue} is not there") from None
             _claim(
@@ -89,9 +89,10 @@ def _check_queues(state: "ClusterState[Any, Any]") -> None:
 
 
 def over_committed(state: "ClusterState[Any, Any]") -> list[str]:
-    """Nodes whose containers use more than they offer: only after a node became smaller.
+    """Nodes whose containers use more than their total: only after a node became smaller.
 
-    What is ending does not count: lazy preemption gives its room away before the node reports.
+    Containers that are ending do not count: lazy preemption allocates their room before the node
+    reports their end.
     """
     size = len(state.none)
     return [

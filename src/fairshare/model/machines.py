@@ -1,7 +1,7 @@
-"""Owns the nodes of the cluster as data: which there are, what they offer, what holds room there.
+"""Owns the nodes of the cluster as data: their totals, and the containers that hold room on them.
 
-A part of the state. Decides nothing. Room that a container holds which is over is given back here,
-by its node's report; what a container takes, `state.py` takes.
+A part of the state; decides nothing. Frees the room of completed containers that held it until
+their node's report; `state.py` accounts for all other changes of usage.
 """
 
 from fairshare.model.events import (
@@ -19,11 +19,11 @@ from fairshare.model.resources import Resource, ResourceTypes, add, largest, sub
 
 
 class Machines(Operations):
-    """The nodes by name and by rack; `total` is what all offer.
+    """The nodes by name and by rack; `total` is the sum of their totals.
 
-    `running` has the containers that an engine has reported as running: whether each holds its room
-    until its end is reported too. `ending` has those that are over and still hold it, with their
-    nodes (`SchedulerNode.releaseContainer`).
+    `running` has the containers that an engine reported as running, and whether each holds its room
+    until the engine reports its end. `ending` has the completed containers that still hold their
+    room, with their nodes (`SchedulerNode.releaseContainer`).
     """
 
     def __init__(self, types: ResourceTypes) -> None:
@@ -38,7 +38,7 @@ class Machines(Operations):
         self._largest_node: Resource | None = None
 
     def largest_node(self) -> Resource:
-        """The most that a node offers, in each type by itself; sought anew when nodes change."""
+        """The maximum of the nodes' totals, in each type separately; cached until nodes change."""
         if self._largest_node is None:
             biggest = self.none
             for node in self.nodes.values():
@@ -47,7 +47,7 @@ class Machines(Operations):
         return self._largest_node
 
     def event_handlers(self) -> Handlers:
-        """Those of nodes too."""
+        """Adds the handlers of node events."""
         return {
             **super().event_handlers(),
             NodeAdded: self._node_added,
@@ -85,7 +85,8 @@ class Machines(Operations):
         self._largest_node = None
 
     def _hold_room(self, node: Node, record: ContainerAllocated) -> None:
-        """A container is over, and its room was given back: it has it until its node reports."""
+        """Let a completed container keep its room, which was freed before, until its node reports
+        its end."""
         node.ending[record.container] = record
         self.ending[record.container] = node.name
         node.available = subtract(node.available, record.resource)

@@ -1,4 +1,4 @@
-"""Owns a node as data: what it offers, what runs there, whom it is kept free for."""
+"""Owns a node as data: its total, its containers, and its reservation."""
 
 import msgspec
 
@@ -8,7 +8,8 @@ from fairshare.model.resources import Resource, subtract
 
 
 class Reservation(msgspec.Struct, frozen=True):
-    """A node kept free for one ask of one application; it uses nothing until it is fulfilled."""
+    """The reservation of a node for one ask of one application; it uses no resources of the node
+    until it is fulfilled."""
 
     application: ApplicationId
     node: str
@@ -20,8 +21,8 @@ class Reservation(msgspec.Struct, frozen=True):
 class Node:
     """One node. `available` may be negative after a node became smaller.
 
-    `ending` has the containers that are over and hold their room until the node reports their end.
-    `promised` is what stays free for applications that others were preempted for.
+    `ending` has the completed containers that hold their room until the node reports their end.
+    `promised` is the room kept free for applications on whose behalf containers were preempted.
     """
 
     __slots__ = (
@@ -51,15 +52,15 @@ class Node:
 
     @property
     def used(self) -> Resource:
-        """What its containers have together, those that are ending among them."""
+        """The resources of all its containers, including those that are ending."""
         return subtract(self.total, self.available)
 
     @property
     def occupants(self) -> int:
-        """How many containers have room there."""
+        """The number of containers that hold room on the node."""
         return len(self.containers) + len(self.ending)
 
     def resize(self, total: Resource) -> None:
-        """Offer another amount; what runs stays."""
+        """Change the total; the containers stay."""
         self.available = subtract(total, self.used)
         self.total = total

@@ -1,6 +1,7 @@
-"""Owns how administrators run the cluster, as data: which nodes are drained, and the safe mode.
+"""Owns the operational state that administrators control: drained nodes, overcommitted nodes and
+the safe mode.
 
-A part of the state. Decides nothing; who may change it, and what follows, the manager knows.
+A part of the state; decides nothing. The manager checks permissions and handles consequences.
 """
 
 from collections.abc import Callable
@@ -13,15 +14,15 @@ from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource
 
 Handlers = dict[type, Callable[[int, Any], None]]
-"""What applies an event of each kind, at an instant."""
+"""The handler of each type of event; it gets the instant (ms) and the event."""
 
 
 class Drain(msgspec.Struct, frozen=True):
-    """A node that takes no new containers.
+    """A node that gets no new containers.
 
-    `total` is what it offers when it is not drained: from its next beat on it offers what its
-    containers use, as a decommissioning node of Hadoop does. At `deadline_ms` it leaves the
-    cluster, or as soon as it is empty; None: it stays.
+    `total` is the node's total when it is not drained: from its next heartbeat on, its total in
+    the state is what its containers use, as of a decommissioning node in Hadoop. At `deadline_ms`,
+    or as soon as it is empty, it leaves the cluster; None: it stays.
     """
 
     total: Resource
@@ -30,11 +31,11 @@ class Drain(msgspec.Struct, frozen=True):
 
 
 class Operations:
-    """What administrators have ordered.
+    """The operational state.
 
-    `drains` has a node by its name, also while it is not there: one that left with a deadline is
-    decommissioned, and does not come back by itself. `overcommits` says of nodes that run more
-    than they offer when that must be over, in milliseconds; those that may stay so are not in it.
+    `drains` has nodes by name, including absent ones: a node that left with a deadline is
+    decommissioned, and cannot join by itself. `overcommits` has the deadlines, in milliseconds, of
+    overcommitted nodes; a node without a time limit has no entry.
     """
 
     def __init__(self) -> None:
@@ -44,24 +45,25 @@ class Operations:
         self.handlers = self.event_handlers()
 
     def derive(self) -> None:
-        """Make what follows from the rest, and is not in a snapshot."""
+        """Rebuild the derived values, which snapshots do not contain."""
         self.handlers = self.event_handlers()
 
     def offered(self, node: Node) -> Resource:
-        """What a node offers, or will offer again when it is no longer drained."""
+        """A node's total, or, while it is drained, its total afterwards."""
         drain = self.drains.get(node.name)
         return node.total if drain is None else drain.total
 
     def is_overcommitted(self, node: Node) -> bool:
-        """Whether more runs on a node than it offers, of the types that are looked at."""
+        """Whether a node's containers use more than its total, in the types that count."""
         return self.lacks(node.available)
 
     def lacks(self, room: Resource) -> bool:
-        """Whether this is less than nothing, of the types that are looked at."""
+        """Whether a vector is negative in some type that counts: here any; a scheduler may ignore
+        types."""
         return any(amount < 0 for amount in room)
 
     def event_handlers(self) -> Handlers:
-        """The handlers of events, by kind. Derived classes add their own."""
+        """The handlers of events, by type. Derived classes add their own."""
         return {
             NodeDrained: self._node_drained,
             NodeUndrained: self._node_undrained,
@@ -70,7 +72,7 @@ class Operations:
         }
 
     def _nothing_changes(self, now_ms: int, event: object) -> None:
-        """For events that are told to somebody, and leave the state as it is."""
+        """For events that only inform readers, and do not change the state."""
 
     def _node_drained(self, now_ms: int, event: NodeDrained) -> None:
         before = self.drains.get(event.node)

@@ -1,6 +1,6 @@
 """Owns the queue tree as data: names, children, usage. Knows no share, limit or order.
 
-A scheduler derives its own queue from `Queue` and adds what it needs.
+Each scheduler derives its own queue from `Queue`.
 """
 
 from typing import Final, Generic, TypeVar
@@ -16,7 +16,7 @@ QueueType = TypeVar("QueueType", bound="Queue[Application]", covariant=True)
 
 
 def full_name(name: str) -> str:
-    """`a.b` and `root.a.b` are one queue (spec/fair.md 2.1.1).
+    """The name with `root`: `a.b` and `root.a.b` are the same queue (spec/fair.md 2.1.1).
 
     >>> full_name("a.b"), full_name("root"), full_name("rootx")
     ('root.a.b', 'root', 'root.rootx')
@@ -27,17 +27,17 @@ def full_name(name: str) -> str:
 
 
 LONGEST_NAME: Final = 1_000
-"""The characters of the longest full name of a queue that is taken from outside. It bounds how deep
-queues are nested, too: what is done for all queues above one must not take long."""
+"""The maximum length, in characters, of a full queue name from outside. It also bounds the depth of
+the tree, so that work for all ancestors of a queue stays cheap."""
 
 
 def parent_name(name: str) -> str:
-    """`parent_name('root.a.b') == 'root.a'`; that of root is empty."""
+    """`parent_name('root.a.b') == 'root.a'`; empty for root."""
     return name.rpartition(".")[0]
 
 
 def parents_of(name: str) -> list[str]:
-    """The names of all queues above one, the nearest first.
+    """The names of all ancestors of a queue, the nearest first.
 
     >>> parents_of("root.a.b")
     ['root.a', 'root']
@@ -49,10 +49,10 @@ def parents_of(name: str) -> list[str]:
 
 
 class Queue(Generic[ApplicationType]):
-    """One queue: a parent of queues, or a leaf of applications.
+    """One queue: a parent of queues, or a leaf with applications.
 
-    `used` counts the live containers of the queue and of all below it. `applications` (of leaves)
-    are those whose current attempt is in the queue, also those that wait for a limit.
+    `used` is the sum of the live containers of the queue and of its descendants. `applications` (of
+    leaves) are those whose current attempt is in the queue, including those held back by a limit.
     """
 
     __slots__ = ("applications", "children", "dynamic", "leaf", "name", "parent", "used")

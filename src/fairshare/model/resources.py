@@ -1,8 +1,8 @@
-"""Owns resource vectors: whole numbers over named types. Knows nothing of who uses them.
+"""Owns resource vectors: integers over named types. Does not know what they are used for.
 
-A vector is a plain tuple, `(memory-mb, vcores, further types...)`: immutable, hashable, cheap. Its
-names stand once, in `ResourceTypes`. These few functions are the hottest code of the scheduler, so
-the common case of two types is written out.
+A vector is a plain tuple, `(memory-mb, vcores, further types...)`: immutable, hashable, cheap.
+`ResourceTypes` has the names. These functions are the hottest code of the scheduler, so that the
+common case of two types is inlined.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ import msgspec
 Resource = tuple[int, ...]
 
 UNBOUNDED = 2**63 - 1
-"""As many as there are: the largest value that Hadoop can hold (spec/fair.md, conventions)."""
+"""No limit: the largest value that Hadoop can represent (spec/fair.md, conventions)."""
 
 MEMORY = "memory-mb"
 VCORES = "vcores"
@@ -57,7 +57,7 @@ def largest(a: Resource, b: Resource) -> Resource:
 
 
 def positive(a: Resource) -> Resource:
-    """`a` with what is negative set to 0."""
+    """`a` with negative amounts replaced by 0."""
     return tuple(x if x > 0 else 0 for x in a)
 
 
@@ -70,7 +70,7 @@ def total(resources: Iterable[Resource], size: int) -> Resource:
 
 
 class ResourceTypes(msgspec.Struct, frozen=True):
-    """The names of a cluster's resource types, in order: memory-mb, vcores, then the site's own.
+    """The names of a cluster's resource types, in order: memory-mb, vcores, then custom types.
 
     >>> types = ResourceTypes(("memory-mb", "vcores"))
     >>> types.vector({"vcores": 2})
@@ -95,10 +95,10 @@ class ResourceTypes(msgspec.Struct, frozen=True):
 
     @property
     def none(self) -> Resource:
-        """0 of everything."""
+        """0 of every type."""
         return (0,) * len(self.names)
 
     @property
     def unbounded(self) -> Resource:
-        """As much as there is of everything."""
+        """No limit in any type."""
         return (UNBOUNDED,) * len(self.names)

@@ -1,13 +1,13 @@
-"""Owns by which names inputs and events are known in journals: those of their classes, as they were
-when the first of them was written.
+"""Owns the names of inputs and events in journals: the names that their classes had when journals
+first contained them.
 """
 
 from typing import Final
 
 RENAMED: Final[dict[str, str]] = {"HeadroomComputed": "HeadroomTold"}
-"""Classes that have another name than in journals: `{"HeadroomComputed": "HeadroomTold"}`."""
+"""Classes whose name in journals differs: `{"HeadroomComputed": "HeadroomTold"}`."""
 
 
 def tag_of(name: str) -> str:
-    """What stands in journals for a class."""
+    """The name of a class in journals."""
     return RENAMED.get(name, name)

@@ -1,6 +1,6 @@
-"""Owns the progress of an application's groups of tasks. Knows no scheduling: it only counts.
+"""Owns the progress of an application's groups of tasks. Does not know how they are scheduled.
 
-A task waits, runs in a container, has succeeded, or has failed for good. Group and task are
+A task waits, runs in a container, has succeeded, or has failed permanently. Groups and tasks are
 numbered from 0 in the order of the submission.
 """
 
@@ -18,7 +18,7 @@ GROUP_REQUESTS = 1 << 20
 
 
 class TaskState(enum.StrEnum):
-    """Where a task stands."""
+    """The state of a task."""
 
     WAITING = "WAITING"
     RUNNING = "RUNNING"
@@ -48,7 +48,7 @@ class GroupProgress:
 
     @property
     def succeeded(self) -> int:
-        """How many tasks have succeeded."""
+        """The number of tasks that have succeeded."""
         return len(self.results)
 
     @property
@@ -57,7 +57,7 @@ class GroupProgress:
         return len(self.results) == self.spec.count
 
     def state(self, task: int) -> TaskState:
-        """Where one task stands."""
+        """The state of one task."""
         if task in self.results:
             return TaskState.SUCCEEDED
         if task in self.running:
@@ -68,7 +68,7 @@ class GroupProgress:
 
 
 class TaskBoard:
-    """All groups of an application, and which container runs what."""
+    """All groups of an application, and the task that each container runs."""
 
     __slots__ = ("_by_name", "assigned", "groups")
 
@@ -78,14 +78,14 @@ class TaskBoard:
         self._by_name: dict[str, GroupProgress] = {}
 
     def add(self, groups: tuple[TaskGroup, ...]) -> None:
-        """More groups, behind those that there are."""
+        """Append groups."""
         for spec in groups:
             progress = GroupProgress(spec)
             self.groups.append(progress)
             self._by_name[spec.name] = progress
 
     def launched(self, container: ContainerId, group: int, task: int) -> None:
-        """A container runs a task now."""
+        """Record that a container runs a task."""
         progress = self.groups[group]
         if progress.waiting and progress.waiting[0] == task:
             progress.waiting.popleft()
@@ -95,8 +95,8 @@ class TaskBoard:
         self.assigned[container] = Assignment(group, task)
 
     def completed(self, container: ContainerId, exit_code: int) -> None:
-        """A container ended. A task's failure counts only if it was its own (code above 0, or the
-        memory limit): a task that was preempted or whose node was lost just waits again."""
+        """Record that a container ended. A task's failure counts only if the task itself failed
+        (code above 0, or the memory limit): after preemption or a lost node it waits again."""
         assignment = self.assigned.pop(container, None)
         if assignment is None:
             return
@@ -113,9 +113,9 @@ class TaskBoard:
         progress.waiting.append(task)
 
     def ready(self, progress: GroupProgress) -> bool:
-        """Whether the groups named in `after` have come far enough.
+        """Whether enough tasks of the groups named in `after` have succeeded.
 
-        With `slow_start` s of a group of n tasks, ceil(n * s) must have succeeded: 0.05 of 40 is 2.
+        With `slow_start` s, ceil(n * s) of a group's n tasks must have succeeded: 0.05 of 40 is 2.
         """
         for name in progress.spec.after:
             other = self._by_name.get(name)
@@ -133,7 +133,7 @@ class TaskBoard:
 
     @property
     def hopeless(self) -> tuple[int, int] | None:
-        """The first (group, task) that has failed too often; None while there is hope."""
+        """The first (group, task) that has reached its group's maximum of attempts, or None."""
         for number, progress in enumerate(self.groups):
             for task, failures in progress.failed.items():
                 if failures >= progress.spec.max_attempts:
@@ -142,5 +142,5 @@ class TaskBoard:
 
 
 def is_own_failure(exit_code: int) -> bool:
-    """Whether the container itself is to blame: not when it was aborted or preempted."""
+    """Whether the container itself failed; False if it was aborted or preempted."""
     return exit_code > 0 or exit_code <= -103

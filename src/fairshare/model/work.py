@@ -1,6 +1,6 @@
 """Owns the description of work: commands, groups of tasks, requests for containers.
 
-What is here arrives from a tenant, is frozen, and is written to the journal as it came.
+Clients submit these values; they are frozen, and recorded in the journal unchanged.
 """
 
 import msgspec
@@ -10,34 +10,34 @@ from fairshare.model.resources import Resource
 ANYWHERE = "*"
 
 PAYLOADS = "payloads"
-"""The folder of the files of payloads, below a state directory."""
+"""The directory of payload files, relative to a state directory."""
 
 
 class Payload(msgspec.Struct, frozen=True):
-    """A file with what a task needs, which is too large to be in every record: its SHA-256, in
-    hexadecimal digits, and its bytes."""
+    """A file with a task's callable, which is too large for every record: its SHA-256 in
+    hexadecimal digits, and its size in bytes."""
 
     digest: str
     size: int
 
     @property
     def file(self) -> str:
-        """Where it is, below a state directory."""
+        """Its path, relative to a state directory."""
         return f"{PAYLOADS}/{self.digest}"
 
 
 class Command(msgspec.Struct, frozen=True):
     """What a container runs.
 
-    `arguments` is the vector for exec; a shell line is `("/bin/sh", "-c", line)`. Otherwise it is a
-    pickled Python callable with its arguments, which is in the file of `payload`: the engine runs
-    it with its own interpreter; what it returns is kept as the container's result. `callable` is
-    the same in the journal of an early release, and on its way to a file.
+    `arguments` is the vector for exec; a shell line is `("/bin/sh", "-c", line)`. Otherwise the
+    file of `payload` has a pickled Python callable with its arguments: the engine runs it with its
+    own interpreter, and keeps its return value as the container's result. `callable` is the same
+    pickle in the journals of an early release, and before it is written to a file.
     """
 
     arguments: tuple[str, ...] = ()
     environment: dict[str, str] = {}
-    directory: str | None = None  # where it runs; None: a directory of the container's own
+    directory: str | None = None  # its working directory; None: one of the container's own
     callable: bytes = b""
     payload: Payload | None = None
 
@@ -48,11 +48,12 @@ class Command(msgspec.Struct, frozen=True):
 
 
 class TaskGroup(msgspec.Struct, frozen=True):
-    """`count` like tasks of an application; the manager is their master.
+    """`count` identical tasks of an application; the manager is their master.
 
-    The tasks' command sees its place in FAIRSHARE_TASK_INDEX (from 0) and FAIRSHARE_TASK_COUNT.
-    The group starts when `slow_start` of the tasks of each group named in `after` have succeeded:
-    1.0 waits for all of them, 0.05 begins as Hadoop's reducers do.
+    The environment of a task has its index in FAIRSHARE_TASK_INDEX (from 0), and
+    FAIRSHARE_TASK_COUNT. The group starts when the fraction `slow_start` of the tasks of each group
+    named in `after` has succeeded: 1.0 waits for all of them, 0.05 is the default of Hadoop's
+    reducers.
     """
 
     name: str
@@ -63,7 +64,7 @@ class TaskGroup(msgspec.Struct, frozen=True):
     hosts: tuple[str, ...] = ()
     racks: tuple[str, ...] = ()
     relax: bool = True
-    max_attempts: int = 4  # of one task; one more failure fails the application
+    max_attempts: int = 4  # of one task; the last failure fails the application
     time_limit_ms: int | None = None
     after: tuple[str, ...] = ()
     slow_start: float = 1.0
@@ -71,11 +72,11 @@ class TaskGroup(msgspec.Struct, frozen=True):
 
 
 class ContainerRequest(msgspec.Struct, frozen=True):
-    """A master's wish for `count` more containers, as Hadoop's AM library takes it.
+    """A master's request for `count` more containers, as in Hadoop's AM library (`AMRMClient`).
 
-    `count` is added to what is outstanding of the same priority, size and place; negative
-    withdraws. With `hosts` or `racks` these places are asked for besides anywhere. `location`
-    makes it one raw resource request instead, whose count replaces.
+    `count` is added to the outstanding containers of the same priority, size and place; a negative
+    count withdraws. `hosts` and `racks` are preferred places, requested besides anywhere. With
+    `location` it is a single raw resource request instead, whose count replaces.
     """
 
     count: int
@@ -90,9 +91,10 @@ class ContainerRequest(msgspec.Struct, frozen=True):
 
 
 class ResourceRequest(msgspec.Struct, frozen=True, array_like=True):
-    """One entry of an application's table of asks: so many of this size there (count replaces).
+    """One entry of an application's table of asks: `count` containers of one size at a location
+    (the count replaces).
 
-    `label` is the partition that the containers shall be on; it counts in the entry for ANYWHERE.
+    `label` is the partition of the containers; it counts only in the entry for ANYWHERE.
     """
 
     priority: int

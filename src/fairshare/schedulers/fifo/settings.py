@@ -11,7 +11,7 @@ from fairshare.model.resources import Resource, ResourceTypes
 class FifoSettings(msgspec.Struct, frozen=True):
     """All settings of the FIFO scheduler, which has one queue, `root.default`.
 
-    Its increment is its minimum, as in Hadoop: sizes are multiples of the smallest container.
+    As in Hadoop, the increment is the minimum allocation: sizes are multiples of it.
     """
 
     types: ResourceTypes = ResourceTypes()

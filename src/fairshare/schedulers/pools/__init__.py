@@ -1,1 +1,1 @@
-"""The original scheduler of MapReduce: pools of jobs over map slots and reduce slots."""
+"""The original Fair Scheduler of MapReduce: pools of jobs over map slots and reduce slots."""
