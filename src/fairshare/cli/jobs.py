@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from fairshare.cli.documents import (
     Document,
     Reader,
@@ -28,26 +26,28 @@ from fairshare.cli.documents import (
 from fairshare.cli.units import parse_duration_ms, parse_lifetime_s
 from fairshare.client import DriverCommand, Master, Submission, TaskGroup
 from fairshare.client.submissions import DEFAULT_RESOURCES
+from fairshare.config.yaml_tree import Node
 from fairshare.documents.sizes import parse_memory_mb
 
 MOST_TASKS = 1_000_000
 MOST_ATTEMPTS = 1_000
 
 
-def read_node(node: yaml.Node, document: Document, where: str) -> yaml.Node:
+def read_node(node: Node, document: Document, where: str) -> Node:
     """The node itself, to be read later."""
     return node
 
 
-def amounts(node: yaml.Node, document: Document, where: str) -> dict[str, int]:
+def amounts(node: Node, document: Document, where: str) -> dict[str, int]:
     """A mapping from further resource types to whole numbers."""
-    if not isinstance(node, yaml.MappingNode):
+    if node.entries is None:
         document.report(node, f"{where}: a mapping is needed, such as `yarn.io/gpu: 1`")
         return {}
-    form = {str(key.value): whole(1, 2**63 - 1) for key, _ in node.value}
-    for key, _ in node.value:
-        if key.value in DEFAULT_RESOURCES:
-            document.report(key, f"{where}: {key.value} has a key of its own: memory, or vcores")
+    form = {key: whole(1, 2**63 - 1) for key in node.entries}
+    for key in node.entries:
+        if key in DEFAULT_RESOURCES:
+            message = f"{where}: {key} has a key of its own: memory, or vcores"
+            document.report(node.keys[key], message)
     return read_fields(node, document, where, form)
 
 
@@ -98,7 +98,7 @@ def read_job(path: Path) -> Submission:
     document, root = open_document(path)
     job = read_fields(root, document, "job", JOB)
     tasks, driver = job.pop("tasks", None), job.pop("driver", None)
-    if isinstance(root, yaml.MappingNode) and (tasks is None) == (driver is None):
+    if root.entries is not None and (tasks is None) == (driver is None):
         document.report(root, "job: give one of `tasks` (a list of groups) and `driver`")
     folder = path.absolute().parent
     groups: tuple[TaskGroup, ...] = ()
@@ -116,12 +116,12 @@ def read_job(path: Path) -> Submission:
     return Submission(tasks=groups, **job)
 
 
-def read_groups(node: yaml.Node, document: Document, folder: Path) -> tuple[TaskGroup, ...]:
+def read_groups(node: Node, document: Document, folder: Path) -> tuple[TaskGroup, ...]:
     """The groups of a list; those with problems are left out, as nothing will be submitted."""
     entries = sequence(node, document, "tasks")
-    if isinstance(node, yaml.SequenceNode) and not entries:
+    if node.items == []:
         document.report(node, "tasks: the list is empty; an application needs a group of tasks")
-    read: list[tuple[yaml.Node, dict[str, Any]]] = []
+    read: list[tuple[Node, dict[str, Any]]] = []
     for number, entry in enumerate(entries, 1):
         fields = read_fields(entry, document, f"task group {number}", GROUP)
         if "name" not in fields:
@@ -134,9 +134,7 @@ def read_groups(node: yaml.Node, document: Document, folder: Path) -> tuple[Task
     return tuple(group_of(fields, entry, document, folder) for entry, fields in read)
 
 
-def group_of(
-    fields: dict[str, Any], entry: yaml.Node, document: Document, folder: Path
-) -> TaskGroup:
+def group_of(fields: dict[str, Any], entry: Node, document: Document, folder: Path) -> TaskGroup:
     """One group from its fields."""
     where = f"group {fields['name']}"
     resources, rest = split_work(fields, entry, document, where, folder)
@@ -149,13 +147,13 @@ def group_of(
 
 
 def split_work(
-    fields: dict[str, Any], entry: yaml.Node, document: Document, where: str, folder: Path
+    fields: dict[str, Any], entry: Node, document: Document, where: str, folder: Path
 ) -> tuple[dict[str, int], dict[str, Any]]:
     """The resources, and the other fields with an absolute directory."""
     rest = dict(fields)
-    if isinstance(entry, yaml.MappingNode):
+    if entry.entries is not None:
         # By the keys in the file: one whose value is wrong has been reported, and is not missing.
-        keys = {str(key.value) for key, _ in entry.value}
+        keys = entry.entries.keys()
         if ("command" in keys) == ("arguments" in keys):
             both = "`command` (a line for the shell) and `arguments` (a list)"
             document.report(entry, f"{where}: give one of {both}")
@@ -169,7 +167,7 @@ def split_work(
     return resources, rest
 
 
-def check_names(read: Sequence[tuple[yaml.Node, dict[str, Any]]], document: Document) -> None:
+def check_names(read: Sequence[tuple[Node, dict[str, Any]]], document: Document) -> None:
     """Report names that are given twice, and groups waited for that are not there."""
     names = [str(fields["name"]) for _, fields in read]
     for number, (entry, fields) in enumerate(read):
@@ -185,7 +183,7 @@ def check_names(read: Sequence[tuple[yaml.Node, dict[str, Any]]], document: Docu
                 )
 
 
-def check_order(read: Sequence[tuple[yaml.Node, dict[str, Any]]], document: Document) -> None:
+def check_order(read: Sequence[tuple[Node, dict[str, Any]]], document: Document) -> None:
     """Report groups that wait for each other, so that none of them could ever start."""
     names = {fields["name"] for _, fields in read}
     waiting = {f["name"]: {o for o in f.get("after", ()) if o in names} for _, f in read}

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from fairshare.config.problems import Problems
+from fairshare.config.yaml_tree import Node, read_yaml
 from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.scenarios.fields import RULE, Fields, unknown_word
 from fairshare.scenarios.job_steps import JOB_STEP_READERS
@@ -19,7 +20,6 @@ from fairshare.scenarios.step_readers import (
     read_properties,
 )
 from fairshare.scenarios.steps import NodeGroup, Scenario, Step
-from fairshare.scenarios.tree import Node, read_yaml
 from fairshare.schedulers.pools.settings import Generation
 
 VERSION: Final = 1

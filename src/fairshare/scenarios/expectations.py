@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from fairshare.config.problems import Problems
+from fairshare.config.yaml_tree import Node
 from fairshare.model.resources import MEMORY
 from fairshare.scenarios.fields import Fields, unknown_word
 from fairshare.scenarios.steps import Check
-from fairshare.scenarios.tree import Node
 from fairshare.scenarios.waiting import CAUSES, KEYS
 
 

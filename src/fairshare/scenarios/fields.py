@@ -1,219 +1,35 @@
-"""Owns the typed reading of YAML nodes: texts, numbers, times, amounts. Knows no scenario.
-
-A reader reports what is wrong with its place and goes on with a harmless value, so that one run
-names every mistake of a file.
+"""Owns how values of scenarios are read: a duration without a unit is in seconds, and mistakes have
+the rule `scenario`. Knows no key but `error`.
 """
 
-import difflib
-from collections.abc import Collection
 from typing import Final
 
-from fairshare.config.problems import Place, Problems
-from fairshare.documents.booleans import parse_boolean
-from fairshare.documents.durations import parse_duration_ms
-from fairshare.documents.sizes import parse_size
-from fairshare.model.resources import MEMORY
-from fairshare.scenarios.tree import Node
+from fairshare.config import yaml_fields
+from fairshare.config.problems import Problems
+from fairshare.config.yaml_fields import unknown_word
+from fairshare.config.yaml_tree import Node
+
+__all__ = ["RULE", "Fields", "Values", "unknown_word"]
 
 RULE: Final = "scenario"
 
 
-class Values:
-    """Typed values of single nodes; `what` is how a message names the node."""
+class Values(yaml_fields.Values):
+    """Typed values of single nodes of a scenario."""
 
     def __init__(self, problems: Problems) -> None:
-        self.problems = problems
-
-    def wrong(self, place: Place, message: str) -> None:
-        """Report a mistake."""
-        self.problems.error(place, RULE, message)
-
-    def text_of(self, node: Node, what: str) -> str:
-        """A scalar as it is written."""
-        if node.items is not None or node.entries is not None:
-            self.wrong(node.place, f"{what} must be a text, found {node.kind}")
-        return node.text
-
-    def items_of(self, node: Node, what: str) -> list[Node]:
-        """The elements of a list."""
-        if node.items is None:
-            self.wrong(node.place, f"{what} must be a list, found {node.kind}")
-            return []
-        return node.items
-
-    def texts_of(self, node: Node, what: str) -> tuple[str, ...]:
-        """The texts of a list."""
-        return tuple(self.text_of(item, what) for item in self.items_of(node, what))
-
-    def whole_of(self, node: Node, what: str, minimum: int | None = None) -> int:
-        """A whole number, at least `minimum`."""
-        value = node.scalar
-        if isinstance(value, bool) or not isinstance(value, int):
-            self.wrong(node.place, f"{what} must be a whole number, found {node.kind}")
-            return 0
-        if minimum is not None and value < minimum:
-            self.wrong(node.place, f"{what} is {value}: it must be at least {minimum}")
-        return value
-
-    def duration_of(self, node: Node, what: str) -> int:
-        """A duration such as `5s`, in milliseconds; a bare number is of seconds."""
-        try:
-            return parse_duration_ms(self.text_of(node, what), bare_unit="s")
-        except ValueError as error:
-            self.wrong(node.place, f"{what}: {error}")
-            return 0
-
-    def amounts_of(self, node: Node, what: str) -> dict[str, int]:
-        """Whole numbers by the name of a resource type; memory may have a unit."""
-        if node.entries is None:
-            self.wrong(node.place, f"{what} must be {{memory-mb: …, vcores: …}}, found {node.kind}")
-            return {}
-        return {
-            name: (self.memory_of if name == MEMORY else self.whole_of)(value, f"{what}.{name}")
-            for name, value in node.entries.items()
-        }
-
-    def memory_of(self, node: Node, what: str) -> int:
-        """Memory such as `8g`, in MB, as a bare number is."""
-        if not isinstance(node.scalar, str):
-            return self.whole_of(node, what)
-        try:
-            return parse_size(node.scalar)
-        except ValueError as error:
-            self.wrong(node.place, f"{what}: {error}")
-            return 0
-
-    def boolean_of(self, node: Node, what: str) -> bool | None:
-        """A truth value; None for what is none, which is reported."""
-        if node.items is not None or node.entries is not None:
-            self.wrong(node.place, f"{what} must be true or false, found {node.kind}")
-            return None
-        try:
-            return parse_boolean(node.text)
-        except ValueError as error:
-            self.wrong(node.place, f"{what}: {error}")
-            return None
+        super().__init__(problems, RULE, bare_unit="s")
 
 
-class Fields(Values):
-    """The entries of one mapping. Each getter takes a key; `finish` names the keys nobody took.
-
-    `what` names the mapping in messages (`submit`); the document itself is "".
-    """
+class Fields(yaml_fields.Fields):
+    """The entries of one mapping of a scenario."""
 
     def __init__(self, node: Node, what: str, problems: Problems) -> None:
-        super().__init__(problems)
-        self.node = node
-        self.what = what
-        self.entries: dict[str, Node] = node.entries or {}
-        self._taken: set[str] = set()
-        if node.entries is None:
-            self.wrong(node.place, f"{what} must be a mapping (name: value), found {node.kind}")
-
-    def get(self, key: str) -> Node | None:
-        """The node of a key; None when it is missing or empty."""
-        self._taken.add(key)
-        node = self.entries.get(key)
-        return None if node is None or node.empty else node
-
-    def need(self, key: str) -> Node | None:
-        """The node of a key that must be there; an empty mapping or list is there."""
-        node = self.get(key)
-        if node is None and self.node.entries is not None:
-            place = self.node.keys.get(key, self.node.place)
-            self.wrong(place, f"{self.what or 'a scenario'} needs a value for {key!r}")
-        return node
-
-    def text(self, key: str, default: str = "") -> str:
-        """A text; numbers are taken as they are written."""
-        node = self.get(key)
-        return default if node is None else self.text_of(node, self._path(key))
-
-    def needed_text(self, key: str) -> str:
-        """A text that must be there."""
-        node = self.need(key)
-        return "" if node is None else self.text_of(node, self._path(key))
-
-    def optional_text(self, key: str) -> str | None:
-        """A text, also an empty one; None without it."""
-        self._taken.add(key)
-        node = self.entries.get(key)
-        if node is None or node.scalar is None:
-            return None
-        return self.text_of(node, self._path(key))
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        """A list of texts."""
-        node = self.get(key)
-        return () if node is None else self.texts_of(node, self._path(key))
-
-    def whole(self, key: str, default: int, minimum: int | None = None) -> int:
-        """A whole number."""
-        node = self.get(key)
-        return default if node is None else self.whole_of(node, self._path(key), minimum)
-
-    def optional_whole(self, key: str) -> int | None:
-        """A whole number, or None without one."""
-        node = self.get(key)
-        return None if node is None else self.whole_of(node, self._path(key))
-
-    def needed_whole(self, key: str, minimum: int | None = None) -> int:
-        """A whole number that must be there."""
-        node = self.need(key)
-        return 0 if node is None else self.whole_of(node, self._path(key), minimum)
-
-    def boolean(self, key: str, default: bool) -> bool:
-        """A truth value: `true` or `false`."""
-        node = self.get(key)
-        value = None if node is None else self.boolean_of(node, self._path(key))
-        return default if value is None else value
-
-    def optional_duration(self, key: str) -> int | None:
-        """A time in milliseconds, or None without one."""
-        node = self.get(key)
-        return None if node is None else self.duration_of(node, self._path(key))
-
-    def needed_duration(self, key: str) -> int:
-        """A time that must be there, in milliseconds."""
-        node = self.need(key)
-        return 0 if node is None else self.duration_of(node, self._path(key))
-
-    def amounts(self, key: str) -> dict[str, int]:
-        """Whole numbers by the name of a resource type; must be there."""
-        node = self.need(key)
-        return {} if node is None else self.amounts_of(node, self._path(key))
-
-    def optional_amounts(self, key: str) -> dict[str, int] | None:
-        """Whole numbers by the name of a resource type, or None without them."""
-        node = self.get(key)
-        return None if node is None else self.amounts_of(node, self._path(key))
+        super().__init__(node, what, problems, RULE, bare_unit="s")
 
     def error(self) -> str | bool | None:
         """`error: text`, or `error: true` for any text; false is as good as nothing."""
         node = self.get("error")
         if node is None or node.scalar is False:
             return None
-        return True if node.scalar is True else self.text_of(node, self._path("error"))
-
-    def finish(self, known: Collection[str] = ()) -> None:
-        """Report every key that no getter was asked for. `known` are keys that it may have too."""
-        for key in self.entries:
-            if key not in self._taken:
-                words = self._taken.union(known)
-                self.wrong(self.node.keys[key], unknown_word("key", key, words, self.what))
-
-    def _path(self, key: str) -> str:
-        return f"{self.what}.{key}" if self.what else key
-
-
-def unknown_word(kind: str, word: str, known: Collection[str], where: str = "") -> str:
-    """The message for a word that does not belong where it stands, with the nearest one that does.
-
-    >>> unknown_word("key", "colour", ("color", "size"), "paint")
-    "unknown key 'colour' in paint: did you mean 'color'?"
-    """
-    message = f"unknown {kind} {word!r}" + (f" in {where}" if where else "")
-    near = difflib.get_close_matches(word, sorted(known), n=1)
-    if near:
-        return f"{message}: did you mean {near[0]!r}?"
-    return f"{message}: known are {', '.join(sorted(known))}"
+        return True if node.scalar is True else self.text_of(node, self.path("error"))

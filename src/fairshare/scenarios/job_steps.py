@@ -8,11 +8,11 @@ from typing import Final
 import msgspec
 
 from fairshare.config.problems import Problems
+from fairshare.config.yaml_tree import Node
 from fairshare.scenarios import step_readers
 from fairshare.scenarios.expectations import JOB_CHECKS, read_checks
 from fairshare.scenarios.fields import Fields, Values, unknown_word
 from fairshare.scenarios.steps import ALL_NODES, Expect, FinishApplication, Step
-from fairshare.scenarios.tree import Node
 from fairshare.schedulers.pools.settings import PRIORITIES
 
 STATES: Final = ("RUNNING", "PREP", "SUCCEEDED", "FAILED", "KILLED")

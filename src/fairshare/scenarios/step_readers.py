@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Final
 
 from fairshare.config.problems import Problems
+from fairshare.config.yaml_tree import Node
 from fairshare.scenarios import steps
 from fairshare.scenarios.expectations import read_checks
 from fairshare.scenarios.fields import Fields, Values
-from fairshare.scenarios.tree import Node
 
 RELOADED_FILES: Final = ("fair-scheduler.xml", "capacity-scheduler.xml", "yarn-site.xml")
 DEFAULT_RACK: Final = "/default-rack"

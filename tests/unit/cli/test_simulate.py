@@ -116,9 +116,8 @@ def test_a_simulation_may_be_cut_off(simulate):
 def test_every_problem_of_a_workload_is_printed(simulate):
     result = simulate(workload="applications: [{at: soon, user: 3}]\n")
     assert result.exit_code == 1
-    assert "w.yaml:1: error: at: 'soon' is not a duration" in result.stderr
-    assert "user: 3 is not a text" in result.stderr
-    assert "needs the field groups" in result.stderr
+    assert "w.yaml:1:21: error: applications[0].at: 'soon' is not a duration" in result.stderr
+    assert "applications[0] needs a value for 'groups'" in result.stderr
 
 
 def test_a_configuration_that_cannot_be_used_is_told(simulate, tmp_path):

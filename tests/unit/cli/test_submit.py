@@ -123,8 +123,8 @@ def test_mistakes_of_a_job_file_are_told_and_nothing_is_submitted(run, cluster, 
     file.write_text("tasks:\n- command: x\n  count: 0\n  memory: 1x\n")
     result = run("submit", "--job", str(file))
     assert (result.exit_code, cluster.calls) == (1, [])
-    assert f"{file}:3: " in result.stderr
-    assert f"{file}:4: " in result.stderr
+    assert f"{file}:3:10: " in result.stderr
+    assert f"{file}:4:11: " in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -18,29 +18,39 @@ A duration, and `fail_attempts`, is one value for all tasks or a list with one f
 lines each line is `{"node": {...}}` or `{"application": {...}}` with the same fields.
 """
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from fairshare.config.problems import Place, Problems
+from fairshare.config.yaml_fields import LARGEST, Fields, unknown_word
+from fairshare.config.yaml_tree import Limits, Node, read_json_line
+from fairshare.config.yaml_tree import read_yaml as read_tree
 from fairshare.model.inputs import NodeJoined, SubmitApplication
+from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.model.work import TaskGroup
-from fairshare.simulate.readers.documents import Located, parse_json_line, parse_yaml
-from fairshare.simulate.readers.fields import Fields
 from fairshare.simulate.readers.options import ReaderOptions, read_text
 from fairshare.simulate.workload import Arrival, GroupPlan, Workload
 from fairshare.wording import counted
 
+RULE: Final = "workload"
+LIMITS: Final = Limits(mebibytes=1_024, values=50_000_000)
+"""A recorded workload may have a million tasks."""
+
 
 def read_yaml(path: Path, options: ReaderOptions, problems: Problems) -> Workload:
     """Read a document with `nodes` and `applications`."""
-    content = _Content(str(path), options, problems)
+    content = _Content(options, problems)
     text = read_text(path, problems)
-    located = parse_yaml(text, str(path), problems) if text is not None else None
-    if located is not None:
-        fields = Fields(located, "a workload", str(path), problems)
-        for node in fields.items("nodes"):
-            content.node(node)
-        for application in fields.items("applications", required=True):
-            content.application(application)
+    root = read_tree(text, str(path), problems, LIMITS) if text is not None else None
+    if root is not None:
+        fields = Fields(root, "", problems, RULE)
+        for what, key, read in (
+            ("nodes", fields.get("nodes"), content.node),
+            ("applications", fields.need("applications"), content.application),
+        ):
+            for number, item in enumerate(fields.items_of(key, what) if key else ()):
+                read(item, f"{what}[{number}]")
         fields.finish()
     return content.workload()
 
@@ -48,35 +58,34 @@ def read_yaml(path: Path, options: ReaderOptions, problems: Problems) -> Workloa
 def read_json_lines(path: Path, options: ReaderOptions, problems: Problems) -> Workload:
     """Read one node or application a line; empty lines are passed over."""
     file = str(path)
-    content = _Content(file, options, problems)
+    content = _Content(options, problems)
+    readers: dict[str, Callable[[Node, str], None]] = {
+        "node": content.node,
+        "application": content.application,
+    }
     for number, line in enumerate((read_text(path, problems) or "").splitlines(), 1):
         if not line.strip():
             continue
-        located = parse_json_line(line, number, file, problems)
-        if located is None:
+        root = read_json_line(line, number, file, problems)
+        if root is None:
             continue
-        value = located.value
-        if not isinstance(value, dict) or len(value) != 1:
-            value = {}
-        match value:
-            case {"node": node}:
-                content.node(node)
-            case {"application": application}:
-                content.application(application)
-            case _:
-                problems.error(
-                    Place(file, number),
-                    "workload",
-                    'a line must be {"node": {...}} or {"application": {...}}',
-                )
+        entries = root.entries or {}
+        key = next(iter(entries), "")
+        if len(entries) == 1 and key in readers:
+            readers[key](entries[key], key)
+        else:
+            problems.error(
+                Place(file, number),
+                RULE,
+                'a line must be {"node": {...}} or {"application": {...}}',
+            )
     return content.workload()
 
 
 class _Content:
     """Collects the nodes and applications of one file."""
 
-    def __init__(self, file: str, options: ReaderOptions, problems: Problems) -> None:
-        self._file = file
+    def __init__(self, options: ReaderOptions, problems: Problems) -> None:
         self._types = options.types
         self._problems = problems
         self._nodes: dict[str, NodeJoined] = {}
@@ -87,37 +96,43 @@ class _Content:
         arrivals = sorted(self._arrivals, key=lambda arrival: arrival.at_ms)
         return Workload(tuple(self._nodes.values()), tuple(arrivals))
 
-    def node(self, located: Located) -> None:
+    def node(self, node: Node, what: str) -> None:
         """One node, or `count` of them called name-1, name-2, ..."""
-        fields = Fields(located, "a node", self._file, self._problems)
-        name = fields.text("name", required=True)
-        count = fields.integer("count", 1, least=1)
+        fields = _Fields(node, what, self._problems)
+        name = fields.needed_text("name")
+        count = fields.whole("count", 1, minimum=1, maximum=LARGEST)
         total = fields.resource("resources", self._types)
         rack = fields.text("rack", "/default-rack")
         fields.finish()
         names = [name] if count == 1 else [f"{name}-{number + 1}" for number in range(count)]
         for one in names:
             if one in self._nodes:
-                fields.problem(f"there are two nodes {one}")
+                fields.wrong(node.place, f"there are two nodes {one}")
             self._nodes[one] = NodeJoined(one, total, rack)
 
-    def application(self, located: Located) -> None:
+    def application(self, node: Node, what: str) -> None:
         """One application, or `repeat` of them `every` so often."""
-        fields = Fields(located, "an application", self._file, self._problems)
-        at_ms = fields.duration_ms("at", 0, required=True)
-        user = fields.text("user", required=True)
+        fields = _Fields(node, what, self._problems)
+        at_ms = fields.needed_duration("at")
+        user = fields.needed_text("user")
         queue = fields.text("queue", "default")
         name = fields.text("name")
-        priority = fields.optional_integer("priority")
-        tags = fields.texts("tags")
-        user_groups = fields.texts("user_groups")
-        repeat = fields.integer("repeat", 1, least=1)
-        every_ms = fields.duration_ms("every", 0)
+        priority = fields.optional_whole("priority")
+        tags = fields.one_or_several_texts("tags")
+        user_groups = fields.one_or_several_texts("user_groups")
+        repeat = fields.whole("repeat", 1, minimum=1, maximum=LARGEST)
+        every_ms = fields.optional_duration("every") or 0
         if repeat > 1 and not every_ms:
-            fields.problem("repeat needs the field every: how long it is from one to the next")
-        groups = [self._group(group) for group in fields.items("groups", required=True)]
+            message = "repeat needs the key every: how long it is from one to the next"
+            fields.wrong(node.place, message)
+        listed = fields.need("groups")
+        items = [] if listed is None else fields.items_of(listed, fields.path("groups"))
+        groups = [
+            self._group(item, f"{fields.path('groups')}[{number}]")
+            for number, item in enumerate(items)
+        ]
         if not groups:
-            fields.problem("an application needs at least one group of tasks")
+            fields.wrong(node.place, "an application needs at least one group of tasks")
         fields.finish()
         submission = SubmitApplication(
             user=user,
@@ -130,34 +145,80 @@ class _Content:
         )
         plans = {spec.name: plan for spec, plan in groups}
         if len(plans) < len(groups):
-            fields.problem("two groups of tasks have the same name")
+            fields.wrong(node.place, "two groups of tasks have the same name")
         for number in range(repeat):
             self._arrivals.append(Arrival(at_ms + number * every_ms, submission, plans))
 
-    def _group(self, located: Located) -> tuple[TaskGroup, GroupPlan]:
-        fields = Fields(located, "a group", self._file, self._problems)
+    def _group(self, node: Node, what: str) -> tuple[TaskGroup, GroupPlan]:
+        fields = _Fields(node, what, self._problems)
         name = fields.text("name", "tasks")
-        durations_ms = fields.durations_ms("duration", required=True)
+        fields.need("duration")
+        durations_ms = fields.one_or_list("duration", fields.duration_of, 0)
         listed = len(durations_ms) if isinstance(durations_ms, tuple) else 1
-        count = fields.integer("count", listed, least=1)
-        fail_attempts = fields.integers("fail_attempts", 0)
-        for what, values in (("duration", durations_ms), ("fail_attempts", fail_attempts)):
+        count = fields.whole("count", listed, minimum=1, maximum=LARGEST)
+        fail_attempts = fields.one_or_list("fail_attempts", fields.amount_of, 0)
+        for key, values in (("duration", durations_ms), ("fail_attempts", fail_attempts)):
             if isinstance(values, tuple) and len(values) != count:
-                fields.problem(
-                    f"{what} has {counted(len(values), 'value')} for {counted(count, 'task')}"
-                )
+                found = f"{counted(len(values), 'value')} for {counted(count, 'task')}"
+                fields.wrong(node.place, f"{fields.path(key)} has {found}")
         spec = TaskGroup(
             name=name,
             count=count,
             resource=fields.resource("resources", self._types),
-            priority=fields.integer("priority", 1),
-            hosts=fields.texts("hosts"),
-            racks=fields.texts("racks"),
+            priority=fields.whole("priority", 1, minimum=0, maximum=LARGEST),
+            hosts=fields.one_or_several_texts("hosts"),
+            racks=fields.one_or_several_texts("racks"),
             relax=fields.boolean("relax", True),
-            max_attempts=fields.integer("max_attempts", 4, least=1),
-            time_limit_ms=fields.optional_duration_ms("time_limit"),
-            after=fields.texts("after"),
+            max_attempts=fields.whole("max_attempts", 4, minimum=1, maximum=LARGEST),
+            time_limit_ms=fields.optional_duration("time_limit"),
+            after=fields.one_or_several_texts("after"),
             slow_start=fields.fraction("slow_start", 1.0),
         )
         fields.finish()
         return spec, GroupPlan(durations_ms, fail_attempts)
+
+
+class _Fields(Fields):
+    """The entries of one mapping of a workload."""
+
+    def __init__(self, node: Node, what: str, problems: Problems) -> None:
+        super().__init__(node, what, problems, RULE)
+
+    def needed_text(self, key: str) -> str:
+        """A text that must be there, and not be empty."""
+        found = super().needed_text(key)
+        node = self.entries.get(key)
+        if node is not None and node.scalar == "":
+            self.wrong(node.place, f"{self.path(key)} must not be empty")
+        return found
+
+    def amount_of(self, node: Node, what: str) -> int:
+        """A whole number that is not negative."""
+        return self.whole_of(node, what, 0, LARGEST)
+
+    def one_or_several_texts(self, key: str) -> tuple[str, ...]:
+        """A list of texts; a single text counts as a list of one."""
+        path = self.path(key)
+        return tuple(self.text_of(node, path) for node in self.one_or_several(key))
+
+    def one_or_list(
+        self, key: str, read: Callable[[Node, str], int], default: int
+    ) -> int | tuple[int, ...]:
+        """One value for all tasks, or a list with one for each."""
+        node = self.get(key)
+        if node is None:
+            return default
+        path = self.path(key)
+        if node.items is None:
+            return read(node, path)
+        return tuple(read(item, path) for item in node.items)
+
+    def resource(self, key: str, types: ResourceTypes) -> Resource:
+        """Whole numbers by resource type, memory also with a unit; others are 0."""
+        amounts = self.amounts(key, 0, LARGEST)
+        try:
+            return types.vector(amounts)
+        except KeyError as error:
+            unknown = unknown_word("resource type", error.args[0], types.names, self.path(key))
+            self.wrong(self.entries[key].place, unknown)
+            return types.none

@@ -1,22 +1,33 @@
-"""Owns the reading of YAML 1.2 into nodes that know their line and column.
+"""Owns the reading of YAML 1.2 and JSON into nodes that know their line and column.
 
-Knows nothing of scenarios. PyYAML splits the text; what a plain word means is decided here, by the
-core schema of YAML 1.2 (section 10.3.2): only true and false are booleans, so `on` is a text, and
-`010` is ten.
+Scenarios, job files and workloads are read by it. PyYAML splits the text; what a plain word means
+is decided here, by the core schema of YAML 1.2 (section 10.3.2): only true and false are booleans,
+so `on` is a text, and `010` is ten. Knows no key.
 """
 
+import json
 import re
 from typing import Any, Final
 
+import msgspec
 import yaml
 
 from fairshare.config.problems import Place, Problems
-from fairshare.simulate.readers.documents import too_deep
 
 RULE: Final = "yaml"
-MAX_BYTES: Final = 8 * 2**20
-MAX_NODES: Final = 200_000
 MAX_DEPTH: Final = 100
+"""No file of ours needs values that deep within each other."""
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How large a file may be: its text, and its values, aliases included."""
+
+    mebibytes: int = 8
+    values: int = 200_000
+
+
+LIMITS: Final = Limits()
+
 
 Plain = bool | int | float | str | list[Any] | dict[str, Any] | None
 """What YAML text stands for, without places."""
@@ -66,9 +77,14 @@ class Node:
         return self.scalar
 
     @property
+    def is_scalar(self) -> bool:
+        """Whether it is neither a list nor a mapping."""
+        return self.items is None and self.entries is None
+
+    @property
     def empty(self) -> bool:
         """Whether nothing stands there (an empty list or mapping is something)."""
-        return self.items is None and self.entries is None and self.scalar is None
+        return self.is_scalar and self.scalar is None
 
     @property
     def kind(self) -> str:
@@ -99,20 +115,21 @@ def scalar_of(text: str) -> bool | int | float | str | None:
     return text
 
 
-def read_yaml(text: str, file: str, problems: Problems) -> Node | None:
+def read_yaml(text: str, file: str, problems: Problems, limits: Limits = LIMITS) -> Node | None:
     """The document's top node; None when a problem says why there is none."""
-    if len(text) > MAX_BYTES:
-        problems.error(Place(file), RULE, f"the file is larger than {MAX_BYTES // 2**20} MiB")
+    if len(text) > limits.mebibytes * 2**20:
+        problems.error(Place(file), RULE, f"the file is larger than {limits.mebibytes} MiB")
         return None
-    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # the C one is ten times as fast
     try:
-        deep = too_deep(text)
+        deep = _too_deep(text, loader)
         if deep is not None:
-            problems.error(Place(file, deep), RULE, "values are nested deeper than any file needs")
+            problems.error(Place(file, deep), RULE, _TOO_DEEP)
             return None
         root = yaml.compose(text, Loader=loader)
     except yaml.YAMLError as error:
-        problems.error(_place_of(error, file), RULE, f"not well-formed YAML: {_reason(error)}")
+        place, reason = _place_of(error, file, text), _reason(error)
+        problems.error(place, RULE, f"not well-formed YAML: {reason}")
         return None
     except (RecursionError, ValueError) as error:
         problems.error(Place(file), RULE, f"not readable as YAML: {error}")
@@ -121,10 +138,64 @@ def read_yaml(text: str, file: str, problems: Problems) -> Node | None:
         problems.error(Place(file, 1, 1), RULE, "the file is empty")
         return None
     try:
-        return _Builder(file, problems).build(root, 0)
+        return _Builder(file, problems, limits).build(root, 0)
     except _TooMuch as error:
         problems.error(Place(file), RULE, str(error))
         return None
+
+
+def read_json_line(line: str, number: int, file: str, problems: Problems) -> Node | None:
+    """The JSON value on one line of a file; None when a problem says why there is none."""
+    place = Place(file, number)
+
+    def pairs(items: list[tuple[str, Any]]) -> Node:
+        node = Node(place)
+        node.entries = {}
+        for key, value in items:
+            if key in node.entries:
+                problems.error(place, RULE, f"the key {key!r} is given twice")
+            node.entries[key] = locate(value)
+            node.keys[key] = place
+        return node
+
+    def locate(value: Any) -> Node:
+        if isinstance(value, Node):
+            return value
+        node = Node(place)
+        if isinstance(value, list):
+            node.items = [locate(item) for item in value]
+        else:
+            node.scalar = value
+            node.text = value if isinstance(value, str) else json.dumps(value)
+        return node
+
+    try:
+        return locate(json.loads(line, object_pairs_hook=pairs))
+    except json.JSONDecodeError as error:
+        problems.error(Place(file, number, error.colno), RULE, error.msg)
+    except RecursionError:
+        problems.error(place, RULE, _TOO_DEEP)
+    return None
+
+
+_TOO_DEEP: Final = "values are nested deeper than any file needs"
+
+
+def _too_deep(text: str, loader: Any) -> int | None:
+    """The line at which values are nested deeper than `MAX_DEPTH`; None if there is none.
+
+    Checked before a tree is made: composing one recurses in C for each level, and only a crash ends
+    that. Raises YAMLError for a text that is not YAML.
+    """
+    depth = 0
+    for event in yaml.parse(text, Loader=loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MAX_DEPTH:
+                return event.start_mark.line + 1 if event.start_mark else 0
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+    return None
 
 
 class _TooMuch(Exception):
@@ -132,8 +203,9 @@ class _TooMuch(Exception):
 
 
 class _Builder:
-    def __init__(self, file: str, problems: Problems) -> None:
+    def __init__(self, file: str, problems: Problems, limits: Limits) -> None:
         self.file = file
+        self.limits = limits
         self.problems = problems
         self.count = 0
 
@@ -141,8 +213,10 @@ class _Builder:
         self.count += 1
         if depth > MAX_DEPTH:
             raise _TooMuch(f"the document is nested deeper than {MAX_DEPTH} levels")
-        if self.count > MAX_NODES:
-            raise _TooMuch(f"the document has more than {MAX_NODES} values, aliases included")
+        if self.count > self.limits.values:
+            raise _TooMuch(
+                f"the document has more than {self.limits.values} values, aliases included"
+            )
         node = Node(self.place(source))
         if source.tag not in _DEFAULT_TAGS:
             self.problems.error(
@@ -167,7 +241,7 @@ class _Builder:
         elif key.value in node.entries:
             first = node.keys[key.value].line
             self.problems.error(
-                place, RULE, f"the key {key.value!r} stands twice: first in line {first}"
+                place, RULE, f"the key {key.value!r} is given twice: first in line {first}"
             )
         else:
             node.entries[key.value] = value
@@ -178,11 +252,17 @@ class _Builder:
         return Place(self.file, mark.line + 1, mark.column + 1)
 
 
-def _place_of(error: yaml.YAMLError, file: str) -> Place:
-    mark = getattr(error, "problem_mark", None)
-    return Place(file) if mark is None else Place(file, mark.line + 1, mark.column + 1)
+def _place_of(error: yaml.YAMLError, file: str, text: str) -> Place:
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    if mark is not None:
+        return Place(file, mark.line + 1, mark.column + 1)
+    if isinstance(error, yaml.reader.ReaderError):
+        return Place(file, text.count("\n", 0, error.position) + 1)
+    return Place(file)
 
 
 def _reason(error: yaml.YAMLError) -> str:
+    if isinstance(error, yaml.reader.ReaderError):
+        return f"a character {error.character:#x} is not allowed"
     parts = (getattr(error, "context", None), getattr(error, "problem", None))
     return ", ".join(part for part in parts if part) or str(error).partition("\n")[0]

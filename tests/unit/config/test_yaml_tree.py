@@ -1,7 +1,7 @@
 import pytest
 
 from fairshare.config.problems import Problems
-from fairshare.scenarios.tree import MAX_DEPTH, read_yaml, scalar_of
+from fairshare.config.yaml_tree import MAX_DEPTH, read_yaml, scalar_of
 
 
 def plain(text):
@@ -48,7 +48,7 @@ def test_every_value_knows_its_line_and_column():
     ("text", "place", "words"),
     [
         ("a: [1,\nb: 2", "s.yaml:3:1:", "not well-formed"),
-        ("a: 1\nb: 2\na: 3", "s.yaml:3:1:", "'a' stands twice: first in line 1"),
+        ("a: 1\nb: 2\na: 3", "s.yaml:3:1:", "'a' is given twice: first in line 1"),
         ("a: !python/object:os.system x", "s.yaml:1:4:", "tag"),
         ("? [1]\n: 2", "s.yaml:1:3:", "a key must be a plain word"),
         ("", "s.yaml:1:1:", "empty"),
