@@ -8,10 +8,9 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from fairshare.scenarios.tree import read_yaml
-
 from conformance.oracle import Document, Oracle
 from fairshare.config.problems import Problems
+from fairshare.config.yaml_tree import read_yaml
 
 BATCH = 100
 
