@@ -1,1 +1,1 @@
-"""Owns explanations of what the scheduler does; knows nothing of how they are shown."""
+"""Owns explanations of the scheduler's behaviour; does not know how they are displayed."""

@@ -1,6 +1,6 @@
-"""Owns how well an application uses what it asked for: memory at its peak, processors over time.
+"""Owns the resource efficiency of an application: peak memory and CPU time against its requests.
 
-Pure: containers in, figures out. Knows nothing of where containers are remembered.
+Pure: from containers to metrics. Does not know where containers are stored.
 """
 
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ import msgspec
 
 
 class ContainerUse(msgspec.Struct, frozen=True):
-    """One container that has ended: what it was granted, how long it ran, what it used."""
+    """One container that ended: its allocated resources, its run time and its usage."""
 
     memory_mb: int
     vcores: int
@@ -19,11 +19,11 @@ class ContainerUse(msgspec.Struct, frozen=True):
 
 
 class Efficiency(msgspec.Struct, frozen=True):
-    """Asked against used, over containers that ended and were measured.
+    """Requested against used resources, over containers that ended and were measured.
 
-    `memory_ratio`: peaks by grants, each weighed with the container's time. `cpu_ratio`: processor
-    time by vcore-time. `advice_mb`: the highest peak and a tenth more, where that is less than the
-    grant of every container; None: nothing to say.
+    `memory_ratio`: peak divided by allocated memory, weighted by run time. `cpu_ratio`: CPU time
+    divided by vcore time. `advice_mb`: the highest peak plus 10 %, if that is less than the memory
+    of every container; None: there is no advice.
     """
 
     containers: int
@@ -38,11 +38,11 @@ class Efficiency(msgspec.Struct, frozen=True):
 
 
 STEP_MB = 128
-"""Advice is rounded up to this."""
+"""Advice is rounded up to a multiple of this."""
 
 
 def efficiency_of(uses: Iterable[ContainerUse]) -> Efficiency:
-    """The figures of some containers; those without a measured peak are left out.
+    """The efficiency of some containers, except those without a measured peak.
 
     >>> found = efficiency_of([ContainerUse(1024, 2, 10_000, 256, 5_000)])
     >>> found.memory_ratio, found.cpu_ratio, found.advice_mb

@@ -1,9 +1,9 @@
-"""Owns what the gap between what a queue is entitled to and what it has consists of: each part with
-its kind of cause, from the core's reasons (`schedulers/reasons.py`).
+"""Owns the breakdown of what a queue is owed, that is, its entitlement minus its usage, into parts
+by kind of cause, from the core's reasons (`schedulers/reasons.py`).
 
-An application that waits claims what it lacks, in the order in which it is given, until the gap is
-filled: so the parts add up to the gap and never to more. What no reason accounts for is left as
-`other`. Looks at reasons and amounts of one moment; decides nothing.
+Waiting applications claim what they lack, in the given order, until nothing is left: so the sum of
+the parts is exactly what is owed. The part without a reason is `other`. Reads the reasons and
+amounts of one instant; decides nothing.
 """
 
 from collections.abc import Iterable, Sequence
@@ -62,14 +62,14 @@ KINDS: Final[dict[str, tuple[str, frozenset[Cause]]]] = {
     ),
     "other": ("not looked at", frozenset()),
 }  # fmt: skip
-"""Kinds of causes, and the words for each. `NO_ROOM` is one of two: what is free in the whole
-cluster would hold the container (`scattered`), or would not (`held`)."""
+"""Kinds of causes, with the words for each. `NO_ROOM` belongs to `scattered` if the container fits
+into the free resources of the whole cluster, otherwise to `held`."""
 
 _KIND_OF: Final = {cause: kind for kind, (_, causes) in KINDS.items() for cause in causes}
 
 
 class Waiting(msgspec.Struct, frozen=True):
-    """An application of the queue: what it asks for and does not have, and why."""
+    """A waiting application of the queue: its outstanding resources, and the reasons."""
 
     application: ApplicationId
     pending: Resource
@@ -88,7 +88,7 @@ class OwedPart(msgspec.Struct, frozen=True):
 
 
 def kind_of(reason: Reason, free: Resource) -> str:
-    """The kind of a reason; `free` is what all nodes together have free.
+    """The kind of a reason; `free` is the sum of the free resources of all nodes.
 
     >>> kind_of(Reason(cause=Cause.NO_ROOM, wanted=(4, 1)), (9, 9))
     'scattered'
@@ -102,9 +102,9 @@ def kind_of(reason: Reason, free: Resource) -> str:
 def owed_parts(
     owed: int, place: int, waiting: Iterable[Waiting], free: Resource, promised: int, words: Words
 ) -> list[OwedPart]:
-    """What `owed` (of the type at `place`) consists of, the largest part first.
+    """The parts of `owed` (of the type with index `place`), the largest first.
 
-    `promised` is what nodes already keep for the queue from containers that are preempted.
+    `promised` is the room that nodes already keep for the queue after preemption.
     """
     amounts: dict[str, int] = {}
     applications: dict[str, dict[ApplicationId, str]] = {}
@@ -122,7 +122,7 @@ def owed_parts(
             break
         for number, reason in enumerate(one.reasons):
             if number and not reason.containers:
-                continue  # another limit on the same: the first has spoken for the application
+                continue  # another limit on the application, counted with the first
             kind = kind_of(reason, free)
             taken = claim(kind, _lacking(one, reason, place))
             rest -= taken
@@ -146,7 +146,7 @@ def owed_parts(
 
 
 def _lacking(one: Waiting, reason: Reason, place: int) -> int:
-    """What an ask lacks; a reason of the whole application speaks for all that it asks for."""
+    """The amount that an ask lacks; a reason for the whole application counts for all its asks."""
     if reason.containers and reason.wanted is not None:
         return reason.containers * reason.wanted[place]
     return one.pending[place]

@@ -1,8 +1,8 @@
-"""Owns what a queue's figures mean for who has what: what it is entitled to, what it is owed, what
-it borrows, and one sentence that says so.
+"""Owns the interpretation of a queue's values: its entitlement, what it is owed, what it borrows,
+and one sentence that says so.
 
-Looks at views of one moment and at nothing else; decides nothing. Entitled is what a queue would
-have if all was as its share says, `min(demand, fair share)`; it is owed what it lacks of that.
+Reads only the views of one instant; decides nothing. A queue's entitlement is
+`min(demand, fair share)`; it is owed its entitlement minus its usage.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +33,7 @@ class Share(msgspec.Struct, frozen=True):
 
 
 class Shares:
-    """The shares of all queues of one moment."""
+    """The shares of all queues at one instant."""
 
     def __init__(self, queues: Sequence[QueueView], total: Resource, types: ResourceTypes) -> None:
         self._queues = {queue.name: queue for queue in queues}
@@ -42,7 +42,7 @@ class Shares:
         self._over = _over_their_share(queues, len(total))
 
     def of(self, queue: QueueView) -> Share:
-        """One queue beside its share."""
+        """One queue compared with its share."""
         measured = _measured(queue)
         place = self._dominant(queue, measured)
         entitled = smallest(queue.demand, queue.fair_share)
@@ -64,7 +64,8 @@ class Shares:
         )
 
     def _dominant(self, queue: QueueView, measured: tuple[int, ...]) -> int:
-        """The type of which the queue has the largest part of the cluster, or else should have."""
+        """The index of the type of which the queue uses the largest fraction of the cluster; among
+        equals, of which it is entitled to the largest fraction."""
 
         def parts(place: int) -> tuple[float, float, int]:
             due = min(queue.demand[place], queue.fair_share[place])
@@ -128,7 +129,7 @@ class Shares:
 
 
 def used_share(used: Resource, total: Resource) -> float:
-    """The larger of the parts of memory and CPU (and further types) that are used.
+    """The largest used fraction of memory, CPU and further types.
 
     >>> used_share((1024, 3), (4096, 4))
     0.75
@@ -153,7 +154,7 @@ def amount(value: int, name: str) -> str:
 
 
 def _measured(queue: QueueView) -> tuple[int, ...]:
-    """The types of which the queue has a share at all: a policy may divide only memory."""
+    """The types of which the queue has a share: a policy may divide only memory."""
     places = tuple(range(len(queue.used)))
     return tuple(place for place in places if queue.fair_share[place]) or places
 
@@ -185,7 +186,7 @@ def _held_back(queue: QueueView) -> str:
 
 
 def _over_their_share(queues: Sequence[QueueView], size: int) -> list[list[tuple[int, str]]]:
-    """For each type the leaves that have more than their share, who has most first."""
+    """For each type the leaves above their share, the largest excess first."""
     found: list[list[tuple[int, str]]] = []
     for place in range(size):
         over = [

@@ -1,11 +1,11 @@
-"""Owns the words for a reason to wait: one sentence with its numbers, and what would end the wait.
+"""Owns the wording of reasons to wait: one sentence with the numbers, and what would end the wait.
 
-The core gives causes and vectors (`schedulers/reasons.py`); here they become English. Decides
-nothing, and looks at nothing but the reason.
+The core returns causes and vectors (`schedulers/reasons.py`); this module turns them into English.
+Decides nothing, and reads only the reason.
 
-Each cause has a sentence and a condition. Where nothing else is in the way the remedy is "It starts
-when CONDITION."; where several obstacles hold the same containers back, the remedy names them all,
-since lifting one alone starts nothing. A condition that no waiting meets is said as it is.
+Each cause has a sentence and a condition. With a single cause the remedy is "It starts when
+CONDITION."; if several causes hold back the same containers, the remedy names them all, since
+removing one alone is not enough. A cause that waiting cannot remove has a remedy of its own.
 """
 
 from collections.abc import Callable
@@ -19,19 +19,19 @@ from fairshare.wording import counted
 
 
 class Explanation(msgspec.Struct, frozen=True):
-    """One reason in words. `remedy` says what would start what waits."""
+    """One reason in words. `remedy` says what would end the wait."""
 
     sentence: str
     remedy: str
 
 
 class Words:
-    """The words of one cluster: its resource types, and its name in those of applications."""
+    """The wording for one cluster: its resource types, and its identity in application names."""
 
     def __init__(self, types: ResourceTypes, epoch_ms: int, now_ms: int | None = None) -> None:
         self._types = types
         self._epoch_ms = epoch_ms
-        self._now_ms = now_ms  # to say how long something still takes; None: it is not said
+        self._now_ms = now_ms  # for remaining times; None: they are left out
         self._sentences: dict[Cause, Callable[[Reason], tuple[str, str]]] = {
             Cause.NOT_STARTED: self._not_started,
             Cause.QUEUE_GONE: self._queue_gone,
@@ -95,8 +95,8 @@ class Words:
         )
 
     def amount(self, resource: Resource | None, beside: Resource | None = None) -> str:
-        """A vector in words: `2,048 MB, 1 vcore`; types that are 0 are left out, but for those that
-        the amount `beside` it has.
+        """A vector in words: `2,048 MB, 1 vcore`; types with amount 0 are left out unless the
+        vector `beside` has some.
 
         >>> words = Words(ResourceTypes(), 0)
         >>> words.amount((2048, 0)), words.amount((0, 3), beside=(512, 1))
@@ -220,7 +220,7 @@ class Words:
         )
 
     def _never(self, r: Reason) -> str:
-        """What to do about something that no waiting changes."""
+        """The remedy for a cause that waiting cannot remove."""
         if r.cause is Cause.NOT_STARTED:
             return "It can only be killed: submit it again to another queue."
         if r.cause is Cause.NO_CAPACITY:
@@ -282,7 +282,7 @@ class Words:
             f"a task of {r.queue} of this kind ends",
         )
 
-    # Room and turn.
+    # Room and order of service.
 
     def _reserved_here(self, r: Reason) -> tuple[str, str]:
         return (
@@ -350,7 +350,7 @@ class Words:
 
 
 _LIMITS = frozenset({Cause.QUEUE_MAXIMUM, Cause.USER_LIMIT})
-"""Limits hold wherever there is room."""
+"""Causes that apply even if a node has room."""
 
 
 def _plural(count: int, noun: str) -> str:

@@ -1,1 +1,1 @@
-"""Owns the record of what happened; knows nothing of why it was decided."""
+"""Owns the durable record of inputs and events; does not know their meaning."""

@@ -1,13 +1,13 @@
-"""Owns the sums by which what a journal keeps is known again: of one row, with all that is in it.
+"""Owns the checksums of a journal's rows.
 
-SQLite sees pages that do not fit together, and no byte that has become another one within a value.
+SQLite detects inconsistent pages, but not changed bytes within a value.
 """
 
 from zlib import crc32
 
 
 def checksum(*values: int | str | bytes) -> int:
-    """The CRC-32 of a row's values in their order.
+    """The CRC-32 of a row's values, which depends on their order and their boundaries.
 
     >>> checksum(1, 0, b"ab") == checksum(1, 0, b"ac"), checksum(12, 3) == checksum(1, 23)
     (False, False)

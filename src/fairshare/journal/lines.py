@@ -1,7 +1,7 @@
-"""Owns the journal as a text file, one record a line in JSON: for people, for diff and for jq.
+"""Owns the journal as a text file with one JSON record per line: for people, diff and jq.
 
-A line is the record as an array: sequence, now_ms, input, events. The same history gives the same
-bytes. It is no journal for a server: a line is not synchronised to the disk.
+A line is an array: sequence, now_ms, input, events. The same history yields the same bytes. Not
+suitable for a server: lines are not synchronised to disk.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _FLUSH_BYTES = 1 << 20
 
 
 class LinesJournal:
-    """Writes a new file; an existing one is replaced. Raises JournalError."""
+    """Writes a new file, or replaces an existing one. Raises JournalError."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -33,17 +33,18 @@ class LinesJournal:
         self._buffer += b"\n"
 
     def commit(self) -> None:
-        """Hand the lines to the file, now and then: a simulation has millions of commits."""
+        """Write the lines to the file if many have accumulated: a simulation has millions of
+        commits."""
         if len(self._buffer) > _FLUSH_BYTES:
             self._flush()
 
     def records(self, after: int = 0) -> Iterator[Record]:
-        """The records that were appended, behind number `after`."""
+        """The appended records after number `after`."""
         self._flush()
         return (record for record in read_lines(self.path) if record.sequence > after)
 
     def close(self) -> None:
-        """Write what is left; raises JournalError if the file could not be written."""
+        """Write the remaining lines; raises JournalError if the file cannot be written."""
         if not self._file.closed:
             try:
                 self._flush()
@@ -60,7 +61,7 @@ class LinesJournal:
 
 
 def read_lines(path: Path) -> Iterator[Record]:
-    """The records of such a file. Raises JournalError with file and line."""
+    """The records of a file. Raises JournalError with file and line."""
     decoder = msgspec.json.Decoder(Record)
     try:
         with path.open("rb") as file:

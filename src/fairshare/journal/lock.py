@@ -1,9 +1,8 @@
-"""Owns the claim of one server on a state directory: an flock on its file `lock`.
+"""Owns a server's exclusive lock on a state directory: an flock on its file `lock`.
 
-The kernel lets go of the claim when the process ends, however it ends; the file stays and means
-nothing by itself. In it stands who holds it, for the message to whoever comes second. The
-descriptor is closed on exec, but a child that only forks inherits the claim: such a child must
-close what it does not need.
+The kernel releases the lock when the process ends, in any way; the file stays, and its existence
+has no meaning. It contains the holder, for the error message of a second server. The descriptor is
+closed on exec, but a child that only forks inherits the lock, and must close the descriptor.
 """
 
 import fcntl
@@ -18,7 +17,7 @@ LOCK_FILE = "lock"
 
 
 class Holder(msgspec.Struct, frozen=True):
-    """Who holds a state directory. `address` is empty until the server listens."""
+    """The holder of a state directory. `address` is empty until the server listens."""
 
     pid: int
     address: str = ""
@@ -29,7 +28,7 @@ class Holder(msgspec.Struct, frozen=True):
 
 
 class StateLock:
-    """Held from its making to `close`. Raises JournalError if somebody else holds it."""
+    """Holds the lock from its creation to `close`. Raises JournalError if it is held already."""
 
     def __init__(self, directory: Path, address: str = "") -> None:
         self.path = directory / LOCK_FILE
@@ -54,7 +53,7 @@ class StateLock:
         self.announce(address)
 
     def announce(self, address: str) -> None:
-        """Write down who holds the lock, and where it listens."""
+        """Write this process and its address into the file."""
         text = msgspec.json.encode(Holder(os.getpid(), address)) + b"\n"
         try:
             os.ftruncate(self._descriptor, 0)
@@ -63,14 +62,14 @@ class StateLock:
             raise JournalError(f"cannot write {self.path}: {error.strerror}") from error
 
     def close(self) -> None:
-        """Let go. Twice is no error."""
+        """Release the lock. Idempotent."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
 
 
 def holder_of(directory: Path) -> Holder | None:
-    """Who holds a state directory now; None if nobody does. Takes nothing."""
+    """The current holder of a state directory, or None. Does not take the lock."""
     try:
         descriptor = os.open(directory / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

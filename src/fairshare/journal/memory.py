@@ -1,4 +1,4 @@
-"""Owns the journals that survive nothing: one that keeps its records, one that forgets them."""
+"""Owns journals without durability: one keeps its records in memory, one discards them."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,8 +8,8 @@ from fairshare.journal.record import Record
 class MemoryJournal:
     """Keeps records in memory, for tests and short simulations.
 
-    `committed` holds how many records there were after each commit: the points at which a server
-    could have crashed.
+    `committed` has the number of records after each commit: the points at which a server could have
+    crashed.
     """
 
     def __init__(self, records: Sequence[Record] = ()) -> None:
@@ -18,37 +18,37 @@ class MemoryJournal:
         self.committed: list[int] = []
 
     def append(self, record: Record) -> None:
-        """Remember a record until the commit."""
+        """Buffer a record until the commit."""
         self._buffer.append(record)
 
     def commit(self) -> None:
-        """Take over what was appended."""
+        """Keep the appended records."""
         if self._buffer:
             self._records += self._buffer
             self._buffer.clear()
             self.committed.append(len(self._records))
 
     def records(self, after: int = 0) -> Iterator[Record]:
-        """The committed records behind number `after`."""
+        """The committed records after number `after`."""
         return iter([record for record in self._records if record.sequence > after])
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Discard records that were not committed."""
         self._buffer.clear()
 
 
 class ForgetfulJournal:
-    """Keeps nothing: for a simulation of which only the report is wanted."""
+    """Discards all records: for simulations that only need a report."""
 
     def append(self, record: Record) -> None:
-        """Forget a record."""
+        """Discard a record."""
 
     def commit(self) -> None:
-        """Nothing is there to be made safe."""
+        """Does nothing."""
 
     def records(self, after: int = 0) -> Iterator[Record]:
-        """None."""
+        """Always empty."""
         return iter(())
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Does nothing."""

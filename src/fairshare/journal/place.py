@@ -1,7 +1,7 @@
-"""Owns the question whether a file that is open is still the one that its path names.
+"""Owns the check that the path of an open file still names the same file.
 
-A file that was removed, or moved away with its directory, can be written to without any error: and
-all of it is lost when it is closed. Knows nothing of what is in the file.
+A process can write to a file that was removed, or moved with its directory, without an error; the
+data is lost when it is closed. Does not know the contents of the file.
 """
 
 from pathlib import Path
@@ -10,10 +10,10 @@ from fairshare.errors import JournalError
 
 
 class Place:
-    """The place of a database in WAL mode that this process holds open for writing.
+    """The location of a database in WAL mode that this process has open for writing.
 
-    As long as it is open its inode is given to no other file, so that the same one is the same
-    file. The write-ahead log is looked at once it is there.
+    While a file is open, the system does not reuse its inode, so that the same inode means the same
+    file. The write-ahead log is checked as soon as it exists.
     """
 
     def __init__(self, path: Path) -> None:
@@ -22,7 +22,7 @@ class Place:
         self._look(self._paths[0])
 
     def check(self) -> None:
-        """Raises JournalError if a path names another file now, or none."""
+        """Raise JournalError if a path no longer names the same file."""
         for path in self._paths:
             known = self._known.get(path)
             if known is None:

@@ -1,6 +1,6 @@
-"""Owns the contract of a journal: records in, records out, and the moment at which they are safe.
+"""Owns the interface of a journal: appending, reading, and when records are durable.
 
-Knows nothing of where they are kept, and nothing of what is in them beyond their sequence.
+Does not know where records are stored, nor their contents beyond the sequence number.
 """
 
 from collections.abc import Iterator
@@ -12,9 +12,9 @@ from fairshare.journal.record import Record
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """The whole state behind record `sequence`, at `now_ms`, as bytes that a journal only keeps.
+    """The whole state after record `sequence`, at `now_ms`, as bytes that are opaque to a journal.
 
-    `layout` says by which classes it was written.
+    `layout` identifies the classes with which it was written.
     """
 
     sequence: int
@@ -24,24 +24,24 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 
 class Journal(Protocol):
-    """The record of what happened, in order.
+    """Stores records in order.
 
-    `append` may buffer; after `commit` returned, everything appended before survives whatever the
-    journal promises to survive. Records are numbered 1, 2, 3, ... by whoever appends.
+    `append` may buffer; after `commit` has returned, all records appended before are as durable as
+    the journal guarantees. The caller numbers records 1, 2, 3, ...
     """
 
     def append(self, record: Record) -> None:
-        """Add a record behind the last one."""
+        """Append a record."""
 
     def commit(self) -> None:
-        """Make all that was appended safe, as one step: all of it or nothing. Raises JournalError
-        (what was appended since the last commit is then lost; the caller must stop)."""
+        """Make all appended records durable, atomically. Raises JournalError; then the records
+        appended since the last commit are lost, and the caller must stop."""
 
     def records(self, after: int = 0) -> Iterator[Record]:
-        """The committed records behind number `after`, the oldest first.
+        """The committed records after number `after`, the oldest first.
 
-        Raises JournalError at one that is damaged, or if the next one is no longer kept.
+        Raises JournalError for a damaged record, or if the next one is no longer stored.
         """
 
     def close(self) -> None:
-        """Let go of files and locks; what was not committed is lost. Twice is no error."""
+        """Release files and locks; records that were not committed are lost. Idempotent."""

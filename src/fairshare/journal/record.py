@@ -1,4 +1,4 @@
-"""Owns the record of the journal: one input that changed something, and its events."""
+"""Owns the record of the journal: one input that changed the state, with its events."""
 
 import msgspec
 
@@ -7,7 +7,7 @@ from fairshare.schedulers.events import AnyEvent
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True):
-    """One atomic step of history: an input that changed something, and what it changed."""
+    """One atomic step of history: an input that changed the state, and its events."""
 
     sequence: int
     now_ms: int

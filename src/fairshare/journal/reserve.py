@@ -1,6 +1,7 @@
-"""Owns room on the disk that a journal gives up when there is no other: a file of zeros beside it.
+"""Owns reserved disk space, a file of zeros beside the journal, which the journal frees when the
+disk is full.
 
-Where others fill the disk, the ends of what runs can still be recorded. Knows nothing of records.
+So the journal can still record the ends of running containers. Knows no records.
 """
 
 import contextlib
@@ -12,17 +13,17 @@ RESERVE_FILE: Final = "journal.reserve"
 RESERVE_BYTES: Final = 16 * 1024**2
 PIECE_BYTES: Final = 1024**2
 _SHARE: Final = 16
-"""At most this part of the disk is set aside: a small one has to hold something else too."""
+"""The reserve is at most one part in this many of the disk, since a small disk needs its space."""
 
 
 class Reserve:
-    """A file of RESERVE_BYTES, or less on a small disk; given up piece by piece, from its end."""
+    """A file of RESERVE_BYTES, or less on a small disk, which is freed in pieces from its end."""
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / RESERVE_FILE
 
     def fill(self) -> None:
-        """Set aside what is missing, if there is room for it; if there is not, nothing happens."""
+        """Extend the reserve to its full size, if the disk has enough free space."""
         with contextlib.suppress(OSError):
             found = os.statvfs(self._path.parent)
             size = min(RESERVE_BYTES, found.f_frsize * found.f_blocks // _SHARE)
@@ -35,7 +36,7 @@ class Reserve:
                     os.close(descriptor)
 
     def give(self) -> bool:
-        """Give up one piece; says whether there was one."""
+        """Free one piece; returns whether there was one."""
         try:
             held = self._path.stat().st_size
             if not held:

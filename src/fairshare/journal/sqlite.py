@@ -1,10 +1,10 @@
-"""Owns the journal in an SQLite file: what a server has decided, and what survives its end.
+"""Owns a server's durable journal in an SQLite file.
 
 One table has a row for each record (sequence, now_ms, and the record as MessagePack), another one
-the snapshots; each row has a checksum, looked at when it is read. The file is in WAL mode with
-synchronous=FULL: after `commit` a record survives a crash of the process and of the machine.
-`user_version` is the format: 1 had no snapshots, 2 no checksums; rows that were written then have
-none, and are believed. Knows nothing of what records and snapshots mean.
+the snapshots; each row has a checksum, which is verified when it is read. The file is in WAL mode
+with synchronous=FULL: after `commit` a record survives a crash of the process and of the machine.
+`user_version` is the format: 1 had no snapshots, 2 no checksums; rows of those formats have no
+checksum, and are not verified. Does not know the meaning of records and snapshots.
 """
 
 import sqlite3
@@ -25,7 +25,7 @@ from fairshare.journal.trimming import bytes_in_use, spare_records
 
 JOURNAL_FILE = "journal.sqlite3"
 FORMAT = 3
-_APPLICATION = 0x46414952  # "FAIR": says in the file's header whose it is
+_APPLICATION = 0x46414952  # "FAIR": identifies the application in the file's header
 
 _TABLE = """
 CREATE TABLE records (
@@ -62,20 +62,20 @@ _ADVICE = {
 
 
 class DiskFullError(JournalError):
-    """There is no room for what was to be written; nothing of it was."""
+    """The disk is full; nothing was written."""
 
 
 CHECKED_WHOLE_BYTES = 256 * 1024**2
-"""Journals up to this size are checked when they are opened to be written: about a second for each
-hundred megabytes on a slow disk. A larger one only after a server that did not end in order, which
-has left its write-ahead log behind."""
+"""Journals up to this size are checked when they are opened for writing, which takes about a second
+per hundred megabytes on a slow disk. A larger one is checked only after an unclean shutdown, which
+leaves the write-ahead log behind."""
 
 
 class SqliteJournal:
     """The journal of one state directory.
 
-    A writer holds the directory's lock until `close`; a second one is refused. With `read_only`
-    nothing is locked or written, and the journal of a running server can be read.
+    A writer holds the directory's lock until `close`; a second writer is refused. With `read_only`
+    the journal neither locks nor writes, so that it can read the journal of a running server.
     Raises JournalError with the path and what to do.
     """
 
@@ -105,20 +105,20 @@ class SqliteJournal:
             raise
 
     def announce(self, address: str) -> None:
-        """Note in the lock where the server listens."""
+        """Write the server's address into the lock file."""
         if self._lock is not None:
             self._lock.announce(address)
 
     def append(self, record: Record) -> None:
-        """Encode a record and hold it until the commit."""
+        """Encode a record, and buffer it until the commit."""
         row = (record.sequence, record.now_ms, self._encoder.encode(record))
         self.appended += len(row[2])
         self._buffer.append((*row, checksum(*row)))
 
     def commit(self) -> None:
-        """Write all that was appended in one transaction, and wait for the disk.
+        """Write all appended records in one transaction, and wait for the disk.
 
-        What was written to a file that is no longer there is not safe: JournalError.
+        Raises JournalError also if the file was removed or moved, since its data would be lost.
         """
         if not self._buffer:
             return
@@ -133,24 +133,25 @@ class SqliteJournal:
         self.check_place()
 
     def check_place(self) -> None:
-        """Raises JournalError if the file was removed, moved away or replaced since it was opened:
-        a writer must stop then. To be asked now and then, though nothing is recorded."""
+        """Raise JournalError if the file was removed, moved or replaced since it was opened: a
+        writer must stop then. To be called periodically, even without new records."""
         if self._place is not None:
             self._place.check()
 
     def records(self, after: int = 0) -> Iterator[Record]:
-        """The committed records behind number `after`, checked to be without a gap and unharmed."""
+        """The committed records after number `after`; verifies checksums and that none is
+        missing."""
         decoder = msgspec.msgpack.Decoder(Record)
         expected = after + 1
         try:
-            for sequence, now_ms, body, *told in self._rows(after):
+            for sequence, now_ms, body, *stored in self._rows(after):
                 if sequence != expected:
                     raise JournalError(
                         f"{self.path}: record {expected} is missing, {sequence} follows; "
                         "restore the file from a copy"
                     )
                 expected += 1
-                self._check_row("record", sequence, now_ms, body, *told)
+                self._check_row("record", sequence, now_ms, body, *stored)
                 try:
                     yield decoder.decode(body)
                 except msgspec.DecodeError as error:
@@ -162,17 +163,17 @@ class SqliteJournal:
             raise self._trouble("read", error) from error
 
     def first_record(self) -> int:
-        """The number of the oldest record that is kept; 1 if there is none yet."""
+        """The number of the oldest stored record; 1 if there is none yet."""
         try:
             (first,) = self._connected().execute("SELECT min(sequence) FROM records").fetchone()
         except sqlite3.Error as error:
             raise self._trouble("read", error) from error
         return 1 if first is None else int(first)
 
-    # Snapshots: each stands for all records up to its number.
+    # Snapshots: each contains the effect of all records up to its number.
 
     def snapshots(self) -> list[int]:
-        """The numbers of the records behind which there is a snapshot, ascending."""
+        """The numbers of the records after which there is a snapshot, ascending."""
         if self._format() < 2:
             return []
         try:
@@ -182,7 +183,7 @@ class SqliteJournal:
             raise self._trouble("read", error) from error
 
     def snapshot(self, sequence: int) -> Snapshot:
-        """One snapshot. Raises JournalError if there is none behind this record."""
+        """The snapshot after this record. Raises JournalError if there is none."""
         try:
             row = (
                 self._connected()
@@ -197,21 +198,22 @@ class SqliteJournal:
         return Snapshot(*row[:4])
 
     def save(self, snapshot: Snapshot) -> None:
-        """Keep a snapshot, in one transaction. Raises JournalError; then there is none."""
+        """Store a snapshot, in one transaction. Raises JournalError; then it is not stored."""
         row = (snapshot.sequence, snapshot.now_ms, snapshot.layout, snapshot.body)
         statement = "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)"
         self._write(statement, [(*row, checksum(*row))])
 
     def size(self) -> int:
-        """The bytes that the file has in use."""
+        """The number of bytes in use in the file."""
         try:
             return bytes_in_use(self._connected())
         except sqlite3.Error as error:
             raise self._trouble("read", error) from error
 
     def trim(self, records: int, size: int) -> int:
-        """Forget some of the oldest records, if there are more than `records`, or if the file has
-        more than `size` bytes in use, and the snapshots before them; returns how many went."""
+        """Delete some of the oldest records, and the snapshots before them, if there are more than
+        `records` records or more than `size` bytes in use; returns the number of deleted
+        records."""
         try:
             spare = spare_records(self._connected(), self.snapshots(), records, size)
         except sqlite3.Error as error:
@@ -224,7 +226,7 @@ class SqliteJournal:
         return end - first + 1
 
     def back_up(self, target: Path) -> None:
-        """Write a copy of one instant to a new file, while the journal is in use.
+        """Write a consistent copy to a new file, while the journal is in use.
 
         Raises JournalError if the file exists or cannot be written, or names the record or the
         snapshot that is damaged.
@@ -234,8 +236,9 @@ class SqliteJournal:
         connection = self._connected()
         copy = None
         try:
-            # One transaction, so that what is checked is what is copied. In one step, since SQLite
-            # begins anew where somebody writes between two steps: under load it would never end.
+            # One transaction, so that the checked rows are the copied ones. In one step, since
+            # SQLite restarts the copy after a write between two steps: under load it would never
+            # finish.
             connection.execute("BEGIN")
             try:
                 self._check_rows()
@@ -258,7 +261,7 @@ class SqliteJournal:
                 connection.executemany(statement, rows)
                 connection.execute("COMMIT")
             except sqlite3.Error:
-                # Some errors have rolled back by themselves already.
+                # Some errors roll back automatically.
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
@@ -270,17 +273,17 @@ class SqliteJournal:
         return self._connected().execute(statement, (after,))
 
     def _check_row(self, what: str, *row: Any) -> None:
-        """Raises JournalError if a row is another one than was written. The last column is the
+        """Raise JournalError if a row differs from what was written. The last column is the
         checksum; in files without checksums it is the body."""
-        told = row[-1]
-        if isinstance(told, int) and told != checksum(*row[:-1]):
+        stored = row[-1]
+        if isinstance(stored, int) and stored != checksum(*row[:-1]):
             raise JournalError(
                 f"{self.path}: {what} {row[0]} is damaged: it is not what was written; restore the"
                 " file from a copy (`fairshare backup` makes them)"
             )
 
     def _check_rows(self) -> None:
-        """Raises JournalError for the first row that is damaged, of records and snapshots."""
+        """Raise JournalError for the first damaged row of records and snapshots."""
         try:
             for row in self._rows(0):
                 self._check_row("record", *row)
@@ -294,7 +297,7 @@ class SqliteJournal:
         return int(version)
 
     def close(self) -> None:
-        """Close the file and let go of the lock."""
+        """Close the file and release the lock."""
         self._buffer.clear()
         if self._connection is not None:
             self._connection.close()
@@ -310,7 +313,7 @@ class SqliteJournal:
 
     def _open(self, read_only: bool) -> sqlite3.Connection:
         mode = "ro" if read_only else "rwc"
-        # One thread at a time uses it, but not always the one that opened it.
+        # Only one thread at a time uses it, but not always the thread that opened it.
         return sqlite3.connect(
             f"{self.path.absolute().as_uri()}?mode={mode}",
             uri=True,
@@ -319,17 +322,17 @@ class SqliteJournal:
         )
 
     def _to_be_checked(self) -> bool:
-        """Whether it is to be read whole before anything is built on it. To be asked before it is
-        opened: that takes in what an earlier server has left."""
+        """Whether the whole file must be checked first. Must be called before opening it, which
+        consumes the write-ahead log of an earlier server."""
         try:
             size = self.path.stat().st_size
         except OSError:
-            return False  # opening it says why
+            return False  # opening the file reports the error
         left = self.path.with_name(self.path.name + "-wal")
         return 0 < size <= CHECKED_WHOLE_BYTES or (size > 0 and left.exists())
 
     def _check_pages(self, connection: sqlite3.Connection) -> None:
-        """Raises JournalError if the pages of the file do not fit together."""
+        """Raise JournalError if the pages of the file are inconsistent."""
         found = [str(row[0]) for row in connection.execute("PRAGMA quick_check(1)")]
         if found != ["ok"]:
             detail = " ".join(" ".join(found).removeprefix("*** in database main ***").split())
@@ -377,7 +380,7 @@ class SqliteJournal:
             connection.execute("COMMIT")
 
     def _trouble(self, doing: str, error: sqlite3.Error) -> JournalError:
-        # The low byte is the kind; the rest says more than a user wants to know.
+        # The low byte is the kind of error; the rest is too detailed for users.
         kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
         advice = _ADVICE.get(kind)
         raised = DiskFullError if kind == sqlite3.SQLITE_FULL else JournalError

@@ -1,15 +1,15 @@
-"""Owns which records of a journal may go: those that are too many, or too large together.
+"""Owns the choice of records that a journal deletes because of their number or total size.
 
-Only whole stretches up to a snapshot go, so that what stays can be replayed from there. The last
-two snapshots stay, with the records behind them, in case that the last one cannot be read. Deletes
-nothing itself.
+Only whole ranges up to a snapshot are deleted, so that the rest can be replayed from it. The last
+two snapshots stay, with the records after them, in case the last one is unreadable. Does not delete
+anything itself.
 """
 
 import sqlite3
 
 AT_ONCE = 20_000
 BYTES_AT_ONCE = 64 * 1024**2
-"""The most that go in one step: whoever writes waits for it."""
+"""The maximum of bytes deleted in one step, since writers wait for it."""
 
 _SIZE = (
     "SELECT (page_count - freelist_count) * page_size"
@@ -22,16 +22,18 @@ _END = (
 
 
 def bytes_in_use(connection: sqlite3.Connection) -> int:
-    """What a file really holds: room that became free is used again before it grows."""
+    """The bytes in use in a file, without free pages, which are reused before the file grows."""
     return int(connection.execute(_SIZE).fetchone()[0])
 
 
 def spare_records(
     connection: sqlite3.Connection, snapshots: list[int], records: int, size: int
 ) -> tuple[int, int] | None:
-    """The first and the last record of the next step: None while no more than so many records, and
-    no more than `size` bytes, are kept, or no snapshot but the last stands for them. Raises
-    sqlite3.Error."""
+    """The first and the last record to delete in the next step.
+
+    None if there are at most `records` records and `size` bytes, or if no snapshot except the last
+    one covers the oldest records. Raises sqlite3.Error.
+    """
     row = connection.execute("SELECT min(sequence), max(sequence) FROM records").fetchone()
     first, last = row
     reached = [one for one in snapshots[:-1] if first is not None and one >= first]

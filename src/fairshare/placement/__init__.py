@@ -1,1 +1,2 @@
-"""Owns the rules that choose a queue; knows nothing of nodes, containers or assignment."""
+"""Owns the placement rules, which choose an application's queue. Knows neither nodes nor
+containers."""

@@ -1,4 +1,5 @@
-"""Owns the rules that end a list: `default` (one queue for the rest) and `reject`."""
+"""Owns the rules that end a policy: `default` (one queue for all remaining submissions) and
+`reject`."""
 
 from fairshare.model.queues import full_name
 from fairshare.placement.rule import Misplaced, QueueLookup, Request, RuleSettings, existing
@@ -7,12 +8,12 @@ from fairshare.placement.rule import Misplaced, QueueLookup, Request, RuleSettin
 def place_by_default(
     rule: RuleSettings, request: Request, parent: str | None, queues: QueueLookup
 ) -> str | None:
-    """The rule's attribute `queue`, or root.default."""
+    """The queue of the rule's attribute `queue`, or root.default."""
     return existing(full_name(rule.queue or "default"), rule, queues)
 
 
 def reject(
     rule: RuleSettings, request: Request, parent: str | None, queues: QueueLookup
 ) -> str | None:
-    """Nobody passes."""
+    """Raises Misplaced for every submission."""
     raise Misplaced(f"Application submitted by user {request.user} was rejected by placement rules")

@@ -1,4 +1,4 @@
-"""Owns the rules `primaryGroup` and `secondaryGroupExistingQueue`: a queue of the user's group."""
+"""Owns the rules `primaryGroup` and `secondaryGroupExistingQueue`: the queue of a user's group."""
 
 from fairshare.placement.rule import (
     Misplaced,
@@ -14,7 +14,7 @@ from fairshare.placement.rule import (
 def place_by_primary(
     rule: RuleSettings, request: Request, parent: str | None, queues: QueueLookup
 ) -> str | None:
-    """`root.<first group>`; a user without groups is refused."""
+    """`root.<first group>`; raises Misplaced for a user without groups."""
     _check_groups(request)
     return existing(below_parent(clean(request.groups[0]), rule, parent, queues), rule, queues)
 
@@ -22,7 +22,8 @@ def place_by_primary(
 def place_by_secondary(
     rule: RuleSettings, request: Request, parent: str | None, queues: QueueLookup
 ) -> str | None:
-    """The first group with a configured queue; as in Hadoop 3.4 the primary group counts too."""
+    """The queue of the first group with a configured queue; as in Hadoop 3.4, the primary group
+    counts too."""
     _check_groups(request)
     for group in request.groups:
         name = below_parent(clean(group), rule, parent, queues)

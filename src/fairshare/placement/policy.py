@@ -1,4 +1,4 @@
-"""Owns the list of placement rules by name, and the walk through a policy's rules in order."""
+"""Owns the placement rules by name, and the evaluation of a policy's rules in order."""
 
 from collections.abc import Callable, Sequence
 
@@ -19,7 +19,7 @@ RULES: dict[str, Rule] = {
 
 
 def place(rules: Sequence[RuleSettings], request: Request, queues: QueueLookup) -> str:
-    """The full name of the queue that the first willing rule chooses; raises `Misplaced`."""
+    """The full name of the queue of the first rule that chooses one; raises `Misplaced`."""
     for rule in rules:
         name = _apply(rule, request, queues)
         if name is not None:
@@ -36,7 +36,7 @@ def _apply(rule: RuleSettings, request: Request, queues: QueueLookup) -> str | N
 
 
 def derived_rules(*, user_as_default: bool, allow_undeclared: bool) -> tuple[RuleSettings, ...]:
-    """The rules that hold when the file has none (spec/fair.md 6.3)."""
+    """The rules that apply if the file has none (spec/fair.md 6.3)."""
     rules = [RuleSettings("specified", create=allow_undeclared)]
     if user_as_default:
         rules.append(RuleSettings("user", create=allow_undeclared))

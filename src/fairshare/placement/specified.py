@@ -1,4 +1,4 @@
-"""Owns the rule `specified`: the queue that was asked for."""
+"""Owns the rule `specified`: the requested queue."""
 
 from fairshare.model.queues import full_name
 from fairshare.placement.rule import (
@@ -14,7 +14,7 @@ from fairshare.placement.rule import (
 def place(
     rule: RuleSettings, request: Request, parent: str | None, queues: QueueLookup
 ) -> str | None:
-    """Passes when nothing was asked for, which is written `default`."""
+    """The requested queue; None if the submission requests none (`default`)."""
     queue = request.queue
     if queue == "default":
         return None

@@ -1,4 +1,4 @@
-"""Owns the rules `user` and `nestedUserQueue`: a queue of the user's own."""
+"""Owns the rules `user` and `nestedUserQueue`: a queue for each user."""
 
 from fairshare.placement.rule import (
     QueueLookup,
@@ -13,5 +13,5 @@ from fairshare.placement.rule import (
 def place(
     rule: RuleSettings, request: Request, parent: str | None, queues: QueueLookup
 ) -> str | None:
-    """`root.<user>`, or below what the nested rule chose."""
+    """`root.<user>`, or the user's name below the queue of the nested rule."""
     return existing(below_parent(clean(request.user), rule, parent, queues), rule, queues)

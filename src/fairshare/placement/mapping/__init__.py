@@ -1,4 +1,4 @@
-"""Owns the Capacity Scheduler's queue mappings: rules, how they choose, and what is wrong in them.
+"""Owns the Capacity Scheduler's queue mappings: the rules, their evaluation, and their validation.
 
-`placing.place` is asked at each submission, `checking.faults` when rules are loaded.
+`placing.place` is called at each submission, `checking.faults` when rules are loaded.
 """

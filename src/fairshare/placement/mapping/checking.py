@@ -1,6 +1,6 @@
-"""Owns what is wrong with mappings before anybody submits: targets that no submission can reach.
+"""Owns the validation of mappings at load time: it finds targets that no submission can reach.
 
-One such rule, and Hadoop neither starts nor takes new rules over (spec/capacity.md 26.6).
+With one such rule, Hadoop neither starts nor loads the new rules (spec/capacity.md 26.6).
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,14 +12,14 @@ from fairshare.placement.mapping.variables import VARIABLES
 
 
 class MappingFault(NamedTuple):
-    """A rule, by its position from 0, and what is wrong with its queue."""
+    """A rule, by its position from 0, and the problem of its queue."""
 
     position: int
     message: str
 
 
 def faults(rules: Sequence[MappingRule], queues: MappingQueues) -> Iterator[MappingFault]:
-    """All rules whose target cannot be reached whoever submits."""
+    """The rules whose target is unreachable for every submission."""
     for position, rule in enumerate(rules):
         if rule.action != MappingAction.PLACE:
             continue
@@ -44,7 +44,8 @@ def _check(path: str, queues: MappingQueues) -> None:
 
 
 def _check_beginning(path: str, fixed: list[str], queues: MappingQueues) -> None:
-    """What stands before the first variable must be a parent, or be possible below one."""
+    """Raise Unusable unless the part of the path before the first variable is a parent queue, or
+    can be created below one."""
     if not fixed:
         return
     beginning = from_root(".".join(fixed), queues)

@@ -1,6 +1,6 @@
-"""Owns the walk through the queue mappings: which queue a submission comes to.
+"""Owns the evaluation of queue mappings: the queue of a submission.
 
-Pure, and unaware of where rules come from (spec/capacity.md 26.1 to 26.5).
+Pure; does not know where rules come from (spec/capacity.md 26.1 to 26.5).
 """
 
 from collections.abc import Sequence
@@ -23,11 +23,11 @@ def place(
     *,
     override: bool = False,
 ) -> str | None:
-    """The full path of the queue of the first rule that gives one; it may have to be made.
+    """The full path of the queue of the first rule that yields one; it may not exist yet.
 
-    None: the rules have no say, and the queue that was asked for stands. They have one when none
-    was asked for (`default` counts as none), or when they `override`. Raises Misplaced when a rule
-    refuses the submission.
+    None: the requested queue applies. Rules apply only if the submission requests no queue
+    (`default` counts as none), or with `override`. Raises Misplaced if a rule rejects the
+    submission.
     """
     if request.queue != NOT_NAMED and not override:
         return None
@@ -48,7 +48,7 @@ def place(
 
 
 def _matches(rule: MappingRule, request: MappingRequest, variables: Variables) -> bool:
-    """Whether a rule is for this submission. Names are compared as they are, periods included."""
+    """Whether a rule matches a submission. Names are compared verbatim, including periods."""
     wanted = variables.in_text(rule.match)
     match rule.matcher:
         case Matcher.ALL:
@@ -64,7 +64,7 @@ def _matches(rule: MappingRule, request: MappingRequest, variables: Variables) -
 def _queue_of(
     rule: MappingRule, request: MappingRequest, variables: Variables, queues: MappingQueues
 ) -> str | None:
-    """The queue that a rule puts into, or what its fallback gives; None: the next rule's turn."""
+    """The queue of a rule, or of its fallback; None: continue with the next rule."""
     try:
         return target(variables.in_path(rule.path), queues, create=rule.create)
     except Unusable as error:

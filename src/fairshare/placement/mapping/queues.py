@@ -1,39 +1,40 @@
-"""Owns what mappings may ask of the queues that there are, and the search for a mapping's queue.
+"""Owns the interface through which mappings query queues, and the resolution of a mapping's path.
 
-A path begins with a short name or with `root`; the queue at its end must be a leaf, or one that may
-be made (spec/capacity.md 3.1, 26.5).
+A path starts with a short name or with `root`; it must end at a leaf, or at a queue that can be
+created (spec/capacity.md 3.1, 26.5).
 """
 
 from typing import Protocol
 
 
 class MappingQueues(Protocol):
-    """The queues, as mappings see them."""
+    """The queries of mappings about queues."""
 
     def find(self, name: str) -> str | None:
-        """The full path of the queue with this full path, or with this short name if no other queue
-        has it; None: there is none, or there are several."""
+        """The full path of the queue with this full path, or with this short name if it is unique;
+        None if no queue or several queues match."""
 
     def is_ambiguous(self, name: str) -> bool:
         """Whether several queues have this short name."""
 
     def is_leaf(self, path: str) -> bool:
-        """Whether the queue of this full path, which exists, is a leaf."""
+        """Whether the existing queue with this full path is a leaf."""
 
     def makes_leaves(self, path: str) -> bool:
-        """Whether leaves may be made right below this queue, which exists: it makes queues on
-        demand in the old or the new way, or was itself made so."""
+        """Whether leaves can be created directly below this existing queue: it has legacy or
+        flexible auto-creation, or was auto-created itself."""
 
     def makes_parents(self, path: str) -> bool:
-        """Whether a parent with a leaf may be made below this queue: only in the new way."""
+        """Whether a parent with a leaf can be created below this queue: only with flexible
+        auto-creation."""
 
 
 class Unusable(Exception):
-    """A path leads to no queue that an application can be put in; the message says why."""
+    """A path does not lead to a queue for applications; the message says why."""
 
 
 def from_root(path: str, queues: MappingQueues) -> str:
-    """The path with its first part, which may be a short name, written out.
+    """The path with its first part, which may be a short name, replaced by the full path.
 
     `from_root("people.ann", queues) == "root.people.ann"`, if one queue is called `people`.
     """
@@ -46,7 +47,7 @@ def from_root(path: str, queues: MappingQueues) -> str:
 
 
 def target(path: str, queues: MappingQueues, *, create: bool) -> str:
-    """The full path of the leaf that a path means; if `create`, also of one that can be made.
+    """The full path of the leaf at a path; with `create`, also of a leaf that can be created.
 
     Raises Unusable.
     """
@@ -63,7 +64,8 @@ def target(path: str, queues: MappingQueues, *, create: bool) -> str:
 
 
 def _check_room(full: str, queues: MappingQueues) -> None:
-    """Raise Unusable unless the queue can be made: below its parent, or below the one above."""
+    """Raise Unusable unless the queue can be created below its parent, or, together with its
+    parent, below its grandparent."""
     parent, _, leaf = full.rpartition(".")
     if queues.find(parent) is not None:
         room = not queues.is_leaf(parent) and queues.makes_leaves(parent)

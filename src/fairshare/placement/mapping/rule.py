@@ -1,7 +1,7 @@
-"""Owns what a queue mapping is, as frozen data: whom it is for, and what it does with him.
+"""Owns a queue mapping as frozen data: which submissions it matches, and its action.
 
-Both ways of writing mappings (`u:ann:root.a` and JSON, spec/capacity.md 26.2, 26.3) end here; this
-file knows neither of them.
+Both formats of mappings (`u:ann:root.a` and JSON, spec/capacity.md 26.2, 26.3) are read into these
+rules; this module knows neither format.
 """
 
 import enum
@@ -10,7 +10,7 @@ import msgspec
 
 
 class Matcher(enum.StrEnum):
-    """Whom a mapping rule is for."""
+    """What a mapping rule matches."""
 
     ALL = "all"  # `*` in JSON, `u:%user` among the legacy mappings
     USER = "user"
@@ -19,7 +19,7 @@ class Matcher(enum.StrEnum):
 
 
 class MappingAction(enum.StrEnum):
-    """What a mapping rule does."""
+    """The action of a mapping rule."""
 
     PLACE = "place"
     REJECT = "reject"
@@ -27,7 +27,7 @@ class MappingAction(enum.StrEnum):
 
 
 class MappingFallback(enum.StrEnum):
-    """What happens when a rule matches and its queue cannot be used."""
+    """The action when a rule matches and its queue cannot be used."""
 
     SKIP = "skip"
     REJECT = "reject"
@@ -35,13 +35,13 @@ class MappingFallback(enum.StrEnum):
 
 
 class MappingRule(msgspec.Struct, frozen=True):
-    """One queue mapping, legacy or JSON (26), already in one form.
+    """One queue mapping, legacy or JSON (26), in a common form.
 
     `match` is the user, group or application name to compare with (variables allowed); empty for
-    ALL. `path` may hold variables: the JSON policy `primaryGroupUser` below parent `root.a` is
+    ALL. `path` may contain variables: the JSON policy `primaryGroupUser` below parent `root.a` is
     `root.a.%primary_group.%user`, `specified` is `%specified`, `defaultQueue` is `%default`. A
-    legacy entry `u:ann:q` is PLACE in `q`, creating, with the fallback PLACE_DEFAULT. `source` is
-    the rule's text, for messages.
+    legacy entry `u:ann:q` is PLACE in `q` with `create` and the fallback PLACE_DEFAULT. `source`
+    is the rule's text, for messages.
     """
 
     matcher: Matcher

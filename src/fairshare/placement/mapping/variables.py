@@ -1,6 +1,6 @@
-"""Owns the variables of mappings: what `%user` and its like stand for in one submission.
+"""Owns the variables of mappings, such as `%user`, and their values for one submission.
 
-Knows no rule. In a path only whole parts are variables, in a match they may stand anywhere
+Knows no rule. In a path only whole parts are variables; in a match a variable can be anywhere
 (spec/capacity.md 26.4).
 """
 
@@ -18,13 +18,13 @@ DEFAULT = "%default"
 VARIABLES = (USER, PRIMARY_GROUP, SECONDARY_GROUP, APPLICATION, SPECIFIED, DEFAULT)
 
 NOT_NAMED = "default"
-"""The queue of a submission that names none; naming it is the same as naming none."""
+"""The queue of a submission that requests none; requesting it counts as requesting none."""
 
 _FIRST_DEFAULT = "root.default"
 
 
 class MappingRequest(msgspec.Struct, frozen=True):
-    """Who submits what, and which queue was asked for."""
+    """A submission: its user, application and requested queue."""
 
     user: str
     groups: tuple[str, ...] = ()  # the primary one first
@@ -33,7 +33,7 @@ class MappingRequest(msgspec.Struct, frozen=True):
 
 
 class Variables:
-    """The values of one submission; only that of %default changes on the way through the rules."""
+    """The values for one submission; rules change only the value of %default."""
 
     def __init__(self, request: MappingRequest, queues: MappingQueues) -> None:
         self._queues = queues
@@ -48,26 +48,26 @@ class Variables:
             self._values[PRIMARY_GROUP] = _clean(request.groups[0])
             if not self._others:
                 self._values[SECONDARY_GROUP] = ""
-        # Who has no groups has no variables of groups either: as in Hadoop, %primary_group then
-        # stands for itself.
+        # For a user without groups the group variables are undefined: as in Hadoop,
+        # %primary_group is then literal text.
 
     @property
     def default(self) -> str:
-        """The queue that %default stands for now."""
+        """The current value of %default."""
         return self._values[DEFAULT]
 
     def set_default(self, path: str) -> None:
-        """Let %default stand for another queue, whose name may hold variables."""
+        """Set %default to another queue, whose name may contain variables."""
         self._values[DEFAULT] = self.in_text(path)
 
     def in_text(self, text: str) -> str:
-        """A text in which variables stand anywhere: `in_text("etl-%user") == "etl-ann"`."""
+        """Expand variables anywhere in a text: `in_text("etl-%user") == "etl-ann"`."""
         for name in sorted(self._values, key=len, reverse=True):
             text = text.replace(name, self._values[name])
         return text
 
     def in_path(self, path: str) -> str:
-        """A path whose parts may be variables: `in_path("root.%user") == "root.ann"`."""
+        """Expand the parts of a path that are variables: `in_path("root.%user") == "root.ann"`."""
         parts = path.split(".")
         for position, part in enumerate(parts):
             if part in self._values:
@@ -77,7 +77,7 @@ class Variables:
         return ".".join(parts)
 
     def _secondary_group(self, above: list[str]) -> str:
-        """The first group but the primary one that has a queue at this place; else empty."""
+        """The first group, except the primary one, with a queue below `above`; otherwise empty."""
         for group in self._others:
             if self._queues.find(".".join([*above, group])) is not None:
                 return group
