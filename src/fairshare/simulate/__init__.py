@@ -1,1 +1,1 @@
-"""Owns the agenda, the simulated engine, traces and reports; knows nothing of real processes."""
+"""Owns simulation: the agenda, workload readers and reports. Knows no real processes."""

@@ -1,6 +1,6 @@
-"""Owns what will happen in a simulation: a heap of (at_ms, sequence, input).
+"""Owns the future inputs of a simulation: a heap of (at_ms, sequence, input).
 
-What is due at one instant comes in the order in which it was entered. Knows no meaning of inputs.
+Inputs of the same instant are returned in the order of insertion. Does not know their meaning.
 """
 
 from heapq import heappop, heappush
@@ -9,7 +9,7 @@ from fairshare.model.inputs import Input
 
 
 class Agenda:
-    """Entries by instant. Times are absolute milliseconds; `now_ms` is what delays count from."""
+    """Entries by instant. Times are absolute milliseconds; delays are relative to `now_ms`."""
 
     def __init__(self) -> None:
         self.now_ms = 0
@@ -21,22 +21,22 @@ class Agenda:
         return len(self._heap) - len(self._cancelled)
 
     def at(self, at_ms: int, given: Input) -> int:
-        """Enter an input for an instant, the present one at the earliest; returns its number."""
+        """Add an input for an instant, `now_ms` at the earliest; returns its number."""
         self._sequence += 1
         heappush(self._heap, (max(at_ms, self.now_ms), self._sequence, given))
         return self._sequence
 
     def after(self, delay_ms: int, given: Input) -> int:
-        """Enter an input for so many milliseconds from now."""
+        """Add an input for an instant `delay_ms` from now; returns its number."""
         return self.at(self.now_ms + delay_ms, given)
 
     def cancel(self, number: int) -> None:
-        """Take an entry out that has not been taken yet."""
-        # It stays in the heap and is passed over when its time comes.
+        """Remove an entry that was not taken yet."""
+        # It stays in the heap, and is skipped when its instant comes.
         self._cancelled.add(number)
 
     def next_ms(self) -> int | None:
-        """The instant of the first entry; None if there is none."""
+        """The instant of the first entry; None if the agenda is empty."""
         heap, cancelled = self._heap, self._cancelled
         while heap:
             if not cancelled or heap[0][1] not in cancelled:
@@ -45,7 +45,7 @@ class Agenda:
         return None
 
     def take(self, now_ms: int) -> list[Input]:
-        """Go to an instant, and take out all that is due then."""
+        """Advance to an instant, and remove and return all inputs due by then."""
         self.now_ms = now_ms
         heap, cancelled = self._heap, self._cancelled
         taken = []

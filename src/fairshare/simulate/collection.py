@@ -1,6 +1,6 @@
-"""Owns the making of a report from the records of a simulation, as they come.
+"""Owns the collection of a report from the records of a simulation, one by one.
 
-Looks at the scheduler only between two instants, for the fair shares. Decides nothing.
+Reads the scheduler only between two instants, for the fair shares. Decides nothing.
 """
 
 from collections import Counter
@@ -36,7 +36,7 @@ from fairshare.simulate.usage import Interval, Usage
 
 
 class _Tally:
-    """What is counted of one application. `live` are its containers' sizes."""
+    """The counters of one application. `live` has the sizes of its live containers."""
 
     __slots__ = ("failed", "first_ms", "granted", "live", "preempted", "queue")
 
@@ -50,9 +50,9 @@ class _Tally:
 
 
 class Collection:
-    """Made before the first record; sees every record once (`observe`), in order.
+    """Must be created before the first record, and observe every record once, in order.
 
-    `advance` must be called before anything of a later instant is decided.
+    `advance` must be called before the first decision of a later instant.
     """
 
     def __init__(self, scheduler: Scheduler) -> None:
@@ -64,12 +64,12 @@ class Collection:
         self._last_end_ms = 0
 
     def advance(self, now_ms: int) -> None:
-        """The time up to now is over, and nothing of now has been decided yet."""
+        """Account for the time up to `now_ms`, before the first decision of that instant."""
         if now_ms >= self._usage.look_ms:
             self._usage.advance(now_ms, self._shares(), self._state.total)
 
     def observe(self, record: Record) -> None:
-        """Count what a record says."""
+        """Count the events of a record."""
         now_ms = record.now_ms
         for event in record.events:
             if type(event) is ContainerAllocated:
@@ -118,7 +118,7 @@ class Collection:
     # The report.
 
     def report(self, now_ms: int, notes: tuple[str, ...] = ()) -> Report:
-        """What there is to tell at an instant; more may follow."""
+        """The report as of an instant; more records may follow."""
         self._usage.advance(now_ms, self._shares(), self._state.total)
         self._usage.finish(self._state.total)
         applications = tuple(self._application(a) for a in self._state.applications.values())
@@ -191,7 +191,8 @@ class Collection:
         return tuple(found)
 
     def _utilization(self, first_ms: int, last_ms: int) -> dict[str, float]:
-        """Intervals that the makespan only touches count as a whole."""
+        """The mean used fraction of each type over the makespan; intervals that overlap the
+        makespan partly count as a whole."""
         size = len(self._state.none)
         busy = [
             interval

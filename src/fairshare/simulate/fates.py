@@ -1,7 +1,7 @@
-"""Owns the answer to how long a container runs in a simulation, from the workload's plans.
+"""Owns the durations and exit codes of simulated containers, from the workload's plans.
 
-Learns from the records which application has which number: submissions are handled in the order in
-which they were entered, and each gives an application or a rejection. Knows no time.
+Learns the applications' numbers from the records: the manager handles submissions in the order in
+which they were added, and each results in an application or a rejection. Knows no time.
 """
 
 from collections import deque
@@ -16,18 +16,18 @@ from fairshare.simulate.workload import Arrival, GroupPlan
 
 
 class Fates:
-    """Plans by application, while it lives."""
+    """The plans of live applications."""
 
     def __init__(self) -> None:
         self._expected: deque[Arrival] = deque()
         self._plans: dict[ApplicationId, dict[str, GroupPlan]] = {}
 
     def expect(self, arrival: Arrival) -> None:
-        """The next submission that will be handled is this one's."""
+        """Announce the arrival whose submission will be handled next."""
         self._expected.append(arrival)
 
     def observe(self, record: Record) -> None:
-        """Note which number an application got, and when it is over."""
+        """Assign a new application's plans to its number, or drop those of an ended one."""
         submitted = type(record.input) is SubmitApplication
         arrival = self._expected.popleft() if submitted and self._expected else None
         for event in record.events:
@@ -37,7 +37,7 @@ class Fates:
                 self._plans[event.application] = arrival.plans
 
     def __call__(self, order: LaunchOrder) -> Fate:
-        """The fate of one container, from its task and its attempt; 0 ms of what has no plan."""
+        """The fate of one container, by its task and its attempt; 0 ms without a plan."""
         plans = self._plans.get(application_of(order.container), {})
         environment = order.environment
         plan = plans.get(environment.get("FAIRSHARE_TASK_GROUP", ""))

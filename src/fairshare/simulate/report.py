@@ -1,6 +1,6 @@
-"""Owns what a simulation has to tell, as frozen data with the same bytes for the same history.
+"""Owns the report of a simulation as frozen data; the same history yields the same bytes.
 
-All times are milliseconds. Amounts are by resource type, in the order of the cluster's types.
+All times are in milliseconds. Amounts are by resource type, in the order of the cluster's types.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import msgspec
 
 
 class Spread(msgspec.Struct, frozen=True):
-    """How some times are spread. A percentile is one of the times: the nearest rank.
+    """The distribution of some times. A percentile is one of the times (nearest rank).
 
     p95 of 1..20 is 19, since ceil(0.95 * 20) = 19.
     """
@@ -23,8 +23,8 @@ class Spread(msgspec.Struct, frozen=True):
 
 
 class ApplicationReport(msgspec.Struct, frozen=True):
-    """One application. Waiting is from its submission to its first container, turnaround from its
-    submission to its end; None where that has not happened."""
+    """One application. The waiting time is from submission to the first container, the turnaround
+    from submission to the end; None if that did not happen."""
 
     id: str
     name: str
@@ -41,7 +41,7 @@ class ApplicationReport(msgspec.Struct, frozen=True):
 
 
 class QueueReport(msgspec.Struct, frozen=True):
-    """One leaf queue. `used` and `fair_share` are means over the whole time."""
+    """One leaf queue. `used` and `fair_share` are means over the whole simulation."""
 
     name: str
     applications: int
@@ -64,14 +64,14 @@ class UserReport(msgspec.Struct, frozen=True):
 
 
 class QueueSample(msgspec.Struct, frozen=True):
-    """One leaf queue in one interval: what it used, and its fair share, both on average."""
+    """One leaf queue in one interval: its mean usage and its mean fair share."""
 
     used: dict[str, float]
     fair_share: dict[str, float]
 
 
 class Sample(msgspec.Struct, frozen=True):
-    """One interval of the time. `used` is a mean, `total` what the nodes offered at its end."""
+    """One interval. `used` is a mean, `total` the sum of the nodes' totals at its end."""
 
     at_ms: int
     length_ms: int
@@ -81,7 +81,7 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 class Containers(msgspec.Struct, frozen=True):
-    """How many containers were granted, and how they ended."""
+    """The number of allocated containers, and how they ended."""
 
     granted: int = 0
     succeeded: int = 0
@@ -91,9 +91,9 @@ class Containers(msgspec.Struct, frozen=True):
 
 
 class Unfinished(msgspec.Struct, frozen=True):
-    """An application that was not over at the end, and the weightiest reason for which it waited:
-    its cause, in words, and what would end the wait; empty if it waits for nothing. `for_ever`:
-    waiting on would not have helped."""
+    """An application that was not over at the end, and the most important reason why it waited:
+    its cause, in words, and what would end the wait; empty if it did not wait. `for_ever`: further
+    waiting would not have helped."""
 
     id: str
     name: str
@@ -105,11 +105,11 @@ class Unfinished(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """The whole. `makespan_ms` is from the first submission to the last end of an application.
+    """The whole report. `makespan_ms` is from the first submission to the last end of an
+    application.
 
-    `applications_by_state` counts by final state; those that are not over count as they stand.
-    `utilization` is the mean used part of what the nodes offered, by resource type, over the
-    makespan.
+    `applications_by_state` counts by final state, or by current state if not over. `utilization` is
+    the mean used fraction of the nodes' totals, by resource type, over the makespan.
     """
 
     scheduler: str
@@ -129,7 +129,7 @@ class Report(msgspec.Struct, frozen=True):
 
 
 def spread(times_ms: Sequence[int]) -> Spread | None:
-    """How these times are spread; None if there are none.
+    """The distribution of times; None if there are none.
 
     >>> spread(range(1, 21))
     Spread(count=20, min=1, mean=10.5, p50=10, p95=19, max=20)
@@ -149,5 +149,5 @@ def spread(times_ms: Sequence[int]) -> Spread | None:
 
 
 def encode(report: Report) -> bytes:
-    """The report as JSON with sorted keys and a newline: the same report gives the same bytes."""
+    """The report as JSON with sorted keys and a newline: the same report yields the same bytes."""
     return msgspec.json.format(msgspec.json.encode(report, order="sorted"), indent=2) + b"\n"

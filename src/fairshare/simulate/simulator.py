@@ -1,6 +1,6 @@
-"""Owns the loop of a simulation: from instant to instant, as far as there is anything left to do.
+"""Owns the loop of a simulation, from instant to instant until nothing is left to do.
 
-The runtime is the live one; only clock, engine and journal are others. Knows no file.
+The runtime is that of a server; only clock, engine and journal differ. Knows no file.
 """
 
 from collections.abc import Sequence
@@ -19,17 +19,18 @@ from fairshare.simulate.report import Report
 from fairshare.simulate.workload import Arrival, Workload
 
 EPOCH_MS = 1_000_000_000_000
-"""The cluster's identity in the names of simulated applications."""
+"""The epoch in the names of simulated applications."""
 
 PATIENCE_MS = 3_600_000
-"""So long the scheduler's own timers may run while nothing runs, arrives or is granted."""
+"""How long a simulation continues with only the scheduler's timers, while no container runs, no
+input arrives and no container is allocated."""
 
 
 class Simulator:
     """One run of a workload under one scheduler, from 0 ms on.
 
-    `settings` are the scheduler's, as LoadConfiguration takes them. Nodes join at 0 ms, in their
-    order, before anything is submitted.
+    `settings` are the scheduler's, encoded for LoadConfiguration. Nodes join at 0 ms, in their
+    order, before the first submission.
     """
 
     def __init__(
@@ -67,9 +68,10 @@ class Simulator:
         self._arrived = 0
 
     def run(self, until_ms: int | None = None) -> Report:
-        """Go on to the end, or to an instant; may be called again with a later one.
+        """Run to the end, or to an instant; may be called again with a later one.
 
-        It is over when nothing runs or will arrive, and the scheduler's timers alone grant nothing.
+        The simulation ends when no container runs, no application will arrive, and the scheduler's
+        timers alone allocate nothing.
         """
         idle_since_ms = self.clock.now_ms()
         while (now_ms := self._next_ms()) is not None:
@@ -86,14 +88,14 @@ class Simulator:
         return self._collection.report(self.clock.now_ms(), self._workload.notes)
 
     def arrive(self, arrival: Arrival) -> tuple[Event, ...]:
-        """Something arrives at this instant that the workload does not know; the events of its
-        submission. Only where nothing of the workload is left to come."""
+        """Submit an application that is not in the workload at the current instant; returns the
+        events. Only valid when no arrival of the workload is left."""
         assert not self._arrivals_left
         self._fates.expect(arrival)
         return self.tell(arrival.submission)
 
     def tell(self, given: Input) -> tuple[Event, ...]:
-        """Feed one input at this instant; its events."""
+        """Handle one input at the current instant; returns its events."""
         now_ms = self.clock.now_ms()
         self._reported = []
         (_, events), *_ = self.runtime.turn(now_ms, [given])
@@ -117,8 +119,8 @@ class Simulator:
         return max(min(times), self.clock.now_ms()) if times else None
 
     def _go_to(self, now_ms: int) -> None:
-        """One instant: what has ended comes first, then what arrives; at last what the engine
-        answers to what was ordered in this instant."""
+        """Handle one instant: first the ends of containers, then the arrivals, finally the engine's
+        reports on the orders of this instant."""
         self._move(now_ms)
         inputs: list[Input] = self.agenda.take(now_ms)
         for given in inputs:

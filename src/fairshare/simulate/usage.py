@@ -1,8 +1,8 @@
-"""Owns who used how much over time, in intervals that double when there are too many of them.
+"""Owns the usage of queues over time, in intervals that are merged when there are too many.
 
-A simulation does not know beforehand how long it will be. It begins with intervals of one second;
-when there are 128, pairs become one and the interval is twice as long. So a report has 64 to 128
-intervals, whatever the length. Knows no event and no scheduler.
+The length of a simulation is not known in advance. It starts with intervals of one second; when
+there are 128, pairs are merged and the interval doubles. So a report has 64 to 128 intervals,
+regardless of the length. Knows no event and no scheduler.
 """
 
 import msgspec
@@ -12,12 +12,12 @@ from fairshare.model.resources import Resource, add, scale
 FIRST_INTERVAL_MS = 1_000
 MOST_INTERVALS = 128
 LOOKS = 2
-"""So often in an interval the fair shares are looked at; in between they count as unchanged."""
+"""How often per interval the fair shares are read; in between they count as unchanged."""
 
 
 class Interval(msgspec.Struct):
-    """From `at_ms`, so long. `used` and `shares` are amounts times milliseconds, by queue; `total`
-    is the cluster at its end."""
+    """An interval from `at_ms`. `used` and `shares` are amounts times milliseconds, by queue;
+    `total` is the cluster's total at its end."""
 
     at_ms: int
     length_ms: int
@@ -27,7 +27,7 @@ class Interval(msgspec.Struct):
 
 
 class _Meter:
-    """What one queue uses now, and what that comes to in the current interval."""
+    """The current usage of one queue, and its sum over the current interval."""
 
     __slots__ = ("area", "since_ms", "used")
 
@@ -43,7 +43,7 @@ class _Meter:
 
 
 class Usage:
-    """Counts by queue. `look_ms` is when `advance` wants to know the fair shares next."""
+    """The usage by queue. `look_ms` is when `advance` needs the fair shares next."""
 
     def __init__(self, none: Resource) -> None:
         self._none = none
@@ -52,11 +52,11 @@ class Usage:
         self._length_ms = FIRST_INTERVAL_MS
         self._begin_ms = 0
         self._now_ms = 0
-        self.look_ms = 1  # at 0 nothing is loaded yet
+        self.look_ms = 1  # at 0 ms the configuration is not loaded yet
         self.intervals: list[Interval] = []
 
     def change(self, now_ms: int, queue: str, change: Resource) -> None:
-        """A queue uses more from now on, or less."""
+        """Change the usage of a queue from now on."""
         meter = self._meters.get(queue)
         if meter is None:
             meter = self._meters[queue] = _Meter(self._none, now_ms)
@@ -64,7 +64,7 @@ class Usage:
         meter.used = add(meter.used, change)
 
     def advance(self, now_ms: int, shares: dict[str, Resource], total: Resource) -> None:
-        """Time has gone on, with these fair shares and this cluster since the last time."""
+        """Advance the time; these fair shares and this total applied since the last call."""
         while now_ms >= self._begin_ms + self._length_ms:
             edge_ms = self._begin_ms + self._length_ms
             self._share(edge_ms, shares)
@@ -73,7 +73,7 @@ class Usage:
         self.look_ms = now_ms + max(1, self._length_ms // LOOKS)
 
     def finish(self, total: Resource) -> None:
-        """End the current interval where `advance` has come to."""
+        """End the current interval at the instant of the last `advance`."""
         if self._now_ms > self._begin_ms:
             self._close(total)
 

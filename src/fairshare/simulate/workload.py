@@ -1,4 +1,4 @@
-"""Owns a workload as data: what arrives when, how long its tasks take, on which nodes.
+"""Owns a workload as data: nodes, and applications with their arrivals and task durations.
 
 Knows no file format and no scheduler.
 """
@@ -9,16 +9,16 @@ from fairshare.model.inputs import NodeJoined, SubmitApplication
 
 
 class GroupPlan(msgspec.Struct, frozen=True):
-    """How the tasks of one group fare, for all tasks alike or one by one.
+    """The durations and failures of the tasks of one group, one value for all or one per task.
 
-    The first `fail_attempts` attempts of a task take their time and then exit with 1.
+    The first `fail_attempts` attempts of a task run for its duration and then exit with 1.
     """
 
     durations_ms: int | tuple[int, ...]
     fail_attempts: int | tuple[int, ...] = 0
 
     def duration_ms(self, task: int) -> int:
-        """How long an attempt of a task runs."""
+        """The duration of an attempt of a task."""
         durations_ms = self.durations_ms
         return durations_ms if isinstance(durations_ms, int) else durations_ms[task]
 
@@ -29,7 +29,7 @@ class GroupPlan(msgspec.Struct, frozen=True):
 
 
 class Arrival(msgspec.Struct, frozen=True):
-    """One application, when it comes, and the plan of each of its groups by name."""
+    """One application, its instant of arrival, and the plans of its groups by name."""
 
     at_ms: int
     submission: SubmitApplication
@@ -37,8 +37,8 @@ class Arrival(msgspec.Struct, frozen=True):
 
 
 class Workload(msgspec.Struct, frozen=True):
-    """Nodes and arrivals, the earliest first. `notes` say what a reader left out or took for
-    granted; `nodes` is empty when the file names none."""
+    """Nodes and arrivals, the earliest first. `notes` say what a reader left out or assumed;
+    `nodes` is empty if the file has none."""
 
     nodes: tuple[NodeJoined, ...]
     arrivals: tuple[Arrival, ...]
@@ -46,5 +46,5 @@ class Workload(msgspec.Struct, frozen=True):
 
     @property
     def tasks(self) -> int:
-        """How many tasks there are in all."""
+        """The number of tasks of all applications."""
         return sum(group.count for a in self.arrivals for group in a.submission.tasks)

@@ -1,5 +1,6 @@
-"""Owns what users test their own configurations with: a simulated cluster, and a pytest plugin.
+"""Owns the tools with which users test their configurations: a simulated cluster, and a pytest
+plugin.
 
-`cluster.FairshareCluster` needs no pytest; `plugin` is what pytest loads by itself. Nothing is
-imported here, so that pytest starts as quickly as without it.
+`cluster.FairshareCluster` does not need pytest; pytest loads `plugin` automatically. This module
+imports nothing, so that it does not slow down the start of pytest.
 """

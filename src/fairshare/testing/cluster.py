@@ -1,7 +1,7 @@
-"""Owns a simulated cluster for tests: submit, let time pass, see who has what.
+"""Owns a simulated cluster for tests: submit applications, advance the time, check the queues.
 
-The decisions are those of a server; clock and containers are made up, so that an hour takes no
-time. Knows nothing of pytest: what does not hold is an AssertionError that shows the queues.
+The decisions are those of a server; clock and containers are simulated, so that an hour takes no
+time. Independent of pytest: a failed check raises AssertionError with a table of the queues.
 """
 
 import itertools
@@ -40,16 +40,16 @@ from fairshare.simulate.workload import Arrival, GroupPlan, Workload
 from fairshare.testing.pictures import differences, picture, unknown_name
 
 FOR_EVER_MS = 10 * 365 * 24 * 3_600_000
-"""How long tasks run that nobody gave a duration: longer than any test."""
+"""The duration of tasks without one: longer than any test."""
 
 Node = Mapping[str, int | str]
-"""`memory_mb` and `vcores`, perhaps `rack`, and further resource types by their own names."""
+"""`memory_mb` and `vcores`, optionally `rack`, and further resource types by their names."""
 
 
 class FairshareCluster:
-    """A cluster under the configuration of a directory, as `fairshare serve --conf` reads it.
+    """A cluster with the configuration of a directory, as `fairshare serve --conf` reads it.
 
-    `nodes` is how many there are, each of `node_memory_mb` and `node_vcores`, or each by its name.
+    `nodes` is their number, each with `node_memory_mb` and `node_vcores`, or a mapping by name.
 
     >>> cluster = FairshareCluster("conf", nodes={"n1": {"memory_mb": 8192, "vcores": 8}}
     ... )                                                                # doctest: +SKIP
@@ -87,11 +87,11 @@ class FairshareCluster:
         self._names = itertools.count(1)
         self._simulator.run(until_ms=0)
 
-    # What happens.
+    # Actions.
 
     @property
     def now_s(self) -> float:
-        """How long the cluster has existed."""
+        """The simulated time in seconds since the cluster was created."""
         return self._simulator.clock.now_ms() / 1000
 
     def submit(
@@ -110,10 +110,10 @@ class FairshareCluster:
         label: str | None = None,
         tags: Sequence[str] = (),
     ) -> ApplicationId:
-        """Hand in an application of like tasks now; its number.
+        """Submit an application of identical tasks now; returns its number.
 
-        Each task runs for `duration_s`, or as long as the test goes on. Without `queue` the
-        placement rules choose. One that is refused is there as REJECTED, see `assert_refused`.
+        Each task runs for `duration_s`, or until the end of the test. Without `queue` the placement
+        rules choose. A rejected application has the state REJECTED, see `assert_refused`.
         """
         amounts = {MEMORY: memory_mb, VCORES: vcores, **(resources or {})}
         group = TaskGroup(name="task", count=tasks, resource=self._vector(amounts), label=label)
@@ -134,28 +134,28 @@ class FairshareCluster:
         return next(event.application for event in events if isinstance(event, known))
 
     def advance(self, seconds: float) -> None:
-        """Let time pass: tasks end, shares are computed again, others are preempted."""
+        """Advance the time: tasks end, shares are updated, containers are preempted."""
         until_ms = self._simulator.clock.now_ms() + round(seconds * 1000)
         self._simulator.run(until_ms=until_ms)
 
     def kill(self, application: ApplicationId) -> None:
-        """End an application."""
+        """Kill an application."""
         self._tell(KillApplication(application))
 
     def move(self, application: ApplicationId, queue: str) -> None:
-        """Put an application into another queue; raises InputError if that is refused."""
+        """Move an application to another queue; raises InputError if the scheduler refuses."""
         self._tell(MoveApplication(application, full_name(queue)))
 
     def set_priority(self, application: ApplicationId, priority: int) -> None:
-        """Change a priority; raises InputError if that is refused."""
+        """Change an application's priority; raises InputError if the scheduler refuses."""
         self._tell(SetPriority(application, priority))
 
     def add_node(self, name: str, **offered: int | str) -> None:
-        """A node joins: `add_node("n9", memory_mb=8192, vcores=8)`."""
+        """Add a node: `add_node("n9", memory_mb=8192, vcores=8)`."""
         self._tell(self._node(name, offered))
 
     def lose_node(self, name: str) -> None:
-        """A node is gone, and its containers with it."""
+        """Remove a node, with its containers, as lost."""
         if name not in self._manager.scheduler.state.nodes:
             raise KeyError(unknown_name("node", name, self._manager.scheduler.state.nodes))
         self._tell(NodeLost(name))
@@ -163,16 +163,16 @@ class FairshareCluster:
     def _tell(self, given: Input) -> tuple[Event, ...]:
         return _taken(self._simulator.tell(given))
 
-    # What is seen.
+    # Queries.
 
     def queues(self) -> dict[str, QueueView]:
-        """All queues as they stand, the shares those of this moment."""
+        """All queues by name, with shares updated now."""
         self._simulator.tell(UpdateShares())
         views = self._manager.scheduler.queue_views(self._simulator.clock.now_ms())
         return {view.name: view for view in views}
 
     def queue(self, name: str) -> QueueView:
-        """One queue; raises KeyError, and says which there are."""
+        """One queue; raises KeyError with the names of the existing queues."""
         found = self.queues()
         if full_name(name) not in found:
             raise KeyError(unknown_name("queue", full_name(name), found))
@@ -183,15 +183,15 @@ class FairshareCluster:
         return self._manager.scheduler.application_view(application)
 
     def share(self, queue: str) -> dict[str, int]:
-        """What a queue is entitled to: its fair share, or its guaranteed capacity."""
+        """A queue's share: its fair share, or its guaranteed capacity."""
         return self.types.mapping(_share(self.queue(queue)))
 
     def used(self, queue: str) -> dict[str, int]:
-        """What a queue has."""
+        """The resources that a queue uses."""
         return self.types.mapping(self.queue(queue).used)
 
     def why(self, application: ApplicationId) -> list[str]:
-        """Why an application waits, in sentences; none if it does not."""
+        """The reasons why an application waits, as sentences; empty if it does not wait."""
         scheduler = self._manager.scheduler
         found = scheduler.state.applications[application]
         if found.over:
@@ -200,25 +200,25 @@ class FairshareCluster:
         causes = reasons(found, scheduler.limits_of(application), scheduler.state)
         return [words.explain(one).sentence for one in causes]
 
-    # What must hold.
+    # Assertions.
 
     def assert_share(
         self, queue: str, *, within: float = 0.0, memory_mb: int | None = None, **amounts: int
     ) -> None:
-        """The share of a queue is so much of each type that is named, give or take the part
-        `within` of it: `assert_share("root.ml", memory_mb=4096, vcores=4, within=0.01)`."""
+        """Assert a queue's share of each named type, with the relative tolerance `within`:
+        `assert_share("root.ml", memory_mb=4096, vcores=4, within=0.01)`."""
         __tracebackhide__ = True
         self._compare("share", queue, self.share(queue), _named(memory_mb, amounts), within)
 
     def assert_used(
         self, queue: str, *, within: float = 0.0, memory_mb: int | None = None, **amounts: int
     ) -> None:
-        """A queue has so much of each type that is named."""
+        """Assert a queue's usage of each named type, with the relative tolerance `within`."""
         __tracebackhide__ = True
         self._compare("use", queue, self.used(queue), _named(memory_mb, amounts), within)
 
     def assert_running(self, application: ApplicationId, containers: int) -> None:
-        """So many containers of an application run."""
+        """Assert the number of an application's containers."""
         __tracebackhide__ = True
         found = self.application(application).containers
         if found != containers:
@@ -229,7 +229,7 @@ class FairshareCluster:
             )
 
     def assert_placed(self, application: ApplicationId, queue: str) -> None:
-        """An application is in a queue."""
+        """Assert that an application was accepted and is in a queue."""
         __tracebackhide__ = True
         found = self.application(application)
         if found.queue != full_name(queue) or found.state == "REJECTED":
@@ -240,7 +240,7 @@ class FairshareCluster:
             )
 
     def assert_refused(self, application: ApplicationId, words: str = "") -> None:
-        """An application was not taken, and the reason has these words in it."""
+        """Assert that an application was rejected, with a reason that contains `words`."""
         __tracebackhide__ = True
         found = self.application(application)
         if found.state != "REJECTED" or words not in found.diagnostics:
@@ -293,7 +293,7 @@ class FairshareCluster:
 
 
 def _taken(events: tuple[Event, ...]) -> tuple[Event, ...]:
-    """The events of an input; raises InputError if it was refused."""
+    """The events of an input; raises InputError if the scheduler refused it."""
     for event in events:
         if type(event) is RequestRefused:
             raise InputError(event.code, event.reason)
@@ -310,5 +310,5 @@ def _named(memory_mb: int | None, amounts: Mapping[str, int]) -> dict[str, int]:
 
 
 def _type_name(word: str) -> str:
-    """`memory_mb` is how Python writes `memory-mb`."""
+    """The resource type of a keyword: `memory_mb` is `memory-mb`, others are unchanged."""
     return MEMORY if word == "memory_mb" else word

@@ -1,4 +1,4 @@
-"""Owns what a failed assertion shows: what differs, and a table of all queues. Pure text."""
+"""Owns the text of a failed assertion: the differences, and a table of all queues."""
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping
@@ -11,7 +11,7 @@ _TITLES = ("queue", "share", "used", "demand", "running", "held back")
 
 
 def differences(found: Mapping[str, int], wanted: Mapping[str, int], within: float) -> list[str]:
-    """A line for each amount that is not as it should be.
+    """A line for each amount that differs by more than the tolerance `within`.
 
     >>> differences({"memory-mb": 4096, "vcores": 4}, {"memory-mb": 4000, "vcores": 4}, 0.0)
     ['memory-mb: expected 4000, found 4096 (96 more)']
@@ -30,7 +30,7 @@ def differences(found: Mapping[str, int], wanted: Mapping[str, int], within: flo
 def picture(
     views: Iterable[QueueView], types: ResourceTypes, share: Callable[[QueueView], Resource]
 ) -> str:
-    """All queues, one on each line."""
+    """A table of all queues, one per line."""
     rows: list[tuple[str, ...]] = [_TITLES]
     for view in views:
         amounts = (share(view), view.used, view.demand)
@@ -45,7 +45,7 @@ def picture(
 
 
 def _amounts(amounts: Resource, types: ResourceTypes) -> str:
-    """`4096 MB, 4 vcores`, and what else is not 0."""
+    """`4096 MB, 4 vcores`, and further types with an amount other than 0."""
     memory, vcores, *_ = amounts
     named = list(types.mapping(amounts).items())[2:]
     more = "".join(f", {amount} {name}" for name, amount in named if amount)
@@ -53,7 +53,7 @@ def _amounts(amounts: Resource, types: ResourceTypes) -> str:
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
-    """What to say of a name that is not there.
+    """The message for an unknown name, with similar and known names.
 
     >>> unknown_name("queue", "root.mll", ["root", "root.ml"])
     "there is no queue 'root.mll'; did you mean 'root.ml'? There are: root, root.ml"

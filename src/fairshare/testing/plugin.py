@@ -1,7 +1,7 @@
 """Owns the pytest plugin: the fixture `fairshare_cluster`, and scenario files as tests.
 
-pytest loads it in every project of an environment that has fairshare installed, so that nothing of
-fairshare is imported before it is used.
+pytest loads it for every project in an environment with fairshare, so that it imports nothing of
+fairshare before it is used.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ _SUFFIXES = (".scenario.yaml", ".scenario.yml")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--fairshare-scenarios DIR`."""
+    """Add the option `--fairshare-scenarios DIR`."""
     parser.getgroup("fairshare").addoption(
         OPTION,
         action="append",
@@ -30,12 +30,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Look for tests in these directories too."""
+    """Add the directories of the option to those in which pytest collects tests."""
     for text in config.getoption(OPTION):
         path = _absolute(config, text)
         if not path.is_dir():
             raise pytest.UsageError(f"{OPTION} {text}: there is no such directory")
-        if hasattr(config, "workerinput"):  # of pytest-xdist: who started it has said so already
+        if hasattr(config, "workerinput"):  # pytest-xdist: only the controller adds them
             continue
         given = [_absolute(config, word.partition("::")[0]) for word in config.args]
         if not any(path.is_relative_to(one) for one in given):
@@ -47,7 +47,7 @@ def _absolute(config: pytest.Config, text: str) -> Path:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """A scenario file is a test."""
+    """Collect a scenario file as a test."""
     named = file_path.name.endswith(_SUFFIXES)
     if not named and (
         file_path.suffix != ".yaml"
@@ -67,7 +67,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 def fairshare_cluster(request: pytest.FixtureRequest) -> "Callable[..., FairshareCluster]":
     """A function that starts a simulated cluster: `fairshare_cluster(conf_dir, nodes=...)`.
 
-    A relative directory is looked for beside the test's file, then where pytest's root is. The
+    A relative directory is relative to the test's file, otherwise to pytest's root directory. The
     other arguments are those of `fairshare.testing.cluster.FairshareCluster`.
     """
     from fairshare.testing.cluster import FairshareCluster

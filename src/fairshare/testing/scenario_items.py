@@ -1,4 +1,4 @@
-"""Owns scenario files as pytest sees them: a file, one test in it, and the words of its failure."""
+"""Owns scenario files as pytest items: a file with one test, and the message of its failure."""
 
 import os
 from collections.abc import Iterator
@@ -18,18 +18,18 @@ class ScenarioFailed(Exception):
 
 
 class ScenarioFile(pytest.File):
-    """A scenario file."""
+    """A scenario file as a collector."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Its only test."""
+        """The only test of the file."""
         yield ScenarioItem.from_parent(self, name="scenario")
 
 
 class ScenarioItem(pytest.Item):
-    """The check of one scenario."""
+    """The test of one scenario."""
 
     def runtest(self) -> None:
-        """Run it to its end; raises ScenarioFailed with all that does not hold."""
+        """Run the scenario to its end; raises ScenarioFailed with all failed expectations."""
         result = check_file(self.path, verify=True)
         if result.result == "skipped":
             if self.path.name.endswith((".scenario.yaml", ".scenario.yml")):
@@ -42,7 +42,7 @@ class ScenarioItem(pytest.Item):
     def repr_failure(
         self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None
     ) -> str:
-        """One line for each check that failed, as `fairshare check` prints it."""
+        """One line for each failed check, as `fairshare check` prints it."""
         error = excinfo.value
         if not isinstance(error, ScenarioFailed):
             return str(super().repr_failure(excinfo))
@@ -51,5 +51,5 @@ class ScenarioItem(pytest.Item):
         return title + "\n".join(problem_line(file, one) for one in error.result.problems)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """What the terminal calls it."""
+        """The location and name of the test in pytest's output."""
         return self.path, None, f"scenario {self.path.name}"

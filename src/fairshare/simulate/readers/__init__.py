@@ -1,4 +1,4 @@
-"""Owns the list of workload formats. A new one is one file and one line here."""
+"""Owns the list of workload formats. A new format is one module and one line here."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,11 +18,11 @@ READERS: dict[str, Reader] = {
     ".jsonl": read_json_lines,
     ".swf": read_swf,
 }
-"""By suffix. Each takes files that end in `.gz` besides."""
+"""By suffix. Each also reads compressed files, with the additional suffix `.gz`."""
 
 
 def read_workload(path: Path, options: ReaderOptions) -> Workload:
-    """Read a workload of any known format, chosen by the name's suffix.
+    """Read a workload; the suffix of the name determines the format.
 
     Raises ConfigurationError with every problem of the file, each with its line.
     """

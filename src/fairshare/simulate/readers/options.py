@@ -1,4 +1,4 @@
-"""Owns what all readers of workloads are told, and how they open files."""
+"""Owns the options of workload readers, and how they open files."""
 
 import gzip
 import zlib
@@ -14,11 +14,11 @@ QueueSource = Literal["default", "queue", "group", "partition", "user"]
 
 
 class ReaderOptions(msgspec.Struct, frozen=True):
-    """What the reading depends on besides the file.
+    """The options for reading a workload.
 
-    `queue_from` says which column of a trace names the queue; `default` leaves the choice to the
-    placement rules. `processors_per_task` divides a job that wants many processors into tasks.
-    `memory_per_processor_mb` is taken where a trace does not say how much memory a job needs.
+    `queue_from` is the column of a trace that names the queue; with `default` the placement rules
+    choose. `processors_per_task` divides the processors of a job into tasks.
+    `memory_per_processor_mb` applies to jobs without a memory request in the trace.
     """
 
     types: ResourceTypes = ResourceTypes()
@@ -28,7 +28,8 @@ class ReaderOptions(msgspec.Struct, frozen=True):
 
 
 def read_text(path: Path, problems: Problems) -> str | None:
-    """A file's text, unpacked if its name ends in `.gz`; None if it cannot be read (reported)."""
+    """A file's text, decompressed if its name ends in `.gz`; None, with a problem reported, if it
+    cannot be read."""
     try:
         data = path.read_bytes()
         if path.suffix.lower() == ".gz":

@@ -1,9 +1,9 @@
-"""Owns the way from a log in the Standard Workload Format to a workload.
+"""Owns the conversion of a log in the Standard Workload Format to a workload.
 
-A job becomes an application with one task for each `processors_per_task` processors, all of the
-job's run time: our schedulers do not wait until all of them can start together. Every job ends
-well; what was cancelled before it began, and what has neither processors nor a run time, is left
-out and counted. Times count from the first submission.
+A job becomes an application with one task for each `processors_per_task` processors, each with the
+job's run time: the schedulers do not wait until all tasks can start together. Every job succeeds;
+jobs that were cancelled before their start, or have no processors or no run time, are left out and
+counted. Times are relative to the first submission.
 """
 
 import re
@@ -23,7 +23,7 @@ _LOCAL = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 def read_swf(path: Path, options: ReaderOptions, problems: Problems) -> Workload:
-    """Read a log, and the file `<name>.machines` beside it if there is one."""
+    """Read a log, and the file `<name>.machines` in the same directory if it exists."""
     file = str(path)
     header, jobs = Header(), []
     for number, line in enumerate((read_text(path, problems) or "").splitlines(), 1):
@@ -83,9 +83,9 @@ def _arrivals(
 
 
 def _groups(job: Job, options: ReaderOptions) -> tuple[TaskGroup, ...]:
-    """The job's processors, in tasks of equal size and one for what is left over.
+    """The job's processors, as tasks of equal size and one task for the remainder.
 
-    A job that asked for nodes has one task for each.
+    A job that requested nodes has one task per node.
     """
     if job.nodes:
         return (_group("tasks", job.nodes, job.per_node, job, options),)

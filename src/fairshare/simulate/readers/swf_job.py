@@ -1,10 +1,10 @@
-"""Owns the Standard Workload Format: one line as a job, and what the header says.
+"""Owns the Standard Workload Format: the jobs of its lines, and its header.
 
-The format has 18 columns, -1 for what is unknown, and comments that begin with `;`
+The format has 18 columns, -1 for unknown values, and comments that start with `;`
 (https://www.cs.huji.ac.il/labs/parallel/workload/swf.html). The simulator Alea adds three columns:
-the nodes used, the queue's name, and what was asked for (`2:ppn=12:...`, nodes and processors of
-each); there the requested memory is in bytes for each node, not in KB for each processor. Where
-that last column says something else than how many processors there are, it is not followed.
+the used nodes, the queue's name, and the request (`2:ppn=12:...`, nodes and processors per node);
+there the requested memory is in bytes per node, not in KB per processor. The request is ignored if
+it does not match the number of processors.
 Knows nothing of applications.
 """
 
@@ -22,9 +22,9 @@ _NAMED = re.compile(r";\s*(Queue|Partition)\s*:\s*(\d+)\s+([\w\[]\S*).*")
 
 
 class Job(msgspec.Struct, frozen=True):
-    """One line. What is unknown is -1, or "" for names.
+    """One line. Unknown values are -1, or "" for names.
 
-    `nodes` and `per_node` are 0 but in Alea's dialect; `memory_kb` is for each processor.
+    `nodes` and `per_node` are 0 except in Alea's dialect; `memory_kb` is per processor.
     """
 
     number: int
@@ -43,7 +43,7 @@ class Job(msgspec.Struct, frozen=True):
 
 
 class Header(msgspec.Struct):
-    """What the comments say: 0 and nothing where they do not."""
+    """The values in the comments; 0 or empty if they are missing."""
 
     nodes: int = 0
     processors: int = 0
@@ -51,7 +51,7 @@ class Header(msgspec.Struct):
     partitions: dict[int, str] = {}
 
     def read(self, line: str) -> None:
-        """Take over what a comment says, if it says something."""
+        """Read the value of a comment, if it has one."""
         if match := _HEADER.fullmatch(line):
             if match.group(1) == "MaxNodes":
                 self.nodes = int(match.group(2))
@@ -63,7 +63,7 @@ class Header(msgspec.Struct):
 
 
 def parse_job(line: str) -> Job:
-    """The job on a line; raises ValueError that says which column is wrong."""
+    """Parse the job on a line; raises ValueError that names the wrong column."""
     columns = line.split()
     if len(columns) < COLUMNS:
         raise ValueError(f"has {len(columns)} columns, and the format has {COLUMNS}")
