@@ -229,7 +229,7 @@ class Driver:
                 await self._ask(self._exits.pop(container))
         if not await self._ask(NodeBeat(node)):  # what came to nothing is in no record
             record = Record(0, self._server.gateway.now_ms(), NodeBeat(node), ())
-            self._server.live.projections.observe(record, self._state)
+            self._server.live.projections.observe(record, self._server.live.scheduler)
         for exited in late:  # Hadoop begins the next attempt when the node's update is over
             await self._ask(exited)
         await self.settle()

@@ -7,6 +7,7 @@ scheduler, its state or its settings. Knows no particular scheduler.
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
+from fairshare.families.yarn.interface import YarnInterface
 from fairshare.model.resources import ResourceTypes
 from fairshare.schedulers.protocol import Scheduler
 
@@ -25,6 +26,10 @@ class SchedulerFamily(ABC):
 
     alias: ClassVar[str] = ""
     """The name in scenario files and on the command line, if it is not `name`."""
+
+    yarn: ClassVar[YarnInterface] = YarnInterface()
+    """What YARN's REST interface shows of the scheduler. By default what it shows of a scheduler
+    that YARN does not know."""
 
     @property
     def public_name(self) -> str:

@@ -174,7 +174,7 @@ class LiveServer:
         )
         position = runtime.recover(
             ObservedJournal(
-                self._journal, lambda record: self.projections.observe(record, manager.state)
+                self._journal, lambda record: self.projections.observe(record, manager.scheduler)
             ),
             self._since,
         )
@@ -224,7 +224,7 @@ class LiveServer:
         return told
 
     def _observe(self, record: Record) -> None:
-        self.projections.observe(record, self._runtime.manager.state)
+        self.projections.observe(record, self._runtime.manager.scheduler)
         for event in record.events:
             self.census.observe(event)
             self.payloads.observe(event)

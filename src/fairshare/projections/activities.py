@@ -13,7 +13,7 @@ from fairshare.model.identifiers import ApplicationId
 from fairshare.model.inputs import ForgetApplications, NodeBeat
 from fairshare.model.resources import Resource
 from fairshare.projections.projection import Projection
-from fairshare.schedulers.protocol import State
+from fairshare.schedulers.protocol import Scheduler
 
 KEPT_MS = 600_000
 ANY_NODE = ""
@@ -71,9 +71,9 @@ class Activities(Projection):
         found = self._applications.get(application, [])
         return [one for one in reversed(found) if one.instant_ms + KEPT_MS >= now_ms]
 
-    def observe(self, record: Record, state: State) -> None:
+    def observe(self, record: Record, scheduler: Scheduler) -> None:
         """Apply one record; records come in the order of the journal."""
-        applications = state.applications
+        applications = scheduler.state.applications
         if isinstance(record.input, ForgetApplications):
             self._forget(record)
         if not isinstance(record.input, NodeBeat):

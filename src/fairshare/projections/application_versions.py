@@ -23,7 +23,7 @@ from fairshare.model.events import (
 )
 from fairshare.model.identifiers import ApplicationId, application_of
 from fairshare.projections.projection import Projection
-from fairshare.schedulers.protocol import State
+from fairshare.schedulers.protocol import Scheduler
 
 _OF_NO_NAME: Final = (BookkeepingEvent, QueueCreated, SharesUpdated)
 """Frequent events that name no application and change none."""
@@ -56,7 +56,7 @@ class ApplicationVersions(Projection):
         self._last.pop(application, None)
         self._last[application] = sequence
 
-    def observe(self, record: Record, state: State) -> None:
+    def observe(self, record: Record, scheduler: Scheduler) -> None:
         """Process one record after the core applied it; records come in the order of the
         journal."""
         sequence = record.sequence

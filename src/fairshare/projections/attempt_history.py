@@ -30,7 +30,7 @@ from fairshare.model.identifiers import ApplicationId, ContainerId, application_
 from fairshare.model.inputs import FinishApplication, MasterRegistered, UnregisterMaster
 from fairshare.model.resources import Resource, ResourceTypes, add, scale
 from fairshare.projections.projection import Projection
-from fairshare.schedulers.protocol import State
+from fairshare.schedulers.protocol import Scheduler
 
 MAX_DIAGNOSTICS = 4_000
 """The last characters of a master's diagnostics that are kept; the end is the most informative
@@ -155,7 +155,7 @@ class AttemptHistory(Projection):
             found.progress = min(max(fraction, 0.0), 1.0)
             self.reports += 1
 
-    def observe(self, record: Record, state: State) -> None:
+    def observe(self, record: Record, scheduler: Scheduler) -> None:
         """Apply one record; records come in the order of the journal."""
         given = record.input
         self._new_queues = {e.queue for e in record.events if type(e) is QueueCreated}

@@ -16,7 +16,7 @@ from fairshare.model.events import (
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.model.resources import Resource
 from fairshare.projections.projection import Projection
-from fairshare.schedulers.protocol import State
+from fairshare.schedulers.protocol import Scheduler
 
 MAX_FINISHED = 100_000
 """Finished containers that are remembered, over all applications; the oldest go first."""
@@ -102,7 +102,7 @@ class ContainerHistory(Projection):
         self._finished: dict[ContainerId, None] = {}  # the oldest first
         self._forgotten: list[ApplicationId] = []
 
-    def observe(self, record: Record, state: State) -> None:
+    def observe(self, record: Record, scheduler: Scheduler) -> None:
         """Apply one record; records come in the order of the journal."""
         for event in record.events:
             self.apply(record.now_ms, event)

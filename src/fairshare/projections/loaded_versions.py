@@ -10,7 +10,7 @@ from fairshare.errors import InputError
 from fairshare.journal.record import Record
 from fairshare.model.events import ConfigurationLoaded
 from fairshare.projections.projection import Projection
-from fairshare.schedulers.protocol import State
+from fairshare.schedulers.protocol import Scheduler
 
 KEPT = 50
 
@@ -30,7 +30,7 @@ class LoadedSettings(Projection):
         self.settings: bytes | None = None
         self.version = 0
 
-    def observe(self, record: Record, state: State) -> None:
+    def observe(self, record: Record, scheduler: Scheduler) -> None:
         """Apply one record."""
         for event in record.events:
             if type(event) is ConfigurationLoaded:
@@ -43,7 +43,7 @@ class LoadedVersions(Projection):
     def __init__(self) -> None:
         self._versions: dict[int, LoadedVersion] = {}
 
-    def observe(self, record: Record, state: State) -> None:
+    def observe(self, record: Record, scheduler: Scheduler) -> None:
         """Apply one record."""
         for event in record.events:
             if type(event) is ConfigurationLoaded:

@@ -12,7 +12,7 @@ from fairshare.model.events import NodeAdded, NodeDrained, NodeRemoved, NodeUndr
 from fairshare.model.inputs import NodeLost
 from fairshare.model.resources import Resource
 from fairshare.projections.projection import Projection
-from fairshare.schedulers.protocol import State
+from fairshare.schedulers.protocol import Scheduler
 
 MAX_INACTIVE: Final = 1_000
 """Nodes that are gone and remembered; the oldest go first."""
@@ -48,7 +48,7 @@ class NodeHistory(Projection):
         self.utilization: dict[str, Utilization] = {}
         self._added: dict[str, NodeAdded] = {}
 
-    def observe(self, record: Record, state: State) -> None:
+    def observe(self, record: Record, scheduler: Scheduler) -> None:
         """Apply one record; records come in the order of the journal."""
         for event in record.events:
             if type(event) is NodeAdded:

@@ -10,7 +10,7 @@ from typing import Self
 
 from fairshare.journal.record import Record
 from fairshare.model.resources import ResourceTypes
-from fairshare.schedulers.protocol import State
+from fairshare.schedulers.protocol import Scheduler
 
 
 class Projection(ABC):
@@ -22,5 +22,6 @@ class Projection(ABC):
         return cls()
 
     @abstractmethod
-    def observe(self, record: Record, state: State) -> None:
-        """Apply one record. `state` already has its events; records come in the journal's order."""
+    def observe(self, record: Record, scheduler: Scheduler) -> None:
+        """Apply one record. The scheduler's state already has its events; records come in the
+        journal's order."""

@@ -23,7 +23,7 @@ from fairshare.projections.node_history import NodeHistory
 from fairshare.projections.projection import Projection
 from fairshare.projections.scheduler_health import SchedulerHealth
 from fairshare.projections.timelines import Timelines
-from fairshare.schedulers.protocol import State
+from fairshare.schedulers.protocol import Scheduler
 
 Parts = Mapping[str, Any]
 """The content of a snapshot, by name: the resource manager and each projection."""
@@ -53,10 +53,10 @@ class Projections:
             setattr(self, name, part)
             self._all.append(part)
 
-    def observe(self, record: Record, state: State) -> None:
+    def observe(self, record: Record, scheduler: Scheduler) -> None:
         """Apply one record, as `Projection.observe` does."""
         for one in self._all:
-            one.observe(record, state)
+            one.observe(record, scheduler)
 
     def parts(self) -> dict[str, Projection]:
         """All of them, for a snapshot."""

@@ -19,7 +19,7 @@ from fairshare.model.identifiers import ApplicationId, ContainerId, application_
 from fairshare.model.inputs import NodeBeat
 from fairshare.model.resources import Resource, ResourceTypes, add
 from fairshare.projections.projection import Projection
-from fairshare.schedulers.protocol import State
+from fairshare.schedulers.protocol import Scheduler
 
 
 class Operation(msgspec.Struct, frozen=True):
@@ -62,9 +62,9 @@ class SchedulerHealth(Projection):
         """As for any projection."""
         return cls(types)
 
-    def observe(self, record: Record, state: State) -> None:
+    def observe(self, record: Record, scheduler: Scheduler) -> None:
         """Apply one record; records come in the order of the journal."""
-        applications = state.applications
+        applications = scheduler.state.applications
         if isinstance(record.input, NodeBeat):
             self.last_run_ms = record.now_ms
             self.allocations, self.reservations = Run(self._none), Run(self._none)

@@ -3,6 +3,7 @@
 Importing it registers them.
 """
 
+from fairshare.families.yarn.master_limits import MasterLimit
 from fairshare.projections.activities import Activities, Activity, Update
 from fairshare.projections.application_versions import ApplicationVersions
 from fairshare.projections.attempt_history import ApplicationAttempts, Attempt, AttemptHistory
@@ -14,7 +15,7 @@ from fairshare.projections.container_history import (
 )
 from fairshare.projections.earlier import EarlierProjections
 from fairshare.projections.loaded_versions import LoadedSettings, LoadedVersion, LoadedVersions
-from fairshare.projections.master_limits import MasterLimit, MasterLimits
+from fairshare.projections.master_limits import MasterLimits
 from fairshare.projections.node_history import InactiveNode, NodeHistory, Utilization
 from fairshare.projections.scheduler_health import Operation, Run, SchedulerHealth
 from fairshare.projections.timelines import Mark, Span, Timeline, Timelines

@@ -28,7 +28,7 @@ from fairshare.model.events import (
 )
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.projections.projection import Projection
-from fairshare.schedulers.protocol import State
+from fairshare.schedulers.protocol import Scheduler
 
 KEPT: Final = 200
 """Spans of each kind, and marks, that are remembered of one application; the oldest go first."""
@@ -103,7 +103,7 @@ class Timelines(Projection):
         """One application; an empty history if no record names it."""
         return self._lives.get(application) or Timeline()
 
-    def observe(self, record: Record, state: State) -> None:
+    def observe(self, record: Record, scheduler: Scheduler) -> None:
         """Apply one record; records come in the order of the journal."""
         for event in record.events:
             self._event(record.now_ms, event)

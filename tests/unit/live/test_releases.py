@@ -86,7 +86,7 @@ def test_the_snapshot_is_read_and_what_followed_is_applied(release):
     assert projections.history is parts["history"]
     for record in journal.records(position.sequence):
         recover([record], manager.state, position)
-        projections.observe(record, manager.state)
+        projections.observe(record, manager.scheduler)
     assert told(manager.state, projections.history) == facts(release, "sequence", "snapshots")
     manager.state.check()
     journal.close()

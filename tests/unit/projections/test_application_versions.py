@@ -5,17 +5,17 @@ from fairshare.model.events import ApplicationsForgotten, AsksChanged, RequestRe
 from fairshare.model.inputs import ForgetApplications, KillApplication, UpdateShares
 from fairshare.model.resources import ResourceTypes
 from fairshare.projections.application_versions import ApplicationVersions
-from fairshare.schedulers.fifo.state import FifoState
+from fairshare.schedulers.fifo.scheduler import FifoScheduler
 
-STATE = FifoState(ResourceTypes())
+SCHEDULER = FifoScheduler(ResourceTypes())
 
 GONE = "There is no such application."
 
 
 def test_whom_a_record_spoke_of_was_changed_behind_the_one_before():
     changes = ApplicationVersions()
-    changes.observe(Record(1, 0, UpdateShares(), (AsksChanged(7, ()),)), STATE)
-    changes.observe(Record(2, 0, UpdateShares(), (AsksChanged(8, ()),)), STATE)
+    changes.observe(Record(1, 0, UpdateShares(), (AsksChanged(7, ()),)), SCHEDULER)
+    changes.observe(Record(2, 0, UpdateShares(), (AsksChanged(8, ()),)), SCHEDULER)
     assert changes.since(0) == [8, 7]
     assert changes.since(1) == [8]
 
@@ -24,14 +24,16 @@ def test_requests_for_applications_that_never_were_leave_nothing_behind():
     changes = ApplicationVersions()
     for number in range(1, 100):
         refused = RequestRefused(number, "unknown-application", GONE)
-        changes.observe(Record(number, 0, KillApplication(number), (refused,)), STATE)
+        changes.observe(Record(number, 0, KillApplication(number), (refused,)), SCHEDULER)
     assert changes.since(0) == []
 
 
 def test_what_is_refused_once_it_is_forgotten_is_not_known_again():
     changes = ApplicationVersions()
-    changes.observe(Record(1, 0, UpdateShares(), (AsksChanged(7, ()),)), STATE)
-    changes.observe(Record(2, 0, ForgetApplications((7,)), (ApplicationsForgotten((7,)),)), STATE)
+    changes.observe(Record(1, 0, UpdateShares(), (AsksChanged(7, ()),)), SCHEDULER)
+    changes.observe(
+        Record(2, 0, ForgetApplications((7,)), (ApplicationsForgotten((7,)),)), SCHEDULER
+    )
     refused = RequestRefused(7, "unknown-application", GONE)
-    changes.observe(Record(3, 0, KillApplication(7), (refused,)), STATE)
+    changes.observe(Record(3, 0, KillApplication(7), (refused,)), SCHEDULER)
     assert changes.since(0) == []

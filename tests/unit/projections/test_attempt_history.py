@@ -35,7 +35,7 @@ class Story:
 
     def tell(self, given: Input) -> tuple:
         events = self.manager.handle(self.now_ms, given)
-        self.book.observe(Record(1, self.now_ms, given, events), self.manager.state)
+        self.book.observe(Record(1, self.now_ms, given, events), self.manager.scheduler)
         return events
 
     def application(self, number: int = 1):
@@ -115,5 +115,5 @@ def test_a_book_that_begins_in_the_middle_goes_on(story):
     late = AttemptHistory(story.manager.state.types)
     for given in (MasterRegistered(1), UnregisterMaster(1), ContainerExited(1 << 40, 0)):
         record = Record(1, story.now_ms, given, story.manager.handle(story.now_ms, given))
-        late.observe(record, story.manager.state)
+        late.observe(record, story.manager.scheduler)
     assert late.of(1).attempts == []

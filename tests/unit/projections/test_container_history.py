@@ -17,9 +17,9 @@ from fairshare.projections.container_history import (
     MAX_DIAGNOSTICS,
     ContainerHistory,
 )
-from fairshare.schedulers.fifo.state import FifoState
+from fairshare.schedulers.fifo.scheduler import FifoScheduler
 
-STATE = FifoState(ResourceTypes())
+SCHEDULER = FifoScheduler(ResourceTypes())
 
 
 def allocated(container: int, application: int = 1, at_ms: int = 5) -> ContainerAllocated:
@@ -101,7 +101,7 @@ def test_reading_a_journal_fills_the_history():
     journal.append(Record(1, 5, NodeBeat("n1"), (allocated(container),)))
     journal.append(Record(2, 8, NodeBeat("n1"), (ContainerCompleted(container, 4),)))
     journal.commit()
-    observed = ObservedJournal(journal, lambda record: history.observe(record, STATE))
+    observed = ObservedJournal(journal, lambda record: history.observe(record, SCHEDULER))
     assert [record.sequence for record in observed.records()] == [1, 2]
     assert history.container(container).exit_code == 4
     assert history.container(container).finished_ms == 8

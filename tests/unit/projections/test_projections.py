@@ -23,7 +23,7 @@ def test_a_projection_that_a_snapshot_lacks_starts_empty_and_the_others_continue
     manager = ResourceManager(FifoScheduler(TYPES))
     first = Projections(TYPES)
     record = Record(7, 5, LoadConfiguration(b"{}", 1), (ConfigurationLoaded(b"{}", 1),))
-    first.observe(record, manager.state)
+    first.observe(record, manager.scheduler)
     parts = {MANAGER: manager, **first.parts()}
     del parts["versions"]
     second = Projections(TYPES, checked_parts(parts))

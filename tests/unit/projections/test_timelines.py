@@ -22,9 +22,9 @@ from fairshare.model.identifiers import container_id
 from fairshare.model.inputs import SubmitApplication, TidyQueues
 from fairshare.model.resources import ResourceTypes
 from fairshare.projections.timelines import KEPT, Timelines
-from fairshare.schedulers.fifo.state import FifoState
+from fairshare.schedulers.fifo.scheduler import FifoScheduler
 
-STATE = FifoState(ResourceTypes())
+SCHEDULER = FifoScheduler(ResourceTypes())
 
 SUBMISSION = SubmitApplication(user="ann", queue="a", name="x")
 
@@ -33,7 +33,7 @@ def book(*moments):
     """A book of some (instant, event...)."""
     lives = Timelines()
     for number, (now_ms, *events) in enumerate(moments, 1):
-        lives.observe(Record(number, now_ms, TidyQueues(), tuple(events)), STATE)
+        lives.observe(Record(number, now_ms, TidyQueues(), tuple(events)), SCHEDULER)
     return lives
 
 
@@ -106,5 +106,5 @@ def test_what_is_forgotten_is_gone_and_what_repeats_is_bounded():
     flapping = [(20 + n, granted(n) if n % 2 else ended(n - 1)) for n in range(1, 2 * KEPT)]
     lives = book((10, *submitted()), *flapping)
     assert len(lives.of(1).phases) == KEPT
-    lives.observe(Record(9_999, 99, TidyQueues(), (ApplicationsForgotten((1,)),)), STATE)
+    lives.observe(Record(9_999, 99, TidyQueues(), (ApplicationsForgotten((1,)),)), SCHEDULER)
     assert not lives.of(1).phases

@@ -1,5 +1,6 @@
 """Owns the family of the Fair Scheduler of Hadoop YARN. Knows no other scheduler."""
 
+from fairshare.families.fair.yarn import FairYarn
 from fairshare.families.family import SchedulerFamily
 from fairshare.model.resources import ResourceTypes
 from fairshare.schedulers.fair.scheduler import FairScheduler
@@ -10,6 +11,7 @@ class FairFamily(SchedulerFamily):
 
     name = "fair"
     title = "Fair Scheduler"
+    yarn = FairYarn()
 
     def create(self, types: ResourceTypes) -> FairScheduler:
         """As `SchedulerFamily.create`."""

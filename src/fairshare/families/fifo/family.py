@@ -1,6 +1,7 @@
 """Owns the family of the FIFO scheduler of Hadoop YARN. Knows no other scheduler."""
 
 from fairshare.families.family import SchedulerFamily
+from fairshare.families.fifo.yarn import FifoYarn
 from fairshare.model.resources import ResourceTypes
 from fairshare.schedulers.fifo.scheduler import FifoScheduler
 
@@ -10,6 +11,7 @@ class FifoFamily(SchedulerFamily):
 
     name = "fifo"
     title = "Fifo Scheduler"
+    yarn = FifoYarn()
 
     def create(self, types: ResourceTypes) -> FifoScheduler:
         """As `SchedulerFamily.create`."""

@@ -1,6 +1,7 @@
 """Owns the family of the Fair Scheduler of MapReduce 1, with pools. Knows no other scheduler."""
 
 from fairshare.families.family import SchedulerFamily
+from fairshare.families.pools.yarn import PoolsYarn
 from fairshare.model.resources import ResourceTypes
 from fairshare.schedulers.pools.scheduler import PoolsScheduler
 
@@ -11,6 +12,7 @@ class PoolsFamily(SchedulerFamily):
     name = "pools"
     alias = "mapreduce"
     title = "Fair Scheduler of MapReduce"
+    yarn = PoolsYarn()
 
     def create(self, types: ResourceTypes) -> PoolsScheduler:
         """As `SchedulerFamily.create`."""

@@ -37,6 +37,7 @@ from fairshare.schedulers.capacity import (
     priorities,
     tree,
     views,
+    wording,
 )
 from fairshare.schedulers.capacity import submission as checks
 from fairshare.schedulers.capacity.access import may_administer, may_submit
@@ -194,10 +195,7 @@ class CapacityScheduler(labels.LabelDoors):
                     activation.activate_below(state, step, state.made_below(above))
             return leaf
         if not found.leaf:
-            raise Refusal(
-                "not-a-leaf-queue",
-                f"Application submitted by user {given.user} to non-leaf queue: {found.name}",
-            )
+            raise Refusal("not-a-leaf-queue", wording.non_leaf_queue(given.user, found.name))
         return found
 
     def _queues_to_name(self) -> str:

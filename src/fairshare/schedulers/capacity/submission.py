@@ -5,7 +5,7 @@ Raises Refusal in Hadoop's words; changes nothing (spec/capacity.md 7.2, 7.3, 18
 
 from typing import TYPE_CHECKING
 
-from fairshare.schedulers.capacity import management
+from fairshare.schedulers.capacity import management, wording
 from fairshare.schedulers.capacity.events import UserNoted
 from fairshare.schedulers.capacity.queues import RUNNING, CapacityQueue
 from fairshare.schedulers.protocol import Refusal
@@ -58,6 +58,4 @@ def check_leaf(step: "Step", leaf: CapacityQueue, user: str) -> None:
 
 
 def _stopped(queue: CapacityQueue) -> Refusal:
-    return Refusal(
-        "queue-stopped", f"Queue {queue.name} is STOPPED. Cannot accept submission of applications"
-    )
+    return Refusal("queue-stopped", wording.stopped_queue(queue.name))

@@ -104,3 +104,16 @@ class FairLimits:
             for container in node.containers
             if container in state.kills
         ]
+
+
+def run_limit(state: "FairState", application: FairApplication) -> Reason | None:
+    """The limit on running applications that Hadoop names for an application that may not run: its
+    user's, otherwise that of the first queue on the way up. None: it is in no queue, or may run."""
+    leaf, user = application.leaf, application.user
+    if leaf is None or application.runnable:
+        return None
+    most = user_limit(state, user)
+    if state.users.running(user) >= most:
+        return Reason(cause=Cause.USER_APPLICATIONS, user=user, count=most)
+    full = next((queue for queue in leaf.path if queue.running >= queue.max_running), leaf)
+    return Reason(cause=Cause.QUEUE_APPLICATIONS, queue=full.name, count=full.max_running)

@@ -130,10 +130,7 @@ class FairScheduler:
         if leaf is None:
             raise Refusal("not-a-leaf-queue", f"{name} is not a leaf queue")
         if not may_submit(settings.allocations, name, user, groups):
-            raise Refusal(
-                "access-denied",
-                f"User {user} cannot submit applications to queue {name}",
-            )
+            raise Refusal("access-denied", wording.may_not_submit(user, name))
         rounded = [self.normalise(step, name, master) for master in masters]
         self._check_zero(leaf, rounded)
         return name, 0

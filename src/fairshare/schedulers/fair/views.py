@@ -8,8 +8,9 @@ from fairshare.model.nodes import Reservation
 from fairshare.model.resources import Resource, positive, subtract, total
 from fairshare.schedulers.fair.applications import FairApplication
 from fairshare.schedulers.fair.headroom import headroom
-from fairshare.schedulers.fair.limits import master_fits, master_limit, user_limit
+from fairshare.schedulers.fair.limits import master_fits, master_limit
 from fairshare.schedulers.fair.queues import FairQueue
+from fairshare.schedulers.fair.reasons import run_limit
 from fairshare.schedulers.fair.settings import NO_LIMIT
 from fairshare.schedulers.views import ApplicationView, QueueView, Standing
 
@@ -165,13 +166,10 @@ def waits_for(state: "FairState", application: FairApplication) -> str:
         if application.attempt == 0 and not application.over:
             return f"No queue can be called {application.queue}: the application can only be killed"
         return ""
-    if not application.runnable:
-        if state.users.running(application.user) >= user_limit(state, application.user):
-            who = f"user {application.user}"
-        else:
-            full = [queue.name for queue in leaf.path if queue.running >= queue.max_running]
-            who = f"queue {full[0] if full else leaf.name}"
-        return f"The {who} has reached the maximum limit of runnable applications"
+    limit = run_limit(state, application)
+    if limit is not None:
+        holder = f"user {limit.user}" if limit.user else f"queue {limit.queue}"
+        return f"The {holder} has reached the maximum limit of runnable applications"
     if application.charged and not master_fits(application, subtract(state.total, state.used)):
         return f"Queue {leaf.name} exceeds maximum AM resource allowed"
     return ""

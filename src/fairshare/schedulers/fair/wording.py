@@ -2,6 +2,7 @@
 nothing."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from fairshare.model.identifiers import ApplicationId, application_name
 from fairshare.model.resources import UNBOUNDED, Resource, ResourceTypes
@@ -13,6 +14,25 @@ def resource_text(types: ResourceTypes, resource: Resource) -> str:
     further = zip(types.names[2:], types.units[2:], resource[2:], strict=True)
     further_texts = [f"{name}: {amount}{unit}" for name, unit, amount in further if amount]
     return "<" + ", ".join((f"memory:{resource[0]}, vCores:{resource[1]}", *further_texts)) + ">"
+
+
+_MAY_NOT_SUBMIT: Final = " cannot submit applications to queue "
+
+
+def may_not_submit(user: str, queue: str) -> str:
+    """A submission to a queue whose access list does not have the user."""
+    return f"User {user}{_MAY_NOT_SUBMIT}{queue}"
+
+
+def queue_of_refusal(code: str, reason: str) -> str:
+    """The queue that `may_not_submit` names; empty for any other refusal.
+
+    A record of a refusal has its code and its reason, and no field for the queue: this is the only
+    place that reads the name back.
+    """
+    if code != "access-denied" or _MAY_NOT_SUBMIT not in reason:
+        return ""
+    return reason.rpartition(_MAY_NOT_SUBMIT)[2]
 
 
 def too_large(

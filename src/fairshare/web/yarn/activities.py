@@ -102,7 +102,7 @@ async def show_activities(request: Request, caller: Caller) -> Answer:
     gateway = gateway_of(request)
     wanted = request.query_params.get("nodeId", "")
     node_id: str | UnsetType = wanted or UNSET
-    if gateway.scheduler.name != "capacity":
+    if not gateway.yarn.has_activities:
         return _told(Activities(nodeId=node_id, diagnostic=NOT_CAPACITY))
     group = request.query_params.get("groupBy", "")
     if group and group.upper() != "DIAGNOSTIC":
@@ -184,7 +184,7 @@ def _allocation(gateway: Gateway, one: Activity) -> NodeAllocation:
 async def show_bulk_activities(request: Request, caller: Caller) -> Answer:
     """GET /scheduler/bulk-activities: the recorded ones of all nodes; it does not wait."""
     gateway = gateway_of(request)
-    if gateway.scheduler.name != "capacity":
+    if not gateway.yarn.has_activities:
         raise bad_request("Bulk activities are supported by the Capacity Scheduler alone")
     now_ms = gateway.now_ms()
     found = []
@@ -206,7 +206,7 @@ async def show_app_activities(request: Request, caller: Caller) -> Answer:
         document = AppActivities(text, diagnostic, now_ms, _moment(now_ms))
         return Answer(document, "appActivities")
 
-    if gateway.scheduler.name != "capacity":
+    if not gateway.yarn.has_activities:
         return told(NOT_CAPACITY)
     time_s = _max_time(request.query_params.get("maxTime", ""))
     wrong = _wrong_parameters(request)

@@ -30,7 +30,6 @@ NO_CHANGE = f"Configuration change only supported by {MUTABLE}."
 NO_VALIDATION = f"Configuration change validation only supported by {MUTABLE}."
 NO_VERSION = f"Configuration Version only supported by {MUTABLE}."
 NO_FORMAT = f"Scheduler Configuration format only supported by {MUTABLE}"
-_CLASSES = {"fair": "FairScheduler", "capacity": "CapacityScheduler", "fifo": "FifoScheduler"}
 _ACLS = ("SUBMIT_APPLICATIONS", "ADMINISTER_QUEUE")
 
 
@@ -67,7 +66,7 @@ def _check_administrator(gateway: Gateway, caller: Caller) -> None:
 
 
 def _kind(gateway: Gateway) -> str:
-    return _CLASSES.get(gateway.scheduler.name, gateway.scheduler.name)
+    return gateway.yarn.class_name or gateway.scheduler.name
 
 
 def _check_mutable(gateway: Gateway, otherwise: str) -> None:
@@ -118,7 +117,7 @@ async def validate_configuration(request: Request, caller: Caller) -> Answer:
     except InputError as error:
         raise PlainRefusal(
             400,
-            f"CapacityScheduler configuration validation failed:java.io.IOException: {error}",
+            f"{_kind(gateway)} configuration validation failed:java.io.IOException: {error}",
         ) from None
 
 
@@ -174,12 +173,7 @@ async def show_access(request: Request, caller: Caller) -> Answer:
     user = parameters.get("user", "")
     kind = parameters.get("queue-acl-type", _ACLS[0])
     scheduler = gateway.scheduler
-    name = queue if queue in scheduler.state.queues else ""
-    if not name and scheduler.name == "capacity":
-        found = [one for one in scheduler.state.queues if one.rpartition(".")[2] == queue]
-        name = found[0] if len(found) == 1 else ""
-    if scheduler.name == "fifo":
-        name = "root"  # any name will do: there is one queue
+    name = gateway.yarn.queue_of_access(scheduler.state, queue)
     if not name or not (
         not gateway.controls_access or scheduler.may_administer(name, caller.user, caller.groups)
     ):

@@ -8,17 +8,14 @@ from fairshare.families.yarn.documents import Entries
 from fairshare.families.yarn.resources import entries, resource_info
 from fairshare.model.applications import Application
 from fairshare.model.asks import Ask
-from fairshare.model.events import ApplicationState
 from fairshare.model.identifiers import application_name, container_name
 from fairshare.model.resources import Resource, ResourceTypes, add, scale, total
 from fairshare.projections.attempt_history import ApplicationAttempts
 from fairshare.web.yarn.application_forms import AppInfo, ExecutionType, ResourceRequestInfo
 from fairshare.web.yarn.diagnostics import application_diagnostics
 from fairshare.web.yarn.gateway import Gateway
-from fairshare.web.yarn.partitions import application_usages
 from fairshare.web.yarn.states import final_status, finished_ms, public_state
 from fairshare.web.yarn.timeouts import timeouts_of
-from fairshare.web.yarn.usage import usage_percentages
 from fairshare.wording import without_output
 
 OWN_ASK = -1
@@ -32,7 +29,7 @@ def application_info(
 
     `without` names fields that are left out, in lower case.
     """
-    state = gateway.scheduler.state
+    state, yarn = gateway.scheduler.state, gateway.yarn
     biography = gateway.biographies.of(application.id)
     details = application.submission.details
     word = public_state(application, biography)
@@ -42,7 +39,7 @@ def application_info(
         id=application_name(state.epoch_ms, application.id),
         user=application.user,
         name=application.submission.name,
-        queue=shown_queue(gateway, application),
+        queue=yarn.shown_queue(application),
         state=word,
         finalStatus=final_status(application, biography),
         progress=_progress(application, biography),
@@ -52,7 +49,7 @@ def application_info(
         clusterId=state.epoch_ms,
         applicationType=details.type,
         applicationTags=",".join(application.submission.tags),
-        priority=_priority(gateway, application),
+        priority=yarn.shown_priority(application),
     )
     info.unmanagedApplication = not application.managed and not application.submission.tasks
     info.appNodeLabelExpression = _or_unset(details.application_label)
@@ -70,7 +67,9 @@ def application_info(
         if "resourcerequests" not in without:
             info.resourceRequests = _requests(application, state.types) or UNSET
         if "resourceinfo" not in without:
-            info.resourceInfo = application_usages(gateway, application)
+            info.resourceInfo = yarn.application_usages(
+                state, application, reserved=biography.reserved
+            )
     return info
 
 
@@ -101,11 +100,12 @@ def _add_master(
 def _add_present_use(
     info: AppInfo, gateway: Gateway, application: Application, biography: ApplicationAttempts
 ) -> None:
-    used, reserved, live = _allocated(application, biography, gateway.scheduler.state.none)
+    state = gateway.scheduler.state
+    used, reserved, live = _allocated(application, biography, state.none)
     info.allocatedMB, info.allocatedVCores = used[:2]
     info.reservedMB, info.reservedVCores = reserved[:2]
     info.runningContainers = live
-    parts = usage_percentages(gateway, application)
+    parts = gateway.yarn.usage_percentages(state, application)
     info.queueUsagePercentage, info.clusterUsagePercentage = parts
 
 
@@ -141,14 +141,6 @@ def shown_seconds(application: Application, biography: ApplicationAttempts, type
     return types if any(attempt.master for attempt in biography.attempts) else 2
 
 
-def _priority(gateway: Gateway, application: Application) -> int:
-    """For a refused application the Capacity Scheduler shows the requested priority."""
-    refused = application.state is ApplicationState.REJECTED
-    if refused and gateway.scheduler.name == "capacity":
-        return application.submission.priority or 0
-    return application.priority
-
-
 def _or_unset(text: str | None) -> str | UnsetType:
     return UNSET if text is None else text
 
@@ -161,13 +153,6 @@ def _master_label(application: Application, biography: ApplicationAttempts) -> s
     if label is None and biography.new_queue:
         return UNSET
     return label or ""
-
-
-def shown_queue(gateway: Gateway, application: Application) -> str:
-    """The queue's name; the FIFO scheduler has one queue, and shows the requested name."""
-    if gateway.scheduler.name == "fifo":
-        return application.submission.queue
-    return application.queue
 
 
 def _progress(application: Application, biography: ApplicationAttempts) -> float:

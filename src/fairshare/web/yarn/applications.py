@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator
 from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 
+from fairshare.errors import InputError
 from fairshare.families.yarn.documents import Document
 from fairshare.model.applications import Application
 from fairshare.web.slices import brought_up_to_date, sliced
 from fairshare.web.yarn.access import may_view, sees_everything
 from fairshare.web.yarn.answering import JSON, Answer, YarnRoute, accepted_form
-from fairshare.web.yarn.application_documents import application_info, shown_queue
+from fairshare.web.yarn.application_documents import application_info
 from fairshare.web.yarn.application_forms import AppInfo
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.errors import bad_request
@@ -90,9 +91,9 @@ def _chosen(gateway: Gateway, caller: Caller, wanted: Filter) -> Iterator[tuple[
     if queue is None:
         return
     known = known_applications(gateway)
-    everything = sees_everything(gateway, caller)
+    everything, yarn = sees_everything(gateway, caller), gateway.yarn
     for application in select(wanted, known, gateway.biographies, queue):
-        if wanted.queue and not queue and not _in_only_queue(gateway, application, wanted):
+        if wanted.queue and not queue and not yarn.matches_filter(application, wanted.queue):
             continue
         full = everything or may_view(gateway, caller, application)
         if full or not gateway.settings.filter_by_user:
@@ -100,31 +101,16 @@ def _chosen(gateway: Gateway, caller: Caller, wanted: Filter) -> Iterator[tuple[
 
 
 def _queue(gateway: Gateway, wanted: Filter) -> str | None:
-    """The full name of the requested queue; None: it has no applications.
+    """The full name of the requested queue; None: it has no applications. Empty: any queue.
 
-    The Capacity Scheduler resolves a short name, and refuses an unknown one.
+    Raises Refused (400) for a name that the scheduler refuses.
     """
-    queue = wanted.queue
-    if not queue:
+    if not wanted.queue:
         return ""
-    state = gateway.scheduler.state
-    if gateway.scheduler.name == "fifo":
-        return ""  # compared with the name that the application shows
-    if gateway.scheduler.name != "capacity":
-        return queue if queue == "root" or queue.startswith("root.") else None
-    if queue in state.queues:
-        return queue
-    found = [name for name in state.queues if name.rpartition(".")[2] == queue]
-    if len(found) == 1:
-        return found[0]
-    raise bad_request(f"Unknown queue: {queue}")
-
-
-def _in_only_queue(gateway: Gateway, application: Application, wanted: Filter) -> bool:
-    """The FIFO scheduler has one queue, `default`, and shows the requested name."""
-    if wanted.queue == "default" and application.active:
-        return True
-    return shown_queue(gateway, application) == wanted.queue
+    try:
+        return gateway.yarn.queue_of_filter(gateway.scheduler.state, wanted.queue)
+    except InputError as error:
+        raise bad_request(str(error)) from None
 
 
 async def show_application(request: Request, caller: Caller) -> Answer:

@@ -11,7 +11,6 @@ from fairshare.model.queues import LONGEST_NAME, full_name
 from fairshare.web.bodies import is_one_line
 from fairshare.web.yarn.access import is_administrator, may_modify
 from fairshare.web.yarn.answering import Answer, YarnRoute
-from fairshare.web.yarn.application_documents import shown_queue
 from fairshare.web.yarn.bodies import lenient_integer, read_object, text_of
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.errors import PlainRefusal, bad_request, wrong_form
@@ -105,7 +104,7 @@ async def change_state(request: Request, caller: Caller) -> Answer:
 async def show_queue(request: Request, caller: Caller) -> Answer:
     """GET /apps/ID/queue."""
     gateway, application = _application(request)
-    return Answer(AppQueue(shown_queue(gateway, application)), "appqueue", "bare")
+    return Answer(AppQueue(gateway.yarn.shown_queue(application)), "appqueue", "bare")
 
 
 async def change_queue(request: Request, caller: Caller) -> Answer:
@@ -142,14 +141,11 @@ async def change_queue(request: Request, caller: Caller) -> Answer:
 
 def resolved(gateway: Gateway, queue: str) -> str:
     """The full name of a queue, which may be given by its last part alone."""
-    queues = gateway.scheduler.state.queues
-    if queue in queues or full_name(queue) in queues:
-        return queue if queue in queues else full_name(queue)
-    if gateway.scheduler.name == "capacity":
-        found = [name for name in queues if name.rpartition(".")[2] == queue]
-        if len(found) == 1:
-            return found[0]
-    return queue
+    state = gateway.scheduler.state
+    for name in (queue, full_name(queue)):
+        if name in state.queues:
+            return name
+    return gateway.yarn.queue_by_last_part(state, queue) or queue
 
 
 # The priority.
@@ -168,7 +164,8 @@ async def change_priority(request: Request, caller: Caller) -> Answer:
     body = await read_object(request, "applicationpriority")
     wanted = lenient_integer(body.get("priority"), "priority")
     _check(gateway, caller, application, "change priority of appid")
-    if not application.over and wanted != application.priority and gateway.scheduler.name != "fifo":
+    ignored = application.over or not gateway.yarn.changes_priorities
+    if not ignored and wanted != application.priority:
         try:
             await gateway.ask(SetPriority(application.id, wanted))
         except InputError as error:

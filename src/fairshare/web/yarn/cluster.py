@@ -10,11 +10,7 @@ from fairshare import __version__
 from fairshare.families.yarn.documents import Document
 from fairshare.families.yarn.resources import ResourceInfo, resource_info
 from fairshare.model.applications import Application
-from fairshare.model.queues import ROOT
 from fairshare.model.resources import Resource, add, subtract, total
-from fairshare.schedulers.capacity.state import CapacityState
-from fairshare.schedulers.fair.state import FairState
-from fairshare.schedulers.fifo.state import FifoState
 from fairshare.web.yarn.answering import Answer, YarnRoute
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.gateway import Gateway, gateway_of
@@ -26,7 +22,6 @@ HADOOP_VERSION = "3.4.1"
 
 _STORE = "org.apache.hadoop.yarn.server.resourcemanager.recovery.FileSystemRMStateStore"
 _NO_STORE = "org.apache.hadoop.yarn.server.resourcemanager.recovery.NullRMStateStore"
-_TITLES = {"fair": "Fair Scheduler", "capacity": "Capacity Scheduler", "fifo": "Fifo Scheduler"}
 
 
 class ClusterInfo(Document):
@@ -147,38 +142,20 @@ async def show_user(request: Request, caller: Caller) -> Answer:
 async def show_overview(request: Request, caller: Caller) -> Answer:
     """GET /scheduler-overview."""
     gateway = gateway_of(request)
-    state = gateway.scheduler.state
+    state, yarn = gateway.scheduler.state, gateway.yarn
     kinds = [
         f"{name} (unit={unit})" if unit else name
         for name, unit in zip(state.types.names, state.types.units, strict=True)
     ]
-    least, most = allocation_limits(gateway)
-    priority = (
-        state.settings.maximum_application_priority if isinstance(state, CapacityState) else 0
-    )
+    least, most = yarn.allocation_limits(state)
     overview = SchedulerOverview(
-        schedulerType=_TITLES.get(gateway.scheduler.name, gateway.scheduler.name),
+        schedulerType=yarn.title or gateway.scheduler.name,
         schedulingResourceType=",".join(kinds),
         minimumAllocation=resource_info(state.types, least),
         maximumAllocation=resource_info(state.types, most),
-        applicationPriority=priority,
+        applicationPriority=yarn.maximum_priority(state),
     )
     return Answer(overview, "scheduler", "mapped")
-
-
-def allocation_limits(gateway: Gateway) -> tuple[Resource, Resource]:
-    """The smallest and the largest container; never larger than the largest node."""
-    state = gateway.scheduler.state
-    if not isinstance(state, CapacityState | FairState | FifoState):
-        return state.none, state.total
-    settings = state.settings
-    most = settings.maximum_allocation
-    if state.nodes:
-        largest = [
-            max(sizes) for sizes in zip(*(n.total for n in state.nodes.values()), strict=True)
-        ]
-        most = tuple(min(a, b) for a, b in zip(most, largest, strict=True))
-    return settings.minimum_allocation, most
 
 
 async def show_metrics(request: Request, caller: Caller) -> Answer:
@@ -198,16 +175,15 @@ def metrics_of(gateway: Gateway) -> ClusterMetrics:
     waiting = [key.anywhere for a in active for key in a.asks.wanting if key.anywhere]
     pending = total((a.asks.pending for a in active), size)
     containers = sum(len(node.containers) for node in state.nodes.values())
-    capacity = isinstance(state, CapacityState)
-    offered = state.total_of("") if isinstance(state, CapacityState) else state.total
-    taken = _taken(gateway, allocated, kept)
+    across = gateway.yarn.counts_partitions
+    offered, taken = gateway.yarn.default_partition(state)
     available = tuple(max(0, amount) for amount in subtract(offered, taken))
-    sums = add(add(available, allocated), kept) if capacity else add(available, allocated)
+    sums = add(add(available, allocated), kept) if across else add(available, allocated)
     nodes = node_states(gateway)
     used_cores, memory_percent, core_percent = _utilization(gateway)
 
     def info(resource: Resource) -> ResourceInfo | UnsetType:
-        return resource_info(state.types, resource) if capacity else UNSET
+        return resource_info(state.types, resource) if across else UNSET
 
     return ClusterMetrics(
         appsSubmitted=lives.submitted,
@@ -246,19 +222,11 @@ def metrics_of(gateway: Gateway) -> ClusterMetrics:
         totalUsedResourcesAcrossPartition=info(add(allocated, kept)),
         totalClusterResourcesAcrossPartition=info(state.total),
         totalReservedResourcesAcrossPartition=info(kept),
-        totalAllocatedContainersAcrossPartition=containers + len(reserved) if capacity else 0,
-        crossPartitionMetricsAvailable=capacity,
+        totalAllocatedContainersAcrossPartition=containers + len(reserved) if across else 0,
+        crossPartitionMetricsAvailable=across,
         rmEventQueueSize=0,
         schedulerEventQueueSize=0,
     )
-
-
-def _taken(gateway: Gateway, allocated: Resource, kept: Resource) -> Resource:
-    """The unavailable resources of the default partition; reservations with Capacity alone."""
-    state = gateway.scheduler.state
-    if isinstance(state, CapacityState):
-        return state.queues[ROOT].share.used if ROOT in state.queues else state.none
-    return allocated
 
 
 class Counts:

@@ -3,51 +3,17 @@
 Scripts parse these texts for names and numbers, so they are written as Hadoop writes them.
 """
 
-import re
 from collections.abc import Hashable
 from datetime import UTC, datetime
 
-from fairshare.families.yarn.resources import percent
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationState
 from fairshare.model.identifiers import application_name
-from fairshare.model.resources import largest
 from fairshare.projections.attempt_history import ApplicationAttempts, Attempt
-from fairshare.schedulers.capacity import limits
-from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
-from fairshare.schedulers.capacity.state import CapacityState
-from fairshare.schedulers.fair.applications import FairApplication
-from fairshare.schedulers.fair.state import FairState
-from fairshare.schedulers.fair.views import waits_for
-from fairshare.schedulers.resource_text import resource_text
 from fairshare.web.yarn.gateway import Gateway
 from fairshare.web.yarn.names import attempt_name
 
-WAITS = "Application is added to the scheduler and is not yet activated."
 LAUNCHED = "AM container is launched, waiting for AM container to Register with RM"
-_MANY_RUN = "has reached the maximum limit of runnable applications"
-_DEFAULT = "<DEFAULT_PARTITION>"
-
-_REFUSALS = (
-    (
-        re.compile(r"Application submitted by user \S+ to non-leaf queue: (\S+)"),
-        "Application {name} submitted by user : {user} to non-leaf queue : {0}",
-    ),
-    (
-        re.compile(r"Application submitted to unknown queue: (\S+?)\.? "),
-        "Application {name} submitted by user {user} to unknown queue: {0}",
-    ),
-    (
-        re.compile(r"Queue (\S+) is STOPPED\. Cannot accept submission of applications"),
-        "org.apache.hadoop.security.AccessControlException: Queue {0} is STOPPED. Cannot accept"
-        " submission of application: {name}",
-    ),
-    (
-        re.compile(r"User \S+ cannot submit applications to queue (\S+)"),
-        "User {user} does not have permission to submit {name} to queue {0}",
-    ),
-)
-"""The core's messages for a submission without an id yet, and Hadoop's messages for it."""
 
 
 def application_diagnostics(
@@ -59,7 +25,8 @@ def application_diagnostics(
         if application.state is ApplicationState.FAILED and not biography.unregistered:
             return _failed(gateway, application, last)
         if application.state is ApplicationState.REJECTED:
-            return _refused(gateway, application)
+            name = application_name(gateway.scheduler.state.epoch_ms, application.id)
+            return gateway.yarn.refusal(application, name, biography.refusal)
         return application.diagnostics
     if application.unregistered is not None:
         return application.unregistered.diagnostics
@@ -78,21 +45,7 @@ def waiting_for(
         return None
     if last.end or last.final_status or application.registered or last.master is not None:
         return None
-    if isinstance(application, CapacityApplication):
-        leaf = application.leaf
-        return (
-            "" if leaf is None else leaf.name,
-            application.stage,
-            application.label,
-            application.user,
-            application.master_resource,
-        )
-    state = gateway.scheduler.state
-    if isinstance(state, FairState) and isinstance(application, FairApplication):
-        return (
-            "" if application.runnable else application.diagnostics or waits_for(state, application)
-        )
-    return ""
+    return gateway.yarn.waiting_key(gateway.scheduler.state, application)
 
 
 def attempt_diagnostics(
@@ -107,19 +60,8 @@ def attempt_diagnostics(
         return ""
     if attempt.master is not None:
         return LAUNCHED
-    why = _waits_for(gateway, application)
+    why = gateway.yarn.why_waits(gateway.scheduler.state, application)
     return f"[{_moment(now_ms)}] {why}" if why else ""
-
-
-def _refused(gateway: Gateway, application: Application) -> str:
-    """Why a submission was refused: Hadoop's words name the application."""
-    name = application_name(gateway.scheduler.state.epoch_ms, application.id)
-    words = application.diagnostics
-    for form, wanted in _REFUSALS:
-        match = form.match(words)
-        if match is not None:
-            return wanted.format(*match.groups(), name=name, user=application.user)
-    return words
 
 
 def _failed(gateway: Gateway, application: Application, last: Attempt | None) -> str:
@@ -152,75 +94,3 @@ def _exit(gateway: Gateway, application: Application, attempt: Attempt) -> str:
 def _moment(now_ms: int) -> str:
     """`Fri Jul 05 11:20:30 +0000 2019`, as Java writes a date."""
     return f"{datetime.fromtimestamp(now_ms // 1_000, UTC):%a %b %d %H:%M:%S +0000 %Y}"
-
-
-def _waits_for(gateway: Gateway, application: Application) -> str:
-    state = gateway.scheduler.state
-    if isinstance(state, CapacityState) and isinstance(application, CapacityApplication):
-        return _waits_for_capacity(state, application)
-    if not isinstance(state, FairState) or not isinstance(application, FairApplication):
-        return ""
-    if application.runnable:
-        return ""
-    words = application.diagnostics or waits_for(state, application)
-    for kind in ("queue", "user"):
-        head = f"The {kind} "
-        if words.startswith(head) and words.endswith(" " + _MANY_RUN):
-            who = words.removeprefix(head).removesuffix(" " + _MANY_RUN)
-            return f'{WAITS} The {kind} "{who}" {_MANY_RUN}.'
-    return f"{WAITS} {words}" if words else WAITS
-
-
-def _waits_for_capacity(state: CapacityState, application: CapacityApplication) -> str:
-    leaf = application.leaf
-    if leaf is None:
-        return ""
-    label = application.label
-    types = state.types
-
-    def text(resource: tuple[int, ...]) -> str:
-        return resource_text(resource, types)
-
-    if application.stage == Stage.ACTIVE:
-        share = leaf.shares[label]
-        return (
-            "Application is Activated, waiting for resources to be assigned for AM. "
-            f" Details : AM Partition = {label or _DEFAULT} ; Partition Resource ="
-            f" {text(state.total_of(label))} ; Queue's Absolute capacity ="
-            f" {percent(share.absolute_capacity)} % ; Queue's Absolute used capacity ="
-            f" {percent(share.absolute_used)} % ; Queue's Absolute max capacity ="
-            f" {percent(share.absolute_maximum)} % ; Queue's capacity (absolute resource) ="
-            f" {text(share.effective_minimum)} ; Queue's used capacity (absolute resource) ="
-            f" {text(share.used)} ; Queue's max capacity (absolute resource) ="
-            f" {text(share.effective_maximum)} ; "
-        )
-    if application.stage == Stage.WAITING:
-        words = _masters_limit(state, application)
-        queue_limit = limits.master_limit(state, leaf, label)
-        user_limit = limits.user_master_limit(state, leaf, label, application.user)
-        return (
-            f"{words}  Details : AM Partition = {label or _DEFAULT}; AM Resource Request ="
-            f" {text(application.master_resource)}; Queue Resource Limit for AM ="
-            f" {text(queue_limit)}; User AM Resource Limit of the queue ="
-            f" {text(largest(user_limit, state.none))}; Queue AM Resource Usage ="
-            f" {text(leaf.shares[label].master_used)}; "
-        )
-    return ""  # Hadoop gives no diagnostics for applications that max-parallel-apps holds back
-
-
-def _masters_limit(state: CapacityState, application: CapacityApplication) -> str:
-    """The limit for masters that holds an application back."""
-    leaf = application.leaf
-    assert leaf is not None
-    if not any(state.total):
-        return f"{WAITS} Skipping AM assignment as cluster resource is empty."
-    label = application.label
-    wanted = tuple(
-        used + more
-        for used, more in zip(
-            leaf.shares[label].master_used, application.master_resource, strict=True
-        )
-    )
-    if not state.calculator.fits(wanted, limits.master_limit(state, leaf, label)):
-        return f"{WAITS} Queue's AM resource limit exceeded."
-    return f"{WAITS} User's AM resource limit exceeded."

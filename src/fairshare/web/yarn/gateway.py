@@ -16,7 +16,8 @@ from fairshare.config.problems import Problems
 from fairshare.config.web import WebSettings
 from fairshare.engines.protocol import ContainerFiles
 from fairshare.families.capacity.mutation import Update
-from fairshare.families.capacity.names import PREFIX
+from fairshare.families.registry import family_of
+from fairshare.families.yarn.interface import YarnInterface
 from fairshare.live import mutation
 from fairshare.live.server import LiveServer
 from fairshare.live.users.identity import own_user
@@ -57,9 +58,11 @@ class Gateway(Protocol):
     """One cluster, as YARN's REST interface sees it.
 
     `address` is host and port of this server, `started_ms` when it started, `login_user` the user
-    who runs it. `changes` has the last record about each application.
+    who runs it. `changes` has the last record about each application, `yarn` all that the interface
+    says differently for each scheduler.
     """
 
+    yarn: YarnInterface
     settings: WebSettings
     biographies: AttemptHistory
     node_book: NodeHistory
@@ -162,6 +165,7 @@ class LiveGateway:
 
     def __init__(self, server: LiveServer, secret: bytes) -> None:
         self._server = server
+        self.yarn = family_of(server.scheduler_name).yarn
         self.health = server.projections.health
         self.activities = server.projections.activities
         self.master_limits = server.projections.master_limits
@@ -175,14 +179,14 @@ class LiveGateway:
         self.secret = secret
 
     def properties(self) -> Mapping[str, str]:
-        """Those of capacity-scheduler.xml; empty for other schedulers."""
-        configuration = self._server.settings.configuration
-        if configuration is None or self._server.scheduler_name != "capacity":
+        """Those that the scheduler reads from a file of properties; empty if it reads none."""
+        configuration, prefix = self._server.settings.configuration, self.yarn.property_prefix
+        if configuration is None or not prefix:
             return {}
         if self._server.configuration.mutable:
             return self._server.configuration.properties()
         site, problems = configuration.site, Problems()
-        return {name: site.string(name, "", problems) for name in site.names(PREFIX)}
+        return {name: site.string(name, "", problems) for name in site.names(prefix)}
 
     @property
     def server(self) -> LiveServer:

@@ -20,7 +20,6 @@ from fairshare.web.yarn.gateway import Gateway
 from fairshare.web.yarn.rendering import encoder
 from fairshare.web.yarn.states import finished_ms
 from fairshare.web.yarn.timeouts import timeouts_of
-from fairshare.web.yarn.usage import usage_percentages
 
 MAX_SHELVES = 6
 """How many forms have cached documents: a server of many tenants mostly needs two."""
@@ -183,7 +182,8 @@ class Glance:
         key = (application.queue, application.used)
         found = self._parts.get(key)
         if found is None:
-            of_queue, of_cluster = usage_percentages(self._gateway, application)
+            state = self._gateway.scheduler.state
+            of_queue, of_cluster = self._gateway.yarn.usage_percentages(state, application)
             found = self._parts[key] = encoder.encode(of_queue), encoder.encode(of_cluster)
         return found
 

@@ -11,7 +11,6 @@ import msgspec
 from fairshare.families.yarn.documents import Document
 from fairshare.model.nodes import Node
 from fairshare.projections.node_history import InactiveNode, Utilization
-from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.web.slices import brought_up_to_date, sliced
 from fairshare.web.yarn.gateway import Gateway
 from fairshare.web.yarn.rendering import encoder
@@ -101,5 +100,5 @@ class KeptNodes:
             node.rack,
             node.name in book.draining,
             book.utilization.get(node.name, _UNMEASURED),
-            state.label_of(node) if isinstance(state, CapacityState) else "",
+            self._gateway.yarn.node_label(state, node),
         )

@@ -1,18 +1,19 @@
 """Owns the paths of node labels: the list of them, and the labels of nodes (rest.md 1.8.24).
 
-A label is a partition of the cluster; only the Capacity Scheduler has any.
+A label is a partition of the cluster; only some schedulers have any.
 """
+
+from collections import Counter
 
 from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 
 from fairshare.errors import InputError
 from fairshare.families.yarn.documents import Document, Entries
+from fairshare.families.yarn.labels import NodeLabels
 from fairshare.families.yarn.resources import ResourceInfo, resource_info
 from fairshare.model.inputs import AddLabels, Input, LabelNodes, RemoveLabels
 from fairshare.model.resources import Resource
-from fairshare.schedulers.capacity import partitions
-from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.web.yarn.access import is_administrator
 from fairshare.web.yarn.answering import Answer, YarnRoute
 from fairshare.web.yarn.bodies import as_list, read_object, text_of, truth
@@ -66,50 +67,41 @@ class LabelsToNodes(Document):
     labelsToNodes: Entries
 
 
-def _enabled(gateway: Gateway) -> CapacityState | None:
-    state = gateway.scheduler.state
-    return state if isinstance(state, CapacityState) and state.settings.labels_enabled else None
+def _enabled(gateway: Gateway) -> NodeLabels | None:
+    return gateway.yarn.node_labels(gateway.scheduler.state)
 
 
-def _labels(state: CapacityState) -> dict[str, bool]:
-    return dict(sorted(partitions.of_cluster(state).items()))
+def _partition(gateway: Gateway, resources: Resource) -> PartitionInfo:
+    return PartitionInfo(resource_info(gateway.scheduler.state.types, resources))
 
 
-def _offered(state: CapacityState, label: str) -> Resource:
-    return state.total_of(label)
-
-
-def _partition(state: CapacityState, label: str) -> PartitionInfo:
-    return PartitionInfo(resource_info(state.types, _offered(state, label)))
-
-
-def _assigned(gateway: Gateway, state: CapacityState) -> dict[str, str]:
+def _assigned(gateway: Gateway, found: NodeLabels) -> dict[str, str]:
     """The label of each node that has one, by the node's identifier; also of nodes that have not
     registered yet."""
-    found = {}
-    for name, node in state.nodes.items():
-        label = state.label_of(node)
-        if label:
-            found[gateway.node_address(name)] = label
-    for name, label in state.assigned_labels.items():
-        if label and name not in state.nodes:
-            found[gateway.unknown_node_address(name)] = label
-    return found
+    nodes = gateway.scheduler.state.nodes
+    present = {gateway.node_address(name): found.of_node(node) for name, node in nodes.items()}
+    others = {
+        gateway.unknown_node_address(name): label
+        for name, label in found.assigned().items()
+        if name not in nodes
+    }
+    return {node: label for node, label in {**present, **others}.items() if label}
 
 
-def _info(state: CapacityState, label: str) -> NodeLabelInfo:
-    return NodeLabelInfo(label, partitions.of_cluster(state).get(label, True))
+def _info(found: NodeLabels, label: str) -> NodeLabelInfo:
+    return NodeLabelInfo(label, found.labels().get(label, True))
 
 
 async def list_labels(request: Request, caller: Caller) -> Answer:
     """GET /get-node-labels."""
-    state = _enabled(gateway_of(request))
+    gateway = gateway_of(request)
+    labels = _enabled(gateway)
     found = (
         []
-        if state is None
+        if labels is None
         else [
-            NodeLabelInfo(label, exclusive, _partition(state, label))
-            for label, exclusive in _labels(state).items()
+            NodeLabelInfo(label, exclusive, _partition(gateway, labels.total_of(label)))
+            for label, exclusive in labels.labels().items()
         ]
     )
     return Answer(NodeLabelInfos(found or UNSET), "nodeLabelsInfo", "mapped")
@@ -118,23 +110,22 @@ async def list_labels(request: Request, caller: Caller) -> Answer:
 async def list_active_labels(request: Request, caller: Caller) -> Answer:
     """GET /get-rm-node-labels: with the default partition, and how many nodes each has."""
     gateway = gateway_of(request)
-    state = _enabled(gateway)
-    if state is None:
-        every = gateway.scheduler.state
-        counted = isinstance(every, CapacityState)  # the other schedulers count no partition
-        amount = resource_info(every.types, every.total if counted else every.none)
-        count = len(every.nodes) if counted else 0
-        found = [NodeLabelInfo(DEFAULT_PARTITION, True, PartitionInfo(amount), count)]
+    state, labels = gateway.scheduler.state, _enabled(gateway)
+    if labels is None:
+        counted = gateway.yarn.counts_partitions
+        whole = _partition(gateway, state.total if counted else state.none)
+        count = len(state.nodes) if counted else 0
+        found = [NodeLabelInfo(DEFAULT_PARTITION, True, whole, count)]
         return Answer(NodeLabelInfos(found), "nodeLabelsInfo", "mapped")
-    counts = dict.fromkeys(["", *_labels(state)], 0)
-    for node in state.nodes.values():
-        counts[state.label_of(node)] = counts.get(state.label_of(node), 0) + 1
-    exclusive = {"": True, **_labels(state)}
+    counts = Counter(labels.of_node(node) for node in state.nodes.values())
     found = [
         NodeLabelInfo(
-            label or DEFAULT_PARTITION, exclusive[label], _partition(state, label), counts[label]
+            label or DEFAULT_PARTITION,
+            exclusive,
+            _partition(gateway, labels.total_of(label)),
+            counts[label],
         )
-        for label in exclusive
+        for label, exclusive in {"": True, **labels.labels()}.items()
     ]
     return Answer(NodeLabelInfos(found), "nodeLabelsInfo", "mapped")
 
@@ -142,13 +133,13 @@ async def list_active_labels(request: Request, caller: Caller) -> Answer:
 async def list_nodes_with_labels(request: Request, caller: Caller) -> Answer:
     """GET /get-node-to-labels."""
     gateway = gateway_of(request)
-    state = _enabled(gateway)
+    labels = _enabled(gateway)
     pairs = (
         ()
-        if state is None
+        if labels is None
         else tuple(
-            (node, NodeLabelInfos([_info(state, label)]))
-            for node, label in _assigned(gateway, state).items()
+            (node, NodeLabelInfos([_info(labels, label)]))
+            for node, label in _assigned(gateway, labels).items()
         )
     )
     return Answer(NodeToLabels(Entries(pairs)), "nodeToLabelsInfo", "mapped")
@@ -157,18 +148,21 @@ async def list_nodes_with_labels(request: Request, caller: Caller) -> Answer:
 async def list_labels_with_nodes(request: Request, caller: Caller) -> Answer:
     """GET /label-mappings: of the labels that are named, or of all."""
     gateway = gateway_of(request)
-    state = _enabled(gateway)
+    labels = _enabled(gateway)
     wanted = words(request, "labels")
     nodes: dict[str, list[str]] = {}
-    if state is not None:
-        for node, label in _assigned(gateway, state).items():
+    if labels is not None:
+        for node, label in _assigned(gateway, labels).items():
             if not wanted or label in wanted:
                 nodes.setdefault(label, []).append(node)
     pairs = (
         ()
-        if state is None
+        if labels is None
         else tuple(
-            (_info(state, label), NodesOfLabel(found, _partition(state, label)))
+            (
+                _info(labels, label),
+                NodesOfLabel(found, _partition(gateway, labels.total_of(label))),
+            )
             for label, found in sorted(nodes.items())
         )
     )
@@ -178,11 +172,11 @@ async def list_labels_with_nodes(request: Request, caller: Caller) -> Answer:
 async def show_labels_of_node(request: Request, caller: Caller) -> Answer:
     """GET /nodes/ID/get-labels."""
     gateway = gateway_of(request)
-    state = _enabled(gateway)
+    labels = _enabled(gateway)
     label = ""
-    if state is not None:
-        label = _assigned(gateway, state).get(request.path_params["node"], "")
-    found = [_info(state, label)] if label and state is not None else UNSET
+    if labels is not None:
+        label = _assigned(gateway, labels).get(request.path_params["node"], "")
+    found = [_info(labels, label)] if label and labels is not None else UNSET
     return Answer(NodeLabelInfos(found), "nodeLabelsInfo", "mapped")
 
 

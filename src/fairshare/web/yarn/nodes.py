@@ -16,7 +16,6 @@ from fairshare.families.yarn.resources import (
 from fairshare.model.inputs import NodeResized
 from fairshare.model.nodes import Node
 from fairshare.projections.node_history import InactiveNode, Utilization
-from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.rounding import single
 from fairshare.web.yarn.access import is_administrator
 from fairshare.web.yarn.answering import JSON, Answer, YarnRoute, accepted_form
@@ -195,7 +194,7 @@ def _present(gateway: Gateway, node: Node) -> NodeInfo:
     state = gateway.scheduler.state
     measured = gateway.node_book.utilization.get(node.name, Utilization())
     used, available, total = node.used, node.available, node.total
-    label = state.label_of(node) if isinstance(state, CapacityState) else ""
+    label = gateway.yarn.node_label(state, node)
     physical, cpu = measured.physical_memory_mb, measured.cpu
     return NodeInfo(
         rack=node.rack,

@@ -40,7 +40,6 @@ from fairshare.web.yarn.bodies import (
     truth,
 )
 from fairshare.web.yarn.callers import Caller
-from fairshare.web.yarn.cluster import allocation_limits
 from fairshare.web.yarn.errors import PlainRefusal, Refused, bad_request
 from fairshare.web.yarn.gateway import Gateway, gateway_of
 from fairshare.web.yarn.names import read_application_id
@@ -80,7 +79,7 @@ async def reserve(request: Request, caller: Caller) -> Answer:
     events = await gateway.ask(ReserveApplication())
     number = next(e.application for e in events if isinstance(e, ApplicationNumberTaken))
     state = gateway.scheduler.state
-    most = resource_info(state.types, allocation_limits(gateway)[1])
+    most = resource_info(state.types, gateway.yarn.allocation_limits(state)[1])
     document = NewApplication(application_name(state.epoch_ms, number), most)
     return Answer(document, "NewApplication", "bare")
 
@@ -219,8 +218,7 @@ def _master(gateway: Gateway, value: Any) -> Resource:
     memory = lenient_integer(asked.get("memory"), "memory", bits=LONG)
     vcores = lenient_integer(asked.get("vCores"), "vCores")
     wanted = (memory, vcores, *state.none[2:])
-    settings = getattr(state, "settings", None)
-    most = getattr(settings, "maximum_allocation", state.total)
+    most = gateway.yarn.configured_maximum(state)
     if memory > most[0]:
         raise bad_request("Requested more memory than configured max")
     if vcores > most[1]:

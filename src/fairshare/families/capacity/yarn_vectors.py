@@ -2,6 +2,7 @@
 
 from msgspec import UNSET
 
+from fairshare.families.capacity.yarn_queue_documents import CapacityVector, VectorEntry
 from fairshare.families.yarn.resources import shortest
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.settings import (
@@ -16,7 +17,6 @@ from fairshare.schedulers.capacity.settings import (
 from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.hash_order import in_hash_order, text_code
 from fairshare.schedulers.rounding import single
-from fairshare.web.yarn.capacity_queue_documents import CapacityVector, VectorEntry
 
 
 def capacity_vector(state: CapacityState, queue: CapacityQueue, label: str) -> CapacityVector:

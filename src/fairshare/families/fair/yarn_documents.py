@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 from msgspec import UNSET, UnsetType
 
+from fairshare.families.yarn.context import YarnContext
 from fairshare.families.yarn.documents import Document
+from fairshare.families.yarn.queue_documents import NO_LIMIT, TYPED
 from fairshare.families.yarn.resources import ResourceInfo, resource_info
 from fairshare.model.resources import Resource, smallest, total
 from fairshare.schedulers.fair.applications import FairApplication
@@ -12,15 +14,11 @@ from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.fair.sharing import settle_steady_shares
 from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.views import QueueView
-from fairshare.web.yarn.cluster import allocation_limits
-from fairshare.web.yarn.gateway import Gateway
 
-NO_LIMIT = 2**31 - 1
-_TYPE = {"type_": "type"}
 _TITLES = {"fair": "fair", "drf": "DRF", "fifo": "FIFO"}
 
 
-class FairQueueInfo(Document, rename=_TYPE):
+class FairQueueInfo(Document, rename=TYPED):
     """One queue. Only leaves have `type_` and the last two fields, only parents have
     `childQueues`."""
 
@@ -54,26 +52,29 @@ class FairQueueInfos(Document):
     queue: list[FairQueueInfo]
 
 
-class FairSchedulerInfo(Document, rename=_TYPE):
+class FairSchedulerInfo(Document, rename=TYPED):
     """The Fair Scheduler."""
 
     type_: str
     rootQueue: FairQueueInfo
 
 
-def fair_scheduler(gateway: Gateway, state: FairState) -> FairSchedulerInfo:
-    """All queues in their present state; the shares are those of the last update."""
+def fair_scheduler(context: YarnContext, state: FairState, most: Resource) -> FairSchedulerInfo:
+    """All queues in their present state; the shares are those of the last update. `most` is the
+    largest container of the cluster."""
     settle_steady_shares(state)
-    views = {view.name: view for view in gateway.scheduler.queue_views(gateway.now_ms())}
-    return FairSchedulerInfo("fairScheduler", _Queues(gateway, state, views).info(state.root))
+    views = {view.name: view for view in context.scheduler.queue_views(context.now_ms())}
+    return FairSchedulerInfo("fairScheduler", _Queues(context, state, views, most).info(state.root))
 
 
 class _Queues:
-    def __init__(self, gateway: Gateway, state: FairState, views: dict[str, QueueView]) -> None:
-        self.gateway = gateway
+    def __init__(
+        self, context: YarnContext, state: FairState, views: dict[str, QueueView], most: Resource
+    ) -> None:
+        self.context = context
         self.state = state
         self.views = views
-        self.least, self.most = allocation_limits(gateway)
+        self.most = most
 
     def resource(self, amounts: Resource) -> ResourceInfo:
         return resource_info(self.state.types, amounts)
@@ -86,7 +87,7 @@ class _Queues:
         )
         none = state.none
         masters = queue.master_used if queue.leaf else none
-        masters_most = self.gateway.master_limits.tested.get(queue.name, none)
+        tested = self.context.master_limits.of_leaf(queue.name)
         reserved = total((r.resource for a in below for r in a.reservations.values()), len(none))
         fresh = sum(a.runnable and not a.peak_containers for a in below) if queue.leaf else 0
         minimum = queue.min_share
@@ -98,7 +99,7 @@ class _Queues:
             maxResources=self.resource(smallest(queue.max_share, state.total)),
             usedResources=self.resource(queue.used),
             amUsedResources=self.resource(masters),
-            amMaxResources=self.resource(masters_most),
+            amMaxResources=self.resource(none if tested is None else tested.masters),
             demandResources=self.resource(queue.demand),
             steadyFairResources=self.resource(queue.steady_fair_share),
             fairResources=self.resource(queue.fair_share),

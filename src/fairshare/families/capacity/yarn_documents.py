@@ -8,19 +8,8 @@ from collections.abc import Iterator
 from msgspec import UNSET, UnsetType
 
 from fairshare.families.capacity.names import PREFIX
-from fairshare.families.yarn.partitions import PartitionUsage, ResourceUsages, partition_usage
-from fairshare.families.yarn.resources import ResourceInfo, percent, resource_info, shortest
-from fairshare.model.identifiers import container_name
-from fairshare.model.resources import UNBOUNDED, Resource
-from fairshare.projections.master_limits import MasterLimit, capacity_limit
-from fairshare.projections.scheduler_health import Operation, Run
-from fairshare.schedulers.capacity import limits
-from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
-from fairshare.schedulers.capacity.queues import WEIGHT, CapacityQueue
-from fairshare.schedulers.capacity.settings import Unit, Vector
-from fairshare.schedulers.capacity.state import CapacityState
-from fairshare.schedulers.capacity.users import User
-from fairshare.web.yarn.capacity_queue_documents import (
+from fairshare.families.capacity.yarn_limits import present_limit
+from fairshare.families.capacity.yarn_queue_documents import (
     Capacities,
     CapacityQueueInfo,
     CapacityQueueInfos,
@@ -36,16 +25,27 @@ from fairshare.web.yarn.capacity_queue_documents import (
     UserInfo,
     UserInfos,
 )
-from fairshare.web.yarn.capacity_vectors import capacity_vector
-from fairshare.web.yarn.gateway import Gateway
+from fairshare.families.capacity.yarn_vectors import capacity_vector
+from fairshare.families.yarn.context import Operation, Run, YarnContext
+from fairshare.families.yarn.master_limits import MasterLimit
+from fairshare.families.yarn.partitions import PartitionUsage, ResourceUsages, partition_usage
+from fairshare.families.yarn.queue_documents import NO_LIMIT
+from fairshare.families.yarn.resources import ResourceInfo, percent, resource_info, shortest
+from fairshare.model.identifiers import container_name
+from fairshare.model.resources import UNBOUNDED, Resource
+from fairshare.schedulers.capacity import limits
+from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
+from fairshare.schedulers.capacity.queues import WEIGHT, CapacityQueue
+from fairshare.schedulers.capacity.settings import Unit, Vector
+from fairshare.schedulers.capacity.state import CapacityState
+from fairshare.schedulers.capacity.users import User
 
-NO_LIMIT = 2**31 - 1
 _V2 = ".auto-queue-creation-v2."
 
 
-def capacity_scheduler(gateway: Gateway, state: CapacityState) -> CapacitySchedulerInfo:
+def capacity_scheduler(context: YarnContext, state: CapacityState) -> CapacitySchedulerInfo:
     """The whole tree in its present state."""
-    return _Queues(gateway, state).root()
+    return _Queues(context, state).root()
 
 
 def _mode(queue: CapacityQueue) -> str:
@@ -56,10 +56,10 @@ def _mode(queue: CapacityQueue) -> str:
 
 
 class _Queues:
-    def __init__(self, gateway: Gateway, state: CapacityState) -> None:
-        self.gateway = gateway
+    def __init__(self, context: YarnContext, state: CapacityState) -> None:
+        self.context = context
         self.state = state
-        self.properties = gateway.properties()
+        self.properties = context.properties()
         settings = state.settings
         most = settings.maximum_allocation
         self.bounds = (
@@ -279,8 +279,8 @@ class _Queues:
 
     def limit(self, leaf: CapacityQueue) -> MasterLimit:
         """The limits for masters as they were at the last activation of applications."""
-        found = self.gateway.master_limits.of_leaf(leaf.name)
-        return found or capacity_limit(self.state, leaf)
+        found = self.context.master_limits.of_leaf(leaf.name)
+        return found or present_limit(self.state, leaf)
 
     def maximum_allocation(self, queue: CapacityQueue) -> ResourceInfo:
         most = queue.maximum_allocation
@@ -327,27 +327,29 @@ class _Queues:
         return Properties(found or UNSET)
 
     def health(self) -> Health:
-        found = self.gateway.health
+        found = self.context.health
         kinds = (
             ("last-allocation", found.allocation, False),
             ("last-release", found.release, True),
             ("last-preemption", found.preemption, True),
             ("last-reservation", found.reservation, False),
         )
-        none = Run(self.state.none)
         one = not self.state.settings.multiple_assignments
         runs = (
-            ("releases", none),
-            ("allocations", found.allocations if one else none),
-            ("reservations", found.reservations if one else none),
+            ("releases", None),
+            ("allocations", found.allocations if one else None),
+            ("reservations", found.reservations if one else None),
         )
         return Health(
             lastrun=found.last_run_ms,
             operationsInfo=[self.operation(*kind) for kind in kinds],
-            lastRunDetails=[
-                RunDetail(name, run.count, self.resource(run.resources)) for name, run in runs
-            ],
+            lastRunDetails=[self.run(*run) for run in runs],
         )
+
+    def run(self, name: str, run: Run | None) -> RunDetail:
+        if run is None:
+            return RunDetail(name, 0, self.resource(self.state.none))
+        return RunDetail(name, run.count, self.resource(run.resources))
 
     def operation(self, name: str, done: Operation | None, named: bool) -> OperationInfo:
         """As in Hadoop, only completions name their container."""
@@ -356,7 +358,7 @@ class _Queues:
         container = "N/A"
         if named and done.container is not None:
             container = container_name(self.state.epoch_ms, done.container)
-        return OperationInfo(name, self.gateway.node_address(done.node), container, done.queue)
+        return OperationInfo(name, self.context.node_address(done.node), container, done.queue)
 
 
 def _applications(queue: CapacityQueue) -> Iterator[CapacityApplication]:

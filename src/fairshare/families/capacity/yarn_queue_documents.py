@@ -4,9 +4,8 @@ from msgspec import UNSET, UnsetType
 
 from fairshare.families.yarn.documents import Document
 from fairshare.families.yarn.partitions import ResourceUsages
+from fairshare.families.yarn.queue_documents import TYPED
 from fairshare.families.yarn.resources import ResourceInfo
-
-TYPED = {"type_": "type"}
 
 
 class VectorEntry(Document):

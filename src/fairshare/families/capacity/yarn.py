@@ -1,0 +1,148 @@
+"""Owns what YARN's REST interface shows of the Capacity Scheduler."""
+
+from collections.abc import Hashable, Mapping
+
+from msgspec import UnsetType
+
+from fairshare.errors import InputError
+from fairshare.families.capacity import yarn_diagnostics, yarn_labels
+from fairshare.families.capacity.names import PREFIX
+from fairshare.families.capacity.yarn_documents import capacity_scheduler
+from fairshare.families.capacity.yarn_labels import CapacityNodeLabels
+from fairshare.families.capacity.yarn_limits import tested_master_limits
+from fairshare.families.yarn.context import YarnContext
+from fairshare.families.yarn.documents import Document
+from fairshare.families.yarn.interface import YarnInterface, counts_use, within_largest_node
+from fairshare.families.yarn.master_limits import MasterLimit
+from fairshare.families.yarn.partitions import ResourceUsages
+from fairshare.families.yarn.resources import percent
+from fairshare.journal.record import Record
+from fairshare.model.applications import Application
+from fairshare.model.events import ApplicationState
+from fairshare.model.nodes import Node
+from fairshare.model.queues import ROOT
+from fairshare.model.resources import Resource
+from fairshare.schedulers.capacity.calculators import larger
+from fairshare.schedulers.capacity.state import CapacityState
+from fairshare.schedulers.protocol import State
+from fairshare.schedulers.rounding import single
+
+
+class CapacityYarn(YarnInterface):
+    """Hadoop's Capacity Scheduler."""
+
+    title = "Capacity Scheduler"
+    class_name = "CapacityScheduler"
+    property_prefix = PREFIX
+    has_activities = True
+    counts_partitions = True
+
+    # The scheduler and its queues.
+
+    def document(self, context: YarnContext) -> Document:
+        """All queues with their capacities in each partition."""
+        return capacity_scheduler(context, _own(context.scheduler.state))
+
+    def allocation_limits(self, state: State) -> tuple[Resource, Resource]:
+        """As configured, and at most the largest node."""
+        settings = _own(state).settings
+        return within_largest_node(state, settings.minimum_allocation, settings.maximum_allocation)
+
+    def configured_maximum(self, state: State) -> Resource:
+        """`yarn.scheduler.maximum-allocation-*`."""
+        return _own(state).settings.maximum_allocation
+
+    def maximum_priority(self, state: State) -> int:
+        """`yarn.cluster.max-application-priority`."""
+        return _own(state).settings.maximum_application_priority
+
+    def default_partition(self, state: State) -> tuple[Resource, Resource]:
+        """The nodes without a label; reservations occupy them too."""
+        own = _own(state)
+        used = own.queues[ROOT].share.used if ROOT in own.queues else own.none
+        return own.total_of(""), used
+
+    def tested_master_limits(
+        self, record: Record, state: State
+    ) -> Mapping[str, MasterLimit | None]:
+        """The Capacity Scheduler tests the limits of a leaf when an application comes, goes or
+        moves, and those of all leaves when the cluster changes."""
+        return tested_master_limits(record, _own(state))
+
+    # Nodes.
+
+    def node_label(self, state: State, node: Node) -> str:
+        """The partition to which a node belongs."""
+        assert isinstance(state, CapacityState)
+        return state.label_of(node)
+
+    def node_labels(self, state: State) -> CapacityNodeLabels | None:
+        """With `yarn.node-labels.enabled`."""
+        own = _own(state)
+        return CapacityNodeLabels(own) if own.settings.labels_enabled else None
+
+    # Names of queues.
+
+    def queue_by_last_part(self, state: State, name: str) -> str:
+        """The last part of a name is enough if no other queue has it."""
+        found = [one for one in state.queues if one.rpartition(".")[2] == name]
+        return found[0] if len(found) == 1 else ""
+
+    def queue_of_access(self, state: State, name: str) -> str:
+        """By its full name or the last part of it."""
+        return name if name in state.queues else self.queue_by_last_part(state, name)
+
+    def queue_of_filter(self, state: State, name: str) -> str:
+        """By its full name or the last part of it; a name that no queue has is refused."""
+        found = self.queue_of_access(state, name)
+        if not found:
+            raise InputError("unknown-queue", f"Unknown queue: {name}")
+        return found
+
+    # Applications.
+
+    def shown_priority(self, application: Application) -> int:
+        """Of a refused application the requested priority."""
+        if application.state is ApplicationState.REJECTED:
+            return application.submission.priority or 0
+        return application.priority
+
+    def usage_percentages(self, state: State, application: Application) -> tuple[float, float]:
+        """As the configured calculator counts; the queue's part of the cluster is its effective
+        minimum."""
+        if not counts_use(state, application):
+            return 0.0, 0.0
+        own = _own(state)
+        used, cluster = application.used, own.total
+        share = own.queues[application.queue].share
+        amounts = used if own.settings.dominant else used[:1]
+        ratio = max(
+            (single(amount / most) for amount, most in zip(amounts, cluster, strict=False) if most),
+            default=0.0,
+        )
+        c, minimum = own.calculator, own.settings.minimum_allocation
+        guarantee = larger(c, cluster, share.effective_minimum, minimum)
+        return percent(c.divide(cluster, used, guarantee)), percent(ratio)
+
+    def application_usages(
+        self, state: State, application: Application, *, reserved: bool
+    ) -> ResourceUsages | UnsetType:
+        """Its use in its own partition."""
+        return yarn_labels.application_usages(_own(state), application, reserved=reserved)
+
+    def why_waits(self, state: State, application: Application) -> str:
+        """The limit for masters that holds it back, or the resources of its queue."""
+        return yarn_diagnostics.why_waits(_own(state), application)
+
+    def waiting_key(self, state: State, application: Application) -> Hashable:
+        """Its leaf, stage, label, user and size."""
+        return yarn_diagnostics.waiting_key(application)
+
+    def refusal(self, application: Application, name: str, code: str) -> str:
+        """As Hadoop's Capacity Scheduler words it."""
+        return yarn_diagnostics.refusal(application, name, code)
+
+
+def _own(state: State) -> CapacityState:
+    assert isinstance(state, CapacityState)
+    return state

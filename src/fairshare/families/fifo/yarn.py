@@ -1,0 +1,57 @@
+"""Owns what YARN's REST interface shows of the FIFO scheduler."""
+
+from fairshare.families.fifo.yarn_documents import fifo_scheduler
+from fairshare.families.yarn.context import YarnContext
+from fairshare.families.yarn.documents import Document
+from fairshare.families.yarn.interface import YarnInterface, within_largest_node
+from fairshare.model.applications import Application
+from fairshare.model.queues import ROOT
+from fairshare.model.resources import Resource
+from fairshare.schedulers.fifo.state import FifoState
+from fairshare.schedulers.protocol import State
+
+_ONLY_QUEUE = "default"
+
+
+class FifoYarn(YarnInterface):
+    """Hadoop's FIFO scheduler: one queue, which takes any name."""
+
+    title = "Fifo Scheduler"
+    class_name = "FifoScheduler"
+    changes_priorities = False
+
+    def document(self, context: YarnContext) -> Document:
+        """The queue's capacity and the nodes."""
+        return fifo_scheduler(_own(context.scheduler.state))
+
+    def allocation_limits(self, state: State) -> tuple[Resource, Resource]:
+        """As configured, and at most the largest node."""
+        settings = _own(state).settings
+        return within_largest_node(state, settings.minimum_allocation, settings.maximum_allocation)
+
+    def configured_maximum(self, state: State) -> Resource:
+        """`yarn.scheduler.maximum-allocation-*`."""
+        return _own(state).settings.maximum_allocation
+
+    def queue_of_access(self, state: State, name: str) -> str:
+        """Any name is that of the one queue."""
+        return ROOT
+
+    def queue_of_filter(self, state: State, name: str) -> str:
+        """Filters compare the name that an application shows."""
+        return ""
+
+    def matches_filter(self, application: Application, name: str) -> bool:
+        """By the requested name; `default` has all that are active."""
+        if name == _ONLY_QUEUE and application.active:
+            return True
+        return self.shown_queue(application) == name
+
+    def shown_queue(self, application: Application) -> str:
+        """The requested name."""
+        return application.submission.queue
+
+
+def _own(state: State) -> FifoState:
+    assert isinstance(state, FifoState)
+    return state

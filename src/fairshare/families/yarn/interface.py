@@ -1,0 +1,178 @@
+"""Owns `YarnInterface`: all that YARN's REST interface says differently for each scheduler.
+
+`web/yarn` and the projections ask the interface of the scheduler's family. The defaults are those
+for a scheduler that YARN does not know; a family overrides what Hadoop says of its scheduler. Knows
+no particular scheduler, and no path.
+
+State is read only. `state` is always that of the family's own scheduler.
+"""
+
+from collections.abc import Hashable, Mapping
+from typing import ClassVar
+
+from msgspec import UNSET, UnsetType
+
+from fairshare.families.yarn.context import YarnContext
+from fairshare.families.yarn.documents import Document
+from fairshare.families.yarn.labels import NodeLabels
+from fairshare.families.yarn.master_limits import MasterLimit
+from fairshare.families.yarn.partitions import ResourceUsages
+from fairshare.families.yarn.queue_documents import scheduler_document
+from fairshare.families.yarn.resources import percent
+from fairshare.journal.record import Record
+from fairshare.model.applications import Application
+from fairshare.model.nodes import Node
+from fairshare.model.resources import Resource
+from fairshare.schedulers.protocol import State
+from fairshare.schedulers.rounding import single
+
+
+class YarnInterface:
+    """What YARN's REST interface shows of one scheduler. An object has no state of its own."""
+
+    title: ClassVar[str] = ""
+    """`schedulerType` of the overview; empty: the scheduler's name."""
+
+    class_name: ClassVar[str] = ""
+    """The simple name of Hadoop's class in messages; empty: the scheduler's name."""
+
+    property_prefix: ClassVar[str] = ""
+    """The prefix of the properties that the scheduler reads from a file of properties. Empty: it
+    reads none, and `/scheduler-conf` has none."""
+
+    changes_priorities: ClassVar[bool] = True
+    """False: a request to change an application's priority is accepted and ignored."""
+
+    has_activities: ClassVar[bool] = False
+    """Whether the paths below `/scheduler/activities` record what the scheduler does."""
+
+    counts_partitions: ClassVar[bool] = False
+    """Whether metrics are those of the default partition, beside sums over all partitions. Then
+    `totalMB` includes reservations."""
+
+    # The scheduler and its queues.
+
+    def document(self, context: YarnContext) -> Document:
+        """The content of `schedulerInfo`. By default all queues, with the fields of
+        `QueueView` in the names of the Fair Scheduler's document."""
+        return scheduler_document(context)
+
+    def allocation_limits(self, state: State) -> tuple[Resource, Resource]:
+        """The smallest and the largest container. By default nothing, and the whole cluster."""
+        return state.none, state.total
+
+    def configured_maximum(self, state: State) -> Resource:
+        """The largest master that may be requested. By default the whole cluster."""
+        return state.total
+
+    def maximum_priority(self, state: State) -> int:
+        """The largest priority of applications; 0 where the scheduler has no such limit."""
+        return 0
+
+    def default_partition(self, state: State) -> tuple[Resource, Resource]:
+        """The resources of the default partition, and what is occupied of them, with reservations
+        where metrics count them. By default the whole cluster and all containers."""
+        return state.total, state.used
+
+    def tested_master_limits(
+        self, record: Record, state: State
+    ) -> Mapping[str, MasterLimit | None]:
+        """The limits for masters that a record made the scheduler test, by leaf; None: the leaf has
+        gone. `state` already has the record's events. By default none."""
+        return {}
+
+    # Nodes.
+
+    def node_label(self, state: State, node: Node) -> str:
+        """The label of a registered node; empty: it has none."""
+        return ""
+
+    def node_labels(self, state: State) -> NodeLabels | None:
+        """The labels of the cluster; None where they are disabled or unsupported."""
+        return None
+
+    # Names of queues.
+
+    def queue_by_last_part(self, state: State, name: str) -> str:
+        """The full name of the only queue whose last part is `name`; empty where callers must name
+        queues in full, which is the default."""
+        return ""
+
+    def queue_of_access(self, state: State, name: str) -> str:
+        """The queue whose access lists answer for `name`; empty: there is none."""
+        return name if name in state.queues else ""
+
+    def queue_of_filter(self, state: State, name: str) -> str | None:
+        """The full name of the queue to whose applications a list is restricted; None: no
+        application is in it. Empty: `matches_filter` decides for each application.
+
+        Raises InputError for a name that is refused.
+        """
+        return name if name == "root" or name.startswith("root.") else None
+
+    def matches_filter(self, application: Application, name: str) -> bool:
+        """Whether a list restricted to `name` has an application, where `queue_of_filter` returns
+        an empty name."""
+        return True
+
+    # Applications.
+
+    def shown_queue(self, application: Application) -> str:
+        """The name of an application's queue."""
+        return application.queue
+
+    def shown_priority(self, application: Application) -> int:
+        """The priority of an application."""
+        return application.priority
+
+    def usage_percentages(self, state: State, application: Application) -> tuple[float, float]:
+        """The memory of an application's containers as percentages of its queue's part of the
+        cluster, and of the cluster. By default a queue has the whole cluster. 0 once the
+        application has left the queue.
+
+        All divisions are rounded to 32 bits, as Hadoop's are: 5120 MB in a cluster of 40960 MB are
+        12.5.
+        """
+        if not counts_use(state, application):
+            return 0.0, 0.0
+        ratio = percent(single(application.used[0] / state.total[0]))
+        return ratio, ratio
+
+    def application_usages(
+        self, state: State, application: Application, *, reserved: bool
+    ) -> ResourceUsages | UnsetType:
+        """The use of an application by partition; UNSET where the scheduler has no partitions.
+        `reserved`: it once had a reservation."""
+        return UNSET
+
+    def why_waits(self, state: State, application: Application) -> str:
+        """Why an attempt waits for its master's container, in Hadoop's words; by default empty."""
+        return ""
+
+    def waiting_key(self, state: State, application: Application) -> Hashable:
+        """A value with which `why_waits` changes: as long as the state is the same, equal keys give
+        equal texts. By default the text itself; override it where a key costs less."""
+        return self.why_waits(state, application)
+
+    def refusal(self, application: Application, name: str, code: str) -> str:
+        """Why a submission was refused. `name` is that of the application, which Hadoop's messages
+        have, `code` that of the refusal. By default the scheduler's own words."""
+        return application.diagnostics
+
+
+def counts_use(state: State, application: Application) -> bool:
+    """Whether an application's use is a percentage above 0."""
+    return bool(
+        application.active
+        and state.total[0]
+        and application.queue in state.queues
+        and any(application.used)
+    )
+
+
+def within_largest_node(state: State, least: Resource, most: Resource) -> tuple[Resource, Resource]:
+    """Configured limits of a container; the largest one is never larger than the largest node."""
+    if state.nodes:
+        sizes = zip(*(node.total for node in state.nodes.values()), strict=True)
+        most = tuple(min(limit, max(size)) for limit, size in zip(most, sizes, strict=True))
+    return least, most
