@@ -32,7 +32,7 @@ from fairshare.conversion.output import write_directory
 from fairshare.conversion.rules import Rules, read_rules
 from fairshare.conversion.sentences import sentence, verdict
 from fairshare.conversion.source import Source, read_source
-from fairshare.families.linting import UnknownResourceType
+from fairshare.families.cluster_size import UnknownResourceType
 from fairshare.model.inputs import NodeJoined
 from fairshare.simulate.readers import read_workload
 from fairshare.simulate.readers.options import ReaderOptions

@@ -15,7 +15,8 @@ import msgspec
 from fairshare.cli.cells import plain_lines
 from fairshare.config.problems import Problem
 from fairshare.documents.sizes import parse_memory_mb
-from fairshare.families.linting import UnknownResourceType, lint
+from fairshare.families.cluster_size import UnknownResourceType
+from fairshare.families.linting import lint
 from fairshare.model.resources import MEMORY
 
 COLOURS = {"error": "red", "warning": "yellow", "trap": "magenta"}

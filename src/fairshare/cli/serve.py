@@ -13,7 +13,6 @@ from fairshare.cli.options import MEMORY, MOST_NODES, Whole, scheduler_option
 from fairshare.cli.shutdown import what_runs_on
 from fairshare.cli.verbs import WrongFiles
 from fairshare.errors import ConfigurationError
-from fairshare.families.choice import SchedulerName
 from fairshare.families.registry import FAMILIES
 
 WRONG_CONFIGURATION = 2
@@ -48,7 +47,7 @@ class WrongConfiguration(WrongFiles):
 )
 @click.option("--memory-mb", type=MEMORY, help="The memory of each node: 2048, 2g.")
 @click.option("--vcores", type=Whole(1), help="The vcores of each node.")
-@scheduler_option(tuple(FAMILIES))
+@scheduler_option(sorted(FAMILIES))
 @click.option(
     "--stop-containers/--keep-containers",
     default=False,
@@ -74,7 +73,7 @@ def command(
     nodes: int | None,
     memory_mb: int | None,
     vcores: int | None,
-    scheduler: SchedulerName | None,
+    scheduler: str | None,
     stop_containers: bool,
     standby: bool,
     background: bool,

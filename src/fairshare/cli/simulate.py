@@ -16,7 +16,6 @@ from fairshare.cli.options import MEMORY as MEMORY_OPTION
 from fairshare.cli.simulation_report import report_parts
 from fairshare.cli.tables import open_console, print_all
 from fairshare.cli.unfinished import unfinished
-from fairshare.families.choice import SchedulerName
 from fairshare.families.configuration import Configuration
 from fairshare.families.directory import read_directory
 from fairshare.families.registry import FAMILIES, family_of
@@ -62,7 +61,7 @@ _REJECTED_SHOWN = 5
 @click.option(
     "--until", type=DURATION, metavar="TIME", help="Stop then, such as 1h; else at the end."
 )
-@scheduler_option(tuple(FAMILIES))
+@scheduler_option(sorted(FAMILIES))
 @click.option("--json", "as_json", is_flag=True, help="Print the whole report as JSON.")
 @click.option(
     "--events",
@@ -98,7 +97,7 @@ def command(
     node_memory_mb: int | None,
     node_vcores: int | None,
     until: int | None,
-    scheduler: SchedulerName | None,
+    scheduler: str | None,
     as_json: bool,
     events: Path | None,
     queue_from: str,

@@ -8,12 +8,14 @@ from typing import Final
 
 from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.site import Site
+from fairshare.families.capacity.family import CapacityFamily
 from fairshare.families.capacity.reading import CAPACITY_FILE
-from fairshare.families.choice import CLASS
 from fairshare.families.configuration import Configuration
 from fairshare.families.directory import SITE_FILES, collect_directory
+from fairshare.families.fair.family import FairFamily
 from fairshare.families.fair.lint.subject import Subject, find_elements
 from fairshare.families.fair.reading import collect_fair
+from fairshare.families.family import CLASS
 from fairshare.model.resources import MEMORY, VCORES, Resource
 from fairshare.schedulers.fair.settings import FairSettings
 
@@ -68,15 +70,15 @@ def read_fair_text(document: bytes, name: str = "fair-scheduler.xml") -> Source:
 
 
 def _directory(path: Path, problems: Problems) -> Source | None:
-    configuration = collect_directory(path, problems, scheduler="fair")
-    if configuration is None or configuration.fair is None:
+    configuration = collect_directory(path, problems, scheduler=FairFamily.name)
+    if configuration is None:
         return None
     if configuration.allocation_path is None:
         chosen = collect_directory(path, Problems())
-        if chosen is not None and chosen.scheduler != "fair":
+        if chosen is not None and chosen.scheduler != FairFamily.name:
             _refuse_other(chosen, path, problems)
             return None
-    fair, file = configuration.fair, configuration.allocation_path
+    fair, file = FairFamily().settings_of(configuration), configuration.allocation_path
     elements = None
     if file is not None:
         elements = find_elements(file.read_bytes(), str(file), fair.types)
@@ -109,7 +111,7 @@ def _is_site(name: str) -> bool:
 
 def _refuse_other(found: Configuration, path: Path, problems: Problems) -> None:
     """There is nothing of the Fair Scheduler here: an almost empty result would say nothing."""
-    if found.scheduler != "capacity":
+    if found.scheduler != CapacityFamily.name:
         what = f"this configuration is for another scheduler ({found.scheduler})"
     elif CLASS in found.site or (path / CAPACITY_FILE).is_file():
         what = "this is a Capacity Scheduler configuration already"

@@ -22,14 +22,14 @@ def read_entitlements(
     Raises ConfigurationError for a directory that cannot be used, and DemonstrationFailed if a team
     has no queue.
     """
-    found = read_directory(configuration)
-    if found.capacity is not None:
-        return guarantees(found.capacity, teams)
-    if found.fair is None:
+    settings = read_directory(configuration).settings
+    if isinstance(settings, CapacitySettings):
+        return guarantees(settings, teams)
+    if not isinstance(settings, FairSettings):
         raise DemonstrationFailed(
             f"{configuration} is not for the Fair Scheduler: the demonstration needs its shares"
         )
-    return entitlements(found.fair, teams, memory_mb)
+    return entitlements(settings, teams, memory_mb)
 
 
 def guarantees(settings: CapacitySettings, teams: Iterable[str]) -> dict[str, float]:

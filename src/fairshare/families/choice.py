@@ -1,74 +1,72 @@
 """Owns the question which scheduler a configuration means. Knows no scheduler's settings."""
 
-from typing import Final, Literal
+from pathlib import Path
+from typing import Final
 
-from fairshare.config.problems import Place, Problems
+from fairshare.config.problems import Problems
 from fairshare.config.site import Site
+from fairshare.families.family import CLASS, TASK_SCHEDULER, AnyFamily
+from fairshare.families.registry import HADOOP_DEFAULT, all_families, family_of
 
-SchedulerName = Literal["fair", "fifo", "capacity", "pools"]
-
-CLASS: Final = "yarn.resourcemanager.scheduler.class"
-TASK_SCHEDULER: Final = "mapred.jobtracker.taskScheduler"
-
-_POOLS_PREFIX: Final = "mapred.fairscheduler."
-_PACKAGE: Final = "org.apache.hadoop.yarn.server.resourcemanager.scheduler."
-
-_CLASSES: Final[dict[str, dict[str, SchedulerName]]] = {
-    CLASS: {
-        _PACKAGE + "fair.FairScheduler": "fair",
-        _PACKAGE + "capacity.CapacityScheduler": "capacity",
-        _PACKAGE + "fifo.FifoScheduler": "fifo",
-    },
-    TASK_SCHEDULER: {
-        "org.apache.hadoop.mapred.FairScheduler": "pools",
-        "org.apache.hadoop.mapred.JobQueueTaskScheduler": "fifo",
-    },
-}
+_KEYS: Final = (CLASS, TASK_SCHEDULER)
 
 
-def choose_scheduler(
-    site: Site, directory: str, fair_file: bool, capacity_file: bool, problems: Problems
-) -> SchedulerName | None:
-    """The scheduler that the properties name; else the one whose file is there; else Hadoop's.
+def names_scheduler(site: Site) -> bool:
+    """Whether a property names a scheduler."""
+    return any(key in site for key in _KEYS)
 
-    `fair_file` and `capacity_file` say whether the schedulers' files are in `directory` (or named
-    by a property). None: an error among the problems says why there is no scheduler.
+
+def choose_family(site: Site, directory: Path, problems: Problems) -> AnyFamily | None:
+    """The scheduler that the properties name; else the one with the strongest claim; else Hadoop's.
+
+    None: an error among the problems says why there is no scheduler.
     """
-    named = [(key, name) for key in _CLASSES if (name := site.string(key, "", problems))]
+    named = _named(site, problems)
     if named:
-        for key, _ in named[1:]:
-            problems.warning(
-                site.place(key), "scheduler", f"{key} has no effect, because {named[0][0]} is set"
-            )
-        return _of_class(*named[0], site, problems)
-    pools = site.names(_POOLS_PREFIX)
-    if pools and not capacity_file:
+        return _of_class(named, site, problems)
+    claims = [
+        (claim.strength, family, claim)
+        for family in all_families().values()
+        if (claim := family.claim(site, directory)) is not None
+    ]
+    if not claims:
+        return family_of(HADOOP_DEFAULT)
+    _, family, claim = max(claims, key=lambda found: found[0])
+    if claim.reason:
         problems.trap(
-            site.place(pools[0]),
+            claim.place,
             "scheduler",
-            f"no property names a scheduler: pools, because {pools[0]} is set."
-            f" Set {TASK_SCHEDULER} to org.apache.hadoop.mapred.FairScheduler to say so",
-            "starts the Capacity Scheduler",
+            f"no property names a scheduler: {family.name}, because {claim.reason}."
+            f" Set {claim.advice} to say so",
+            f"starts the {family_of(HADOOP_DEFAULT).title}",
         )
-        return "pools"
-    if fair_file and not capacity_file:
-        problems.trap(
-            Place(directory),
-            "scheduler",
-            f"no property names a scheduler: fair, because it has an allocation file."
-            f" Set {CLASS} to say so",
-            "starts the Capacity Scheduler",
-        )
-        return "fair"
-    return "capacity"
+    return family
 
 
-def _of_class(key: str, written: str, site: Site, problems: Problems) -> SchedulerName | None:
-    """The scheduler of a Java class, if it can be used."""
-    name = _CLASSES[key].get(written)
-    if name is None:
-        known = ", ".join(_CLASSES[key])
-        message = f"{key}: there is no scheduler {written!r} (there are {known})"
+def named_family(site: Site, problems: Problems) -> AnyFamily | None:
+    """The scheduler that a property names; Hadoop's if none does; None as in `choose_family`."""
+    named = _named(site, problems)
+    return _of_class(named, site, problems) if named else family_of(HADOOP_DEFAULT)
+
+
+def _named(site: Site, problems: Problems) -> list[tuple[str, str]]:
+    return [(key, name) for key in _KEYS if (name := site.string(key, "", problems))]
+
+
+def _of_class(named: list[tuple[str, str]], site: Site, problems: Problems) -> AnyFamily | None:
+    """The scheduler of the first property, by its Java class."""
+    for key, _ in named[1:]:
+        problems.warning(
+            site.place(key), "scheduler", f"{key} has no effect, because {named[0][0]} is set"
+        )
+    key, written = named[0]
+    known = {
+        name: family
+        for family in all_families().values()
+        for chosen_by, name in family.classes
+        if chosen_by == key
+    }
+    if written not in known:
+        message = f"{key}: there is no scheduler {written!r} (there are {', '.join(known)})"
         problems.error(site.place(key), "scheduler", message, "starts any class that it finds")
-        return None
-    return name
+    return known.get(written)

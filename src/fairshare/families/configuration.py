@@ -1,6 +1,8 @@
-"""Owns `Configuration`: everything that a configuration directory says. Reads no file."""
+"""Owns `Configuration`: everything that a configuration directory says, and `Refreshed`, what a
+refresh of it found. Reads no file."""
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -10,31 +12,23 @@ from fairshare.config.shell import ShellSettings
 from fairshare.config.site import Site
 from fairshare.config.user_groups import GroupSettings
 from fairshare.config.web import WebSettings
-from fairshare.families.choice import SchedulerName
 from fairshare.families.store import ConfigurationStore
 from fairshare.model.resources import ResourceTypes
-from fairshare.schedulers.capacity.settings import CapacitySettings
-from fairshare.schedulers.fair.settings import FairSettings
-from fairshare.schedulers.fifo.settings import FifoSettings
-from fairshare.schedulers.pools.settings import PoolsSettings
 
 
 class Configuration(msgspec.Struct, frozen=True):
     """All that a configuration directory says.
 
-    Exactly the settings of `scheduler` are there. `allocation_path` is the file to look at for
-    changes; None: there is none. `problems` are warnings and traps. `store` says how the Capacity
-    Scheduler's part may be changed by document; `auto_refresh_ms` how often its file is looked at.
+    `settings` are those of `scheduler`. `allocation_path` is its file of queues, if there is one.
+    `problems` are warnings and traps. `store` says how the scheduler's properties may be changed by
+    document; `auto_refresh_ms` how often the server looks at the scheduler's file.
     """
 
-    scheduler: SchedulerName
+    scheduler: str
     types: ResourceTypes
     site: Site
     shell: ShellSettings
-    fair: FairSettings | None = None
-    fifo: FifoSettings | None = None
-    capacity: CapacitySettings | None = None
-    pools: PoolsSettings | None = None
+    settings: Any
     allocation_path: Path | None = None
     heartbeat_interval_ms: int = 1_000
     container_expiry_ms: int = 600_000
@@ -49,9 +43,15 @@ class Configuration(msgspec.Struct, frozen=True):
     store: ConfigurationStore = ConfigurationStore()
     auto_refresh_ms: int | None = None
 
-    @property
-    def settings(self) -> FairSettings | FifoSettings | CapacitySettings | PoolsSettings:
-        """Those of `scheduler`."""
-        found = self.fair or self.fifo or self.capacity or self.pools
-        assert found is not None, f"no settings for {self.scheduler}"
-        return found
+
+class Refreshed(msgspec.Struct, frozen=True):
+    """What a refresh found.
+
+    `settings` are those to load. `needs_restart` names what has another value in the files than
+    the one in force, and keeps it until the server is started again.
+    """
+
+    settings: Any
+    needs_restart: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    store: ConfigurationStore = ConfigurationStore()

@@ -6,27 +6,31 @@ they say whose it is; a file by itself can only be judged by what is in it.
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final
 
 from fairshare.config.xml import Element
-from fairshare.families.fair import allocation_file, queue_elements
-from fairshare.families.pools import file as pools_file
-
-_YARN: Final = allocation_file.NAMES | queue_elements.NAMES
-ONLY_YARN: Final = _YARN - pools_file.NAMES
-ONLY_MAPREDUCE: Final = (pools_file.NAMES - _YARN) | {"pool"}
-"""YARN takes a pool for a queue, but its manual calls them queues."""
+from fairshare.families.family import AnyFamily
+from fairshare.families.registry import FILE_DEFAULT, all_families, family_of
 
 
-def has_pools(top: Element) -> bool:
-    """Whether more is said in MapReduce's words than in YARN's.
+def family_of_elements(top: Element) -> AnyFamily:
+    """The scheduler most of whose own words a file uses; `FILE_DEFAULT` if it uses none.
 
-    A <pool> with <minMaps> is MapReduce's; one with <minResources> and <maxRunningApps> is YARN's,
-    and so is what uses no words of either.
+    A <pool> with <minMaps> is MapReduce's; one with <minResources> and <maxRunningApps> is YARN's.
     """
     names = Counter(_names(top))
-    mapreduce, yarn = (sum(names[name] for name in own) for own in (ONLY_MAPREDUCE, ONLY_YARN))
-    return mapreduce > yarn
+    readers = [family for family in all_families().values() if family.elements]
+    best = family_of(FILE_DEFAULT)
+    for family in readers:
+        if _uses(family, readers, names) > _uses(best, readers, names):
+            best = family
+    return best
+
+
+def _uses(family: AnyFamily, readers: list[AnyFamily], names: Counter[str]) -> int:
+    """How many elements only this scheduler has."""
+    others = frozenset[str]().union(*(one.elements for one in readers if one is not family))
+    own = (family.elements - others) | family.distinctive_elements
+    return sum(names[name] for name in own)
 
 
 def _names(element: Element) -> Iterator[str]:

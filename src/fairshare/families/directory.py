@@ -6,55 +6,46 @@ The only part of this room that opens files. Knows nothing of what a server does
 import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, Final
-from urllib.parse import unquote, urlsplit
+from typing import Final
 
 import msgspec
 
-from fairshare.config import node_labels, shell
+from fairshare.config import shell
 from fairshare.config.certificates import check_certificate
 from fairshare.config.manager import read_manager
 from fairshare.config.node_manager import read_node_manager
 from fairshare.config.problems import Place, Problems
 from fairshare.config.shell import ShellSettings
 from fairshare.config.site import Site
-from fairshare.config.site_files import file_reader, include_reader, read_site
+from fairshare.config.site_files import include_reader, read_site
 from fairshare.config.user_groups import read_user_groups
 from fairshare.config.web import read_web
-from fairshare.families.capacity.monitor import read_auto_refresh
-from fairshare.families.capacity.reading import CAPACITY_FILE, collect_capacity
-from fairshare.families.capacity.site_file import read_capacity_site, written_properties
-from fairshare.families.capacity.store import read_store
-from fairshare.families.choice import SchedulerName, choose_scheduler
+from fairshare.families.choice import choose_family
 from fairshare.families.configuration import Configuration
-from fairshare.families.fair.reading import ALLOCATION_FILE, DEFAULT_ALLOCATION_FILE, collect_fair
-from fairshare.families.fifo.reading import collect_fifo
-from fairshare.families.pools.reading import ALLOCATION_FILE as POOLS_FILE_KEY
-from fairshare.families.pools.reading import collect_pools, read_node_slots, with_slots
-from fairshare.families.store import STORED, ConfigurationStore
-from fairshare.schedulers.capacity.settings import CapacitySettings
+from fairshare.families.family import Source
+from fairshare.families.registry import all_families, family_of
+from fairshare.families.store import ConfigurationStore
 
 SITE_FILES: Final = ("core-site.xml", "yarn-site.xml", "mapred-site.xml", "resource-types.xml")
 WEB_ADDRESS: Final = "yarn.resourcemanager.webapp.address"
 
-_REMOTE: Final = frozenset({"hdfs", "s3a", "viewfs"})
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1", "[::1]"})
 
 
 def read_directory(
     path: str | Path,
     policies: Collection[str] | None = None,
-    scheduler: SchedulerName | None = None,
+    scheduler: str | None = None,
     stored: Mapping[str, str] | None = None,
 ) -> Configuration:
     """Read a configuration directory; raises ConfigurationError with all problems of all files.
 
     Properties come from core-site.xml, yarn-site.xml, mapred-site.xml and resource-types.xml, as
-    far as they exist, a later one before an earlier one; for the Capacity Scheduler then from
-    capacity-scheduler.xml. `policies` are the names of scheduling
-    policies that the allocation file may use, in lower case; None: all that there are. `scheduler`
-    is chosen whatever the properties say; None: they choose. `stored` are properties that hold
-    instead of those of capacity-scheduler.xml.
+    far as they exist, a later one before an earlier one, and then from the scheduler's own file
+    where it has properties. `policies` are the names of scheduling policies that a file of queues
+    may use, in lower case; None: all that there are. `scheduler` is chosen whatever the properties
+    say; None: they choose. `stored` are properties that hold instead of those of the scheduler's
+    own file.
     """
     problems = Problems()
     configuration = collect_directory(Path(path), problems, policies, scheduler, stored)
@@ -67,7 +58,7 @@ def collect_directory(
     directory: Path,
     problems: Problems,
     policies: Collection[str] | None = None,
-    scheduler: SchedulerName | None = None,
+    scheduler: str | None = None,
     stored: Mapping[str, str] | None = None,
 ) -> Configuration | None:
     """As `read_directory`, but errors are only added to the problems; None: no scheduler is chosen.
@@ -84,26 +75,15 @@ def collect_directory(
             documents.append((str(directory / name), document))
     site = read_site(documents, problems, os.environ, include_reader(directory))
     _look_for_files(directory, problems)
-    chosen = scheduler or choose_scheduler(
-        site,
-        str(directory),
-        ALLOCATION_FILE in site or (directory / DEFAULT_ALLOCATION_FILE).is_file(),
-        (directory / CAPACITY_FILE).is_file(),
-        problems,
-    )
+    family = family_of(scheduler) if scheduler else choose_family(site, directory, problems)
     store = ConfigurationStore()
-    if chosen == "capacity":
-        base = site
-        if stored is None:
-            site = read_capacity_site(directory, documents, problems, os.environ)
-        else:
-            site = base.with_values(stored, STORED)
-        store = read_store(site, base, written_properties(directory, stored), problems)
+    if family is not None:
+        site, store = family.read_properties(directory, documents, site, stored, problems)
     toml = directory / shell.FILE
     toml_document = _read(toml, problems)
     shell_settings = shell.read_shell(toml_document, str(toml), problems, _web_port(site, problems))
     manager = read_manager(site, problems)
-    types = with_slots(manager.types) if chosen == "pools" else manager.types
+    types = manager.types if family is None else family.resource_types(manager.types)
     shell.check_resources(shell_settings, types, toml_document, str(toml), problems)
     located = _absolute_paths(shell_settings, directory)
     check_certificate(located.server, toml_document, str(toml), problems)
@@ -112,15 +92,19 @@ def collect_directory(
     groups = read_user_groups(
         site, problems, chosen=bool(users.groups_file or users.groups_command)
     )
-    if chosen is None:
+    if family is None:
         return None
-    if chosen == "pools":
-        shell_settings = _with_node_slots(shell_settings, site, problems)
+    located = _with_resources(located, family.node_resources(site, problems))
+    web = read_web(site, problems)
+    found = family.read(Source(directory, site, located, policies), problems)
     return Configuration(
-        scheduler=chosen,
+        scheduler=family.name,
         types=types,
         site=site,
-        shell=_absolute_paths(shell_settings, directory),
+        shell=located,
+        settings=found.settings,
+        allocation_path=found.file,
+        auto_refresh_ms=found.auto_refresh_ms,
         heartbeat_interval_ms=manager.heartbeat_interval_ms,
         container_expiry_ms=manager.container_expiry_ms,
         max_completed_applications=manager.max_completed_applications,
@@ -129,56 +113,15 @@ def collect_directory(
         node_manager=node_manager,
         groups=groups,
         acl_enabled=manager.acl_enabled,
-        web=read_web(site, problems),
+        web=web,
         store=store,
-        **_scheduler_settings(chosen, directory, site, shell_settings, problems, policies),
     )
-
-
-def _scheduler_settings(
-    chosen: SchedulerName,
-    directory: Path,
-    site: Site,
-    settings: ShellSettings,
-    problems: Problems,
-    policies: Collection[str] | None,
-) -> dict[str, Any]:
-    """The fields of a configuration that only one scheduler has."""
-    if chosen == "fifo":
-        return {"fifo": collect_fifo(site, problems)}
-    if chosen == "capacity":
-        auto_refresh_ms = read_auto_refresh(site, problems)
-        name = str(directory / CAPACITY_FILE)
-        capacity = collect_capacity(site, problems, name, file_reader(directory))
-        labelled = _with_labels(capacity, settings, directory, problems)
-        return {"capacity": labelled, "auto_refresh_ms": auto_refresh_ms}
-    key = POOLS_FILE_KEY if chosen == "pools" else ALLOCATION_FILE
-    path, document = _allocation_file(directory, site, problems, key)
-    name = str(path or directory / DEFAULT_ALLOCATION_FILE)
-    if chosen == "pools":
-        pools = collect_pools(site, document, name, problems, settings.pools)
-        return {"pools": pools, "allocation_path": path}
-    fair = collect_fair(site, document, name, problems, policies)
-    return {"fair": fair, "allocation_path": path}
-
-
-def _with_labels(
-    capacity: CapacitySettings, settings: ShellSettings, directory: Path, problems: Problems
-) -> CapacitySettings:
-    """The settings with the node labels of fairshare.toml."""
-    tables = settings.labels
-    if tables.labels and not capacity.labels_enabled:
-        problems.error(
-            Place(str(directory / shell.FILE)),
-            "node-labels",
-            f"[labels] needs {node_labels.ENABLED} in yarn-site.xml",
-        )
-    return msgspec.structs.replace(capacity, labels=tables.labels, label_of_node=tables.nodes)
 
 
 def _look_for_files(directory: Path, problems: Problems) -> None:
     """Say so when a directory has no file that would be read: another one may be meant."""
-    names = (*SITE_FILES, DEFAULT_ALLOCATION_FILE, CAPACITY_FILE, shell.FILE)
+    own = dict.fromkeys(name for family in all_families().values() for name in family.files)
+    names = (*SITE_FILES, *own, shell.FILE)
     if not any((directory / name).exists() for name in names):
         problems.warning(
             Place(str(directory)),
@@ -200,54 +143,12 @@ def _read(path: Path, problems: Problems) -> bytes | None:
         return None
 
 
-def _with_node_slots(settings: ShellSettings, site: Site, problems: Problems) -> ShellSettings:
-    """The slots of a node are those of its task tracker, unless fairshare.toml says otherwise."""
-    resources = {**read_node_slots(site, problems), **settings.engine.resources}
-    engine = msgspec.structs.replace(settings.engine, resources=resources)
+def _with_resources(settings: ShellSettings, resources: dict[str, int]) -> ShellSettings:
+    """Resources of each node that properties name, unless fairshare.toml says otherwise."""
+    engine = msgspec.structs.replace(
+        settings.engine, resources={**resources, **settings.engine.resources}
+    )
     return msgspec.structs.replace(settings, engine=engine)
-
-
-def _allocation_file(
-    directory: Path, site: Site, problems: Problems, key: str = ALLOCATION_FILE
-) -> tuple[Path | None, bytes | None]:
-    """The allocation file and its bytes, as spec/fair.md 5.1 finds it."""
-    written = site.string(key, DEFAULT_ALLOCATION_FILE, problems)
-    place = site.place(key)
-    address = urlsplit(written)
-    scheme = address.scheme.lower()
-    if scheme in _REMOTE:
-        problems.error(
-            place,
-            "allocation-file",
-            f"{written} is on a remote file system: copy it into {directory}",
-            "reads it there",
-        )
-        return None, None
-    if scheme not in ("", "file"):
-        problems.error(
-            place,
-            "allocation-file",
-            f"{written}: only local files can be read, not {scheme}",
-            "does not start",
-        )
-        return None, None
-    path = Path(unquote(address.path) if scheme else written)
-    found = directory / path  # an absolute path stays as it is
-    document = _read(found, problems)
-    if document is not None:
-        return found, document
-    if path.is_absolute():
-        problems.error(
-            place, "allocation-file", f"there is no allocation file {path}", "does not start"
-        )
-    else:
-        problems.warning(
-            Place(str(found)),
-            "allocation-file",
-            "there is no such file: all queues have their defaults, and only root exists",
-            "warns and goes on without",
-        )
-    return None, None
 
 
 def _web_port(site: Site, problems: Problems) -> int | None:

@@ -5,17 +5,86 @@ scheduler, its state or its settings. Knows no particular scheduler.
 """
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
+import msgspec
+
+from fairshare.config.problems import Place, Problem, Problems
+from fairshare.config.shell import ShellSettings
+from fairshare.config.site import Site
+from fairshare.config.site_files import FileReader
+from fairshare.errors import InputError
+from fairshare.families.configuration import Configuration, Refreshed
+from fairshare.families.draft import DraftForm
+from fairshare.families.maximum import with_maximum
+from fairshare.families.store import ConfigurationStore
 from fairshare.families.yarn.interface import YarnInterface
-from fairshare.model.resources import ResourceTypes
-from fairshare.schedulers.protocol import Scheduler
+from fairshare.model.resources import Resource, ResourceTypes
+from fairshare.schedulers.protocol import Scheduler, State
+
+CLASS: Final = "yarn.resourcemanager.scheduler.class"
+TASK_SCHEDULER: Final = "mapred.jobtracker.taskScheduler"
+
+SHARED_FILE, PROPERTIES, OWN_FILE = 1, 2, 3
+"""How strong a claim is: a file whose name other schedulers use too, properties of the scheduler's
+own, a file of its own."""
+
+Settings = TypeVar("Settings", bound=msgspec.Struct)
 
 
-class SchedulerFamily(ABC):
+class Claim(msgspec.Struct, frozen=True):
+    """Why a directory that names no scheduler is meant for one; the strongest claim decides.
+
+    Where Hadoop would start another scheduler, `reason` completes "fair, because", and `advice`
+    says which property to set; both are empty where Hadoop decides likewise.
+    """
+
+    strength: int
+    place: Place
+    reason: str = ""
+    advice: str = ""
+
+
+class Source(msgspec.Struct, frozen=True):
+    """What a family reads its settings from. `policies` are the names of the scheduling policies
+    that files may use, in lower case; None: all that there are."""
+
+    directory: Path
+    site: Site
+    shell: ShellSettings
+    policies: Collection[str] | None = None
+
+
+class ReadSettings(msgspec.Struct, frozen=True):
+    """The settings of a directory; `file` is the file of queues that was read, if there is one.
+
+    The server looks at the watched file each `auto_refresh_ms`; None: as fairshare.toml says.
+    """
+
+    settings: Any
+    file: Path | None = None
+    auto_refresh_ms: int | None = None
+
+
+class Watched(msgspec.Struct, frozen=True):
+    """A file that the server looks at while it runs; `what` is its name in the log.
+
+    `alone`: a change of the file leads to `SchedulerFamily.reread_file`; else the server reads the
+    whole directory.
+    """
+
+    path: Path
+    what: str
+    alone: bool = False
+
+
+class SchedulerFamily(ABC, Generic[Settings]):
     """One scheduler with all that belongs to it; `families.registry` has one object of each.
 
-    What a family does not define has the default that is documented here.
+    What a family does not define has the default that is documented here. `cluster` always is what
+    all nodes offer together, None if that is unknown.
     """
 
     name: ClassVar[str]
@@ -26,6 +95,34 @@ class SchedulerFamily(ABC):
 
     alias: ClassVar[str] = ""
     """The name in scenario files and on the command line, if it is not `name`."""
+
+    classes: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """The properties that choose it, each with the Java class that means this scheduler."""
+
+    files: ClassVar[tuple[str, ...]] = ()
+    """The files that a directory may have for it beside those that all schedulers share."""
+
+    settings_type: ClassVar[type[msgspec.Struct]]
+    """The class of its settings. They have `types`, `minimum_allocation`, `maximum_allocation`."""
+
+    administrators_field: ClassVar[str] = "administrators"
+    """The field of the settings that names the administrators of the cluster."""
+
+    tidies_before_load: ClassVar[bool] = False
+    """Whether a server removes idle queues before it loads new settings, as Hadoop's loader."""
+
+    grants_minimum: ClassVar[bool] = False
+    """Whether containers have any resource type, and at least the minimum allocation of each: then
+    lint compares both with the nodes of fairshare.toml."""
+
+    elements: ClassVar[frozenset[str]] = frozenset()
+    """The names of elements in its XML file of queues; empty: there is no such file."""
+
+    distinctive_elements: ClassVar[frozenset[str]] = frozenset()
+    """Those of `elements` that show whose file it is, though other schedulers read them, too."""
+
+    draft: ClassVar[DraftForm | None] = None
+    """How its file of queues is edited as a draft; None: it has no such file."""
 
     yarn: ClassVar[YarnInterface] = YarnInterface()
     """What YARN's REST interface shows of the scheduler. By default what it shows of a scheduler
@@ -39,3 +136,161 @@ class SchedulerFamily(ABC):
     @abstractmethod
     def create(self, types: ResourceTypes) -> Scheduler:
         """A scheduler without queues and nodes; a `LoadConfiguration` gives it its settings."""
+
+    def settings_of(self, configuration: Configuration) -> Settings:
+        """The settings of a configuration of this family."""
+        return self.checked(configuration.settings)
+
+    def checked(self, settings: Any) -> Settings:
+        """Settings of this family, for the type checker."""
+        assert isinstance(settings, self.settings_type), f"not settings of {self.name}"
+        return settings  # type: ignore[return-value]
+
+    # Reading a directory.
+
+    def claim(self, site: Site, directory: Path) -> Claim | None:
+        """Whether a directory in which no property names a scheduler is meant for this one."""
+        return None
+
+    def read_properties(
+        self,
+        directory: Path,
+        documents: Sequence[tuple[str, bytes]],
+        site: Site,
+        stored: Mapping[str, str] | None,
+        problems: Problems,
+    ) -> tuple[Site, ConfigurationStore]:
+        """All properties, and how they may be changed while a server runs.
+
+        `documents` are the files that `site` was read from; `stored` are properties that hold
+        instead of those of the family's own file.
+        """
+        return site, ConfigurationStore(base=site)
+
+    def written_properties(self, directory: Path) -> tuple[tuple[str, str], ...]:
+        """Names and values of the properties that documents can change, as its file has them."""
+        return ()
+
+    def resource_types(self, types: ResourceTypes) -> ResourceTypes:
+        """The resource types of a cluster that declares `types`."""
+        return types
+
+    def node_resources(self, site: Site, problems: Problems) -> dict[str, int]:
+        """Resources of each node that the properties name; fairshare.toml overrides them."""
+        return {}
+
+    @abstractmethod
+    def read(self, source: Source, problems: Problems) -> ReadSettings:
+        """The settings of a directory. An error is added to the problems, with a default in its
+        place."""
+
+    def with_administrator(self, settings: Settings, user: str) -> Settings:
+        """The settings with one more administrator of the cluster."""
+        written = getattr(settings, self.administrators_field)
+        if "*" in written:
+            return settings
+        return msgspec.structs.replace(settings, **{self.administrators_field: f"{user},{written}"})
+
+    def without_reservations(self, configuration: Configuration, forced: bool) -> Settings:
+        """The settings under which no node is reserved; as they are where files decided that,
+        unless `forced`."""
+        return self.settings_of(configuration)
+
+    # Changes while a server runs.
+
+    def watched(self, configuration: Configuration) -> Watched | None:
+        """The file that a server looks at for changes."""
+        return None
+
+    def refreshed(
+        self,
+        started: Configuration,
+        in_force: Settings,
+        now: Configuration,
+        policies: Collection[str] | None,
+        problems: Problems,
+    ) -> Settings:
+        """What a refresh of the whole directory puts in force.
+
+        `started` is what the server was started with, `now` what the directory says now. By default
+        only the maximum allocation changes. Raises ConfigurationError, or adds to the problems.
+        """
+        return with_maximum(in_force, self.settings_of(now), now.site, problems)
+
+    def is_refreshed(self, property_name: str) -> bool:
+        """Whether `refreshed` takes over the value of a property; else it needs a restart."""
+        return False
+
+    def reread_file(
+        self, path: Path, in_force: Settings, policies: Collection[str] | None = None
+    ) -> tuple[Settings, tuple[Problem, ...]]:
+        """The settings in force with the watched file as it is now, and what there is to say.
+
+        Only called where `watched` has a file of its own. Raises ConfigurationError.
+        """
+        raise NotImplementedError
+
+    def with_properties(
+        self,
+        store: ConfigurationStore,
+        in_force: Settings,
+        properties: Mapping[str, str],
+        read_file: FileReader,
+    ) -> Refreshed:
+        """What other properties put in force; only called if `store` is mutable.
+
+        Raises ConfigurationError with all problems.
+        """
+        raise InputError("not-mutable", f"the {self.title} has no properties to change")
+
+    def refusals(self, settings: Any, state: State) -> tuple[str, ...]:
+        """Why settings cannot be loaded in this state of the cluster."""
+        return ()
+
+    def edited_file(self, configuration: Configuration) -> Path | None:
+        """The file that a draft replaces; None: the server keeps the properties itself."""
+        return None
+
+    # Lint: likely mistakes.
+
+    def lint_directory(
+        self, configuration: Configuration, cluster: Resource | None, problems: Problems
+    ) -> None:
+        """Add what the rules find in a whole directory."""
+
+    def owns_site(self, site: Site, file: str) -> bool:
+        """Whether one `<configuration>` file that names no scheduler is meant for this one."""
+        return False
+
+    def lint_site(
+        self, path: Path, site: Site, cluster: Mapping[str, int] | None, problems: Problems
+    ) -> None:
+        """Add what there is to say about one `<configuration>` file."""
+
+    def lint_elements(
+        self, path: Path, document: bytes, cluster: Mapping[str, int] | None, problems: Problems
+    ) -> None:
+        """Add what there is to say about one file of queues; only called if `elements` has any."""
+
+    def lint_draft(
+        self,
+        text: str,
+        file: str,
+        configuration: Configuration,
+        cluster: Resource | None,
+        problems: Problems,
+    ) -> Settings | None:
+        """Add what there is to say about a draft; its settings where `refusals` has to judge them.
+
+        Only called if `draft` is there.
+        """
+        return None
+
+    def lint_properties(
+        self, store: ConfigurationStore, properties: Mapping[str, str], read_file: FileReader
+    ) -> tuple[Problem, ...]:
+        """What the rules say of properties that documents have changed."""
+        return ()
+
+
+AnyFamily = SchedulerFamily[Any]

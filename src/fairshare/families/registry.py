@@ -12,20 +12,25 @@ from typing import Final
 from fairshare.errors import InputError
 from fairshare.families.capacity.family import CapacityFamily
 from fairshare.families.fair.family import FairFamily
-from fairshare.families.family import SchedulerFamily
+from fairshare.families.family import AnyFamily, SchedulerFamily
 from fairshare.families.fifo.family import FifoFamily
 from fairshare.families.pools.family import PoolsFamily
 
 GROUP: Final = "fairshare.schedulers"
+HADOOP_DEFAULT: Final = CapacityFamily.name
+"""The scheduler of a YARN cluster whose configuration names none."""
 
-FAMILIES: dict[str, SchedulerFamily] = {
-    family.name: family for family in (CapacityFamily(), FairFamily(), FifoFamily(), PoolsFamily())
+FILE_DEFAULT: Final = FairFamily.name
+"""The scheduler that a lone file without words of any scheduler is judged by."""
+
+FAMILIES: dict[str, AnyFamily] = {
+    family.name: family for family in (FairFamily(), CapacityFamily(), PoolsFamily(), FifoFamily())
 }
-"""The families by name. Those of installed packages join them with the first call of a function
-below."""
+"""The families by name, in the order in which messages list them. Those of installed packages join
+them with the first call of a function below."""
 
 
-def family_of(name: str) -> SchedulerFamily:
+def family_of(name: str) -> AnyFamily:
     """The family of a scheduler's name; raises InputError (`unknown-scheduler`)."""
     found = FAMILIES.get(name) or all_families().get(name)
     if found is None:
@@ -34,7 +39,7 @@ def family_of(name: str) -> SchedulerFamily:
     return found
 
 
-def all_families() -> dict[str, SchedulerFamily]:
+def all_families() -> dict[str, AnyFamily]:
     """`FAMILIES` with those of installed packages.
 
     Raises InputError (`scheduler-package`) for an entry point that cannot be used.
@@ -43,7 +48,7 @@ def all_families() -> dict[str, SchedulerFamily]:
     return FAMILIES
 
 
-def register(family: SchedulerFamily) -> None:
+def register(family: AnyFamily) -> None:
     """Add a family; raises ValueError if its name or alias is taken."""
     taken = {name for one in FAMILIES.values() for name in (one.name, one.public_name)}
     for name in (family.name, family.public_name):

@@ -5,23 +5,10 @@ elsewhere; on one node a single task that waits for a GPU would stop everybody
 (docs/decisions/0007). Knows no engine.
 """
 
-from typing import Final
-
 import msgspec
 
 from fairshare.families.configuration import Configuration
-from fairshare.schedulers.capacity.settings import CapacitySettings
-
-RESERVABLE_NODES: Final = "yarn.scheduler.fair.reservable-nodes"
-
-
-def unreserving(capacity: CapacitySettings) -> CapacitySettings:
-    """The same without reservations.
-
-    `reservations-continue-look-all-nodes` goes with them: where a container would need another
-    reservation given up first, it takes the room that it waits for away from its siblings.
-    """
-    return msgspec.structs.replace(capacity, reservations=False, continue_looking=False)
+from fairshare.families.registry import family_of
 
 
 def with_reservations(configuration: Configuration, nodes: int) -> Configuration:
@@ -35,10 +22,6 @@ def with_reservations(configuration: Configuration, nodes: int) -> Configuration
     chosen = configuration.shell.engine.reservations
     if chosen == "on" or (chosen == "auto" and nodes > 1):
         return configuration
-    replace = msgspec.structs.replace
-    fair, capacity = configuration.fair, configuration.capacity
-    if fair is not None and (chosen == "off" or RESERVABLE_NODES not in configuration.site):
-        return replace(configuration, fair=replace(fair, reservable_nodes=0.0))
-    if capacity is not None:
-        return replace(configuration, capacity=unreserving(capacity))
-    return configuration
+    family = family_of(configuration.scheduler)
+    settings = family.without_reservations(configuration, forced=chosen == "off")
+    return msgspec.structs.replace(configuration, settings=settings)

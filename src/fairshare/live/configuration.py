@@ -11,34 +11,23 @@ import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from fairshare.config.problems import Problem
 from fairshare.config.site_files import file_reader
 from fairshare.errors import ConfigurationError, InputError
-from fairshare.families.capacity.reading import CAPACITY_FILE
-from fairshare.families.capacity.site_file import written_properties
-from fairshare.families.configuration import Configuration
-from fairshare.families.fair.reading import DEFAULT_ALLOCATION_FILE
-from fairshare.families.reload import (
-    Refreshed,
-    SchedulerSettings,
-    mutated,
-    refresh,
-    reread_allocations,
-)
+from fairshare.families.configuration import Configuration, Refreshed
+from fairshare.families.family import AnyFamily, Watched
+from fairshare.families.registry import family_of
+from fairshare.families.reload import refresh
 from fairshare.families.store import ConfigurationStore
 from fairshare.live.file_watch import FileWatch, Finding, Stamp, stamp_of
 from fairshare.live.kept_configuration import KeptConfiguration
 from fairshare.live.service import Service
 from fairshare.model.inputs import LoadConfiguration, ReloadRefused, TidyQueues
 from fairshare.projections.loaded_versions import LoadedSettings
-from fairshare.schedulers.capacity.checks import refusals
-from fairshare.schedulers.capacity.settings import CapacitySettings
-from fairshare.schedulers.capacity.state import CapacityState
-from fairshare.schedulers.fair.settings import FairSettings
-from fairshare.schedulers.pools.settings import PoolsSettings
 
 _PASSING = frozenset({"busy", "stopping"})
 """Codes of refusals that are unrelated to the configuration."""
@@ -98,31 +87,27 @@ class LiveConfiguration:
         self._epoch_ms = epoch_ms
         self._loaded_ms = loaded_ms
         self._gone_told = False
-        self._what = "allocation file"
         self.loading = asyncio.Lock()
         self._problems: tuple[Problem, ...] = ()
-        self._in_force: SchedulerSettings | None = None
+        self._in_force: Any = None
+        self._watched: Watched | None = None
         self._watch: FileWatch | None = None
         if started is not None:
             self._problems = started.problems
             self._in_force = started.settings
+            self._watched = family_of(started.scheduler).watched(started)
+            if self._watched is not None:
+                settle_ms = started.shell.configuration.settle_ms
+                self._watch = FileWatch(self._watched.path, settle_ms, loaded_ms)
         self._store = started.store if started is not None else ConfigurationStore()
         self._kept: KeptConfiguration | None = None
         if self._store.mutable:
             path = kept if self._store.kind == "persistent" else None
             self._kept = KeptConfiguration(dict(self._store.written), path)
-        if started is not None and (started.fair is not None or started.pools is not None):
-            path = started.allocation_path or started.directory / DEFAULT_ALLOCATION_FILE
-            settle_ms = started.shell.configuration.settle_ms
-            self._watch = FileWatch(path, settle_ms, loaded_ms)
-        elif started is not None and started.auto_refresh_ms and not self._store.mutable:
-            settle_ms = started.shell.configuration.settle_ms
-            self._what = CAPACITY_FILE
-            self._watch = FileWatch(started.directory / CAPACITY_FILE, settle_ms, loaded_ms)
 
     @property
     def file(self) -> Path | None:
-        """The file that is watched: the allocation file, or capacity-scheduler.xml."""
+        """The file that is watched; None if there is none."""
         return self._watch.path if self._watch is not None else None
 
     def view(self) -> ConfigurationView:
@@ -156,30 +141,31 @@ class LiveConfiguration:
             try:
                 await self.look()
             except Exception:  # a bug, or no thread available
-                _log.exception("the %s could not be looked at; it is tried again", self._what)
+                what = self._watched.what if self._watched is not None else "file"
+                _log.exception("the %s could not be looked at; it is tried again", what)
 
     async def look(self) -> None:
         """Check the watched file once, and load it if it has changed.
 
         A broken or refused file raises no exception: it is logged once.
         """
-        watch = self._watch
-        if watch is None:
+        watch, watched = self._watch, self._watched
+        if watch is None or watched is None:
             return
         async with self.loading:
             finding = await asyncio.to_thread(watch.look, self._service.now_ms())
             if finding is Finding.GONE and not self._gone_told:
                 _log.warning(
                     "there is no %s %s any more: what it said stays in force",
-                    self._what,
+                    watched.what,
                     watch.path,
                 )
             self._gone_told = finding is Finding.GONE
             if finding is not Finding.CHANGED:
                 return
             try:
-                if isinstance(self._in_force, FairSettings | PoolsSettings):
-                    await self._load_allocations(watch)
+                if watched.alone:
+                    await self._load_file(watch)
                 else:
                     await self.reread()
             except ConfigurationError as error:
@@ -251,13 +237,18 @@ class LiveConfiguration:
             _log.warning("these have changed, and need a restart of the server: %s", names)
         return found
 
-    async def _load_allocations(self, watch: FileWatch) -> None:
-        """Only the allocation file: nothing else changes while the Fair Scheduler runs."""
+    async def _load_file(self, watch: FileWatch) -> None:
+        """Only the watched file: the rest of the directory waits for a refresh."""
         began_ms = self._service.now_ms()
         stamp, settings, problems = await asyncio.to_thread(self._reread)
         await self._load(settings)
         others = tuple(p for p in self._problems if p.file != str(watch.path))
         self._succeeded(settings, stamp, began_ms, (*others, *problems))
+
+    @property
+    def _family(self) -> AnyFamily:
+        assert self._started is not None
+        return family_of(self._started.scheduler)
 
     # Changes by document; `live.mutation` defines their meaning.
 
@@ -290,11 +281,9 @@ class LiveConfiguration:
         """The settings that other properties would give; raises ConfigurationError, and changes
         nothing."""
         found = await asyncio.to_thread(self._mutated, properties)
-        state = self._service.state
-        if isinstance(state, CapacityState) and isinstance(found.settings, CapacitySettings):
-            faults = [fault.message for fault in refusals(found.settings, state)]
-            if faults:
-                raise ConfigurationError(faults)
+        faults = self._family.refusals(found.settings, self._service.state)
+        if faults:
+            raise ConfigurationError(faults)
         return found
 
     async def mutate(
@@ -322,36 +311,34 @@ class LiveConfiguration:
             return version, found.problems
 
     async def format_store(self) -> tuple[int, tuple[Problem, ...]]:
-        """Return to the present content of capacity-scheduler.xml; raises as `mutate`."""
+        """Return to the present content of the scheduler's file; raises as `mutate`."""
         assert self._started is not None
-        written = await asyncio.to_thread(written_properties, self._started.directory)
+        written = await asyncio.to_thread(self._family.written_properties, self._started.directory)
         return await self.mutate(lambda _: dict(written))
 
     def _mutated(self, properties: Mapping[str, str]) -> Refreshed:
         assert self._started is not None
-        assert isinstance(self._in_force, CapacitySettings)
         read_file = file_reader(self._started.directory)
-        return mutated(self._store, self._in_force, properties, read_file)
+        return self._family.with_properties(self._store, self._in_force, properties, read_file)
 
     def _reread(
         self,
-    ) -> tuple[Stamp | None, FairSettings | PoolsSettings, tuple[Problem, ...]]:
-        """The content of the allocation file, with its stamp from before the read, so that no
+    ) -> tuple[Stamp | None, Any, tuple[Problem, ...]]:
+        """The content of the watched file, with its stamp from before the read, so that no
         change is lost."""
         assert self._watch is not None
-        assert isinstance(self._in_force, FairSettings | PoolsSettings)
         stamp = stamp_of(self._watch.path)
-        return stamp, *reread_allocations(self._watch.path, self._in_force)
+        return stamp, *self._family.reread_file(self._watch.path, self._in_force)
 
-    async def _load(self, settings: SchedulerSettings) -> None:
-        """Feed it; for the Fair Scheduler after the periodic check with which its loader begins."""
-        if isinstance(settings, FairSettings):
+    async def _load(self, settings: Any) -> None:
+        """Load the settings; before that, what the scheduler's loader does in Hadoop."""
+        if self._family.tidies_before_load:
             await self._service.ask(TidyQueues())
         await self._service.ask(LoadConfiguration(msgspec.json.encode(settings), self._epoch_ms))
 
     def _succeeded(
         self,
-        settings: SchedulerSettings,
+        settings: Any,
         stamp: Stamp | None,
         began_ms: int,
         problems: tuple[Problem, ...],

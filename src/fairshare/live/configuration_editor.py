@@ -18,24 +18,14 @@ import msgspec
 from fairshare.config.problems import Problem, Problems
 from fairshare.config.site_files import read_site
 from fairshare.errors import ConfigurationError, FairshareError, InputError
-from fairshare.families.capacity.reading import CAPACITY_FILE
 from fairshare.families.configuration import Configuration
-from fairshare.families.draft import (
-    EMPTY,
-    Edit,
-    Entry,
-    Kind,
-    Part,
-    edited,
-    properties_text,
-    read_draft,
-)
-from fairshare.families.draft_linting import judge_draft
+from fairshare.families.draft import DraftForm, Edit, Entry, Field, Part, properties_text
+from fairshare.families.drafts import judge_draft
+from fairshare.families.family import AnyFamily
+from fairshare.families.registry import family_of
 from fairshare.live.configuration_texts import ConfigurationText, ConfigurationTexts, digest_of
 from fairshare.live.file_swap import swap_file
 from fairshare.projections.loaded_versions import LoadedVersion
-from fairshare.schedulers.capacity.checks import refusals
-from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.wording import cause
 
 if TYPE_CHECKING:
@@ -71,7 +61,7 @@ class Document(msgspec.Struct, frozen=True):
     force. `known` is False if the text in force is not kept: then `text` is the file's.
     """
 
-    kind: Kind
+    kind: str
     file: str
     text: str
     version: int
@@ -106,25 +96,28 @@ class ConfigurationEditor:
         return started
 
     @property
-    def kind(self) -> Kind:
-        """The scheduler of the file; raises InputError (`no-configuration`)."""
-        started = self.started
-        if started.fair is not None:
-            return "fair"
-        if started.pools is not None:
-            return "pools"
-        if started.capacity is not None:
-            return "capacity"
-        raise InputError("no-configuration", "the FIFO scheduler has no file of queues")
+    def family(self) -> AnyFamily:
+        """The scheduler's family; raises InputError (`no-configuration`)."""
+        return family_of(self.started.scheduler)
+
+    @property
+    def form(self) -> DraftForm:
+        """How the file is edited; raises InputError (`no-configuration`) if there is none."""
+        family = self.family
+        if family.draft is None:
+            raise InputError("no-configuration", f"the {family.title} has no file of queues")
+        return family.draft
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The settings of a queue that a form offers; raises InputError (`no-configuration`)."""
+        return self.form.fields
 
     @property
     def path(self) -> Path | None:
         """The file; None where the properties are kept by the server."""
-        if self.kind != "capacity":
-            return self._server.configuration.file
-        if self._server.configuration.mutable:
-            return None
-        return self.started.directory.absolute() / CAPACITY_FILE
+        assert self.form
+        return self.family.edited_file(self.started)
 
     @property
     def file(self) -> str:
@@ -168,7 +161,7 @@ class ConfigurationEditor:
     async def document(self) -> Document:
         """The file in its present state; raises InputError, or FairshareError if it cannot be
         read."""
-        kind = self.kind
+        form = self.form
         written = await asyncio.to_thread(self._written)
         view = self._server.configuration.view()
         newest = self.texts.newest
@@ -176,12 +169,12 @@ class ConfigurationEditor:
         if self._restored is None and another and (newest is None or not view.changed):
             self.remember()
             newest = self.texts.newest
-        text = newest.text if newest is not None else EMPTY[kind]
+        text = newest.text if newest is not None else form.empty
         version = newest.number if newest is not None else view.version
         if not self._known:
-            text, version = EMPTY[kind] if written is None else written, view.version
+            text, version = form.empty if written is None else written, view.version
         return Document(
-            kind=kind,
+            kind=self.family.name,
             file=self.file,
             text=text,
             version=version,
@@ -202,19 +195,18 @@ class ConfigurationEditor:
             return await asyncio.to_thread(self._judged, text, edits, cluster)
 
     def _judged(self, text: str, edits: Sequence[Edit], cluster: dict[str, int]) -> Judgement:
-        kind, file = self.kind, self.file
-        text = edited(kind, text, edits)
+        form, family, file = self.form, self.family, self.file
+        text = form.edited(text, edits)
         known = cluster if any(cluster.values()) else None
-        problems, capacity = judge_draft(kind, text, file, self.started, known)
+        problems, settings = judge_draft(family, text, file, self.started, known)
         found = [*problems]
-        state = self._server.service.state
-        if capacity is not None and isinstance(state, CapacityState):
+        if settings is not None:
             found += [
-                Problem(file, 0, 0, "refused", "error", fault.message)
-                for fault in refusals(capacity, state)
-                if all(fault.message != problem.message for problem in problems)
+                Problem(file, 0, 0, "refused", "error", message)
+                for message in family.refusals(settings, self._server.service.state)
+                if all(message != problem.message for problem in problems)
             ]
-        reading = read_draft(kind, text)
+        reading = form.read(text)
         return Judgement(
             text=text,
             entries=reading.entries,
@@ -289,7 +281,7 @@ class ConfigurationEditor:
 
     def site_rows(self) -> list[dict[str, object]]:
         """The properties of all other files, by the names of the files; secrets are masked."""
-        base = self.started.store.base if self.kind == "capacity" else self.started.site
+        assert self.form
         return [
             {
                 "name": found.name,
@@ -298,7 +290,7 @@ class ConfigurationEditor:
                 "line": found.place.line,
                 "final": found.final,
             }
-            for found in base
+            for found in self.started.store.base
         ]
 
 

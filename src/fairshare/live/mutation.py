@@ -15,7 +15,8 @@ from fairshare.config.problems import Problem
 from fairshare.config.site_files import file_reader
 from fairshare.errors import ConfigurationError, InputError
 from fairshare.families.capacity.mutation import Entry, Update, apply_update
-from fairshare.families.draft_linting import judge_change
+from fairshare.families.drafts import judge_change
+from fairshare.families.registry import family_of
 from fairshare.model.queues import parent_name
 
 if TYPE_CHECKING:
@@ -81,7 +82,10 @@ async def _judged(
     assert started is not None, "without files there are no properties to change"
     read_file = file_reader(started.directory)
     store = service.configuration.store
-    return await asyncio.to_thread(judge_change, store, dict(before), dict(after), read_file)
+    family = family_of(started.scheduler)
+    return await asyncio.to_thread(
+        judge_change, family, store, dict(before), dict(after), read_file
+    )
 
 
 async def validate(service: "LiveServer", update: Update) -> tuple[Entry, ...]:

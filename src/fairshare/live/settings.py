@@ -4,7 +4,6 @@
 """
 
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -14,9 +13,9 @@ from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.shell import FILE as SHELL_FILE
 from fairshare.config.shell import AuthenticationSettings, RetentionSettings
 from fairshare.engines.hardware import physical_memory_mb
-from fairshare.families.choice import SchedulerName
 from fairshare.families.configuration import Configuration
 from fairshare.families.directory import collect_directory, read_directory
+from fairshare.families.registry import family_of
 from fairshare.families.reservations import with_reservations
 from fairshare.live.kept_configuration import read_kept
 from fairshare.live.state_directory import DEFAULT_STATE_DIRECTORY
@@ -35,7 +34,7 @@ class Overrides(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int | None = None
     memory_mb: int | None = None
     vcores: int | None = None
-    scheduler: SchedulerName | None = None
+    scheduler: str | None = None
     stop_containers: bool = False
 
 
@@ -170,14 +169,7 @@ def _stored(directory: Path, overrides: Overrides) -> dict[str, str] | None:
 
 def with_own_user(configuration: Configuration) -> Configuration:
     """As in Hadoop, the user who runs the server is always one of its administrators."""
-    changed: dict[str, Any] = {}
-    for name in ("fair", "fifo", "pools"):
-        settings = getattr(configuration, name)
-        if settings is not None and "*" not in settings.administrators:
-            administrators = f"{own_user()},{settings.administrators}"
-            changed[name] = msgspec.structs.replace(settings, administrators=administrators)
-    capacity = configuration.capacity
-    if capacity is not None and "*" not in capacity.administrators_acl:
-        administrators = f"{own_user()},{capacity.administrators_acl}"
-        changed["capacity"] = msgspec.structs.replace(capacity, administrators_acl=administrators)
-    return msgspec.structs.replace(configuration, **changed)
+    settings = family_of(configuration.scheduler).with_administrator(
+        configuration.settings, own_user()
+    )
+    return msgspec.structs.replace(configuration, settings=settings)

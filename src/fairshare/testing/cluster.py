@@ -11,7 +11,6 @@ from pathlib import Path
 import msgspec
 
 from fairshare.errors import ConfigurationError, InputError
-from fairshare.families.choice import SchedulerName
 from fairshare.families.directory import read_directory
 from fairshare.families.registry import family_of
 from fairshare.families.reservations import with_reservations
@@ -62,7 +61,7 @@ class FairshareCluster:
         *,
         node_memory_mb: int = 8192,
         node_vcores: int = 8,
-        scheduler: SchedulerName | None = None,
+        scheduler: str | None = None,
     ) -> None:
         directory = Path(conf_dir)
         if not directory.is_dir():

@@ -8,7 +8,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from fairshare.errors import ConfigurationError, InputError
-from fairshare.families.draft_fields import FIELDS
 from fairshare.live.configuration_editor import ConfigurationEditor, Judgement
 from fairshare.live.configuration_texts import ConfigurationText
 from fairshare.web.actors import caller_of, check_administrator
@@ -32,7 +31,7 @@ async def show_document(request: Request) -> Response:
     found = await editor_of(request).document()
     content = msgspec.to_builtins(found)
     content["judgement"] = judgement_row(found.judgement, with_text=False)
-    content["fields"] = FIELDS[found.kind]
+    content["fields"] = editor_of(request).fields
     return answer(content)
 
 

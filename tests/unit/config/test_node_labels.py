@@ -89,7 +89,7 @@ TABLES = '[labels]\ngpu = "exclusive"\nspot = "shared"\n[node_labels]\n"local-2"
 
 
 def test_fairshare_toml_names_labels_and_the_nodes_of_each(tmp_path):
-    capacity = read_directory(directory_of(tmp_path, TABLES)).capacity
+    capacity = read_directory(directory_of(tmp_path, TABLES)).settings
     assert capacity is not None
     assert capacity.labels == {"gpu": True, "spot": False}
     assert capacity.label_of_node == {"local-2": "gpu"}

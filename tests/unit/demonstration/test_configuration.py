@@ -44,7 +44,7 @@ def test_the_capacity_scheduler_guarantees_about_as_much_and_knows_the_users_wei
     owed = read_entitlements(configuration_directory("capacity"), TEAMS, 3072)
     expected = {"production": 1 / 2, "research": 1 / 3, "adhoc": 1 / 6}
     assert owed == pytest.approx(expected, abs=0.001)
-    capacity = read_directory(configuration_directory("capacity")).capacity
+    capacity = read_directory(configuration_directory("capacity")).settings
     assert capacity is not None
     weights = capacity.queues["root.research"].user_weights
     assert {user: weights.get(user, 1) for user in SETTINGS["capacity"].researchers} == {
@@ -54,7 +54,7 @@ def test_the_capacity_scheduler_guarantees_about_as_much_and_knows_the_users_wei
 
 
 def test_a_minimum_above_the_weight_is_owed() -> None:
-    settings = read_directory(configuration_directory()).fair
+    settings = read_directory(configuration_directory()).settings
     assert settings is not None
     owed = entitlements(settings, TEAMS, 1536)  # production has a minimum of 1024 MB
     assert owed["production"] == pytest.approx(2 / 3)
@@ -62,7 +62,7 @@ def test_a_minimum_above_the_weight_is_owed() -> None:
 
 
 def test_a_team_without_a_queue_is_named() -> None:
-    settings = read_directory(configuration_directory()).fair
+    settings = read_directory(configuration_directory()).settings
     assert settings is not None
     with pytest.raises(DemonstrationFailed, match="no queue nobody"):
         entitlements(settings, ["nobody"], 3072)

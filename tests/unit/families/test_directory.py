@@ -7,7 +7,9 @@ import pytest
 from fairshare.errors import ConfigurationError
 from fairshare.families.configuration import Configuration
 from fairshare.families.directory import read_directory
-from fairshare.schedulers.capacity.settings import Percentage
+from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage
+from fairshare.schedulers.fair.settings import FairSettings
+from fairshare.schedulers.fifo.settings import FifoSettings
 
 PACKAGE = "org.apache.hadoop.yarn.server.resourcemanager.scheduler."
 CLASS = "yarn.resourcemanager.scheduler.class"
@@ -49,10 +51,9 @@ def test_all_files_of_properties_are_merged(tmp_path: Path) -> None:
     configuration = read_directory(tmp_path)
     assert configuration.scheduler == "fair"
     assert configuration.types.names == ("memory-mb", "vcores", "gpu")
-    assert configuration.fair is not None
-    assert configuration.fifo is None
-    assert configuration.fair.acl_enabled
-    assert list(configuration.fair.allocations.queues) == ["root.q"]
+    assert isinstance(configuration.settings, FairSettings)
+    assert configuration.settings.acl_enabled
+    assert list(configuration.settings.allocations.queues) == ["root.q"]
     assert configuration.allocation_path == tmp_path / "fair-scheduler.xml"
     assert configuration.site.place("a").file == str(tmp_path / "yarn-site.xml")
     assert configuration.master_max_attempts == 2
@@ -72,8 +73,7 @@ def test_the_fifo_scheduler_is_chosen_by_its_class(
     write(tmp_path, "mapred-site.xml", values | {"yarn.resourcemanager.am.max-attempts": 5})
     configuration = read_directory(tmp_path)
     assert configuration.scheduler == "fifo"
-    assert configuration.fifo is not None
-    assert configuration.fair is None
+    assert isinstance(configuration.settings, FifoSettings)
     assert configuration.master_max_attempts == 5
     assert configuration.problems == ()
 
@@ -93,19 +93,17 @@ def test_otherwise_the_capacity_scheduler_holds_as_in_hadoop(
         write(tmp_path, f"{name}-scheduler.xml", QUEUES)
     configuration = read_directory(tmp_path)
     assert configuration.scheduler == "capacity"
-    assert configuration.capacity is not None
-    assert configuration.capacity == configuration.settings
-    assert configuration.fair is configuration.fifo is None
+    assert isinstance(configuration.settings, CapacitySettings)
     queues = ["root", "root.a", "root.b"] if files else ["root", "root.default"]
-    assert list(configuration.capacity.queues) == queues
+    assert list(configuration.settings.queues) == queues
 
 
 def test_without_capacity_scheduler_xml_there_is_hadoops_one_queue(tmp_path: Path) -> None:
     write(tmp_path, "yarn-site.xml", CAPACITY)
     configuration = read_directory(tmp_path)
-    assert configuration.capacity is not None
-    assert configuration.capacity.queues["root"].children == ("default",)
-    assert configuration.capacity.queues["root.default"].capacity == Percentage(100.0)
+    assert isinstance(configuration.settings, CapacitySettings)
+    assert configuration.settings.queues["root"].children == ("default",)
+    assert configuration.settings.queues["root.default"].capacity == Percentage(100.0)
     (problem,) = configuration.problems
     assert (problem.rule, problem.severity) == ("capacity-file", "warning")
     assert problem.file == str(tmp_path / "capacity-scheduler.xml")
@@ -116,9 +114,9 @@ def test_capacity_scheduler_xml_wins_over_yarn_site_xml(tmp_path: Path) -> None:
     write(tmp_path, "yarn-site.xml", CAPACITY | {key: 7, "yarn.acl.enable": "true"})
     write(tmp_path, "capacity-scheduler.xml", QUEUES | {key: 8})
     configuration = read_directory(tmp_path)
-    assert configuration.capacity is not None
-    assert configuration.capacity.maximum_applications == 8
-    assert configuration.capacity.acl_enabled
+    assert isinstance(configuration.settings, CapacitySettings)
+    assert configuration.settings.maximum_applications == 8
+    assert configuration.settings.acl_enabled
     assert configuration.acl_enabled
     assert configuration.site.place(key).file == str(tmp_path / "capacity-scheduler.xml")
     assert configuration.problems == ()
@@ -143,8 +141,8 @@ def test_mapping_rules_may_stand_in_a_file_beside_the_others(tmp_path: Path) -> 
         ' "customPlacement": "root.a"}]}'
     )
     configuration = read_directory(tmp_path)
-    assert configuration.capacity is not None
-    assert [rule.path for rule in configuration.capacity.mappings] == ["root.a"]
+    assert isinstance(configuration.settings, CapacitySettings)
+    assert [rule.path for rule in configuration.settings.mappings] == ["root.a"]
     (tmp_path / "rules.json").unlink()
     assert "json-file: rules.json cannot be read: No such file or directory" in refused(tmp_path)
 
@@ -157,8 +155,8 @@ def test_a_file_may_include_another_one_of_its_directory(tmp_path: Path) -> None
     weight = "yarn.scheduler.capacity.root.a.user-settings.ann.weight"
     write(tmp_path, "weights.xml", {weight: "0.5"})
     configuration = read_directory(tmp_path)
-    assert configuration.capacity is not None
-    assert configuration.capacity.queues["root.a"].user_weights == {"ann": 0.5}
+    assert isinstance(configuration.settings, CapacitySettings)
+    assert configuration.settings.queues["root.a"].user_weights == {"ann": 0.5}
     assert configuration.site.place(weight).file == str(tmp_path / "weights.xml")
 
 
@@ -223,16 +221,16 @@ def test_the_allocation_file_may_have_another_name(tmp_path: Path, form: str) ->
     (tmp_path / "queues.xml").write_text('<allocations><queue name="q"/></allocations>')
     configuration = read_directory(tmp_path)
     assert configuration.allocation_path == tmp_path / "queues.xml"
-    assert configuration.fair is not None
-    assert list(configuration.fair.allocations.queues) == ["root.q"]
+    assert isinstance(configuration.settings, FairSettings)
+    assert list(configuration.settings.allocations.queues) == ["root.q"]
 
 
 def test_without_an_allocation_file_there_is_a_warning(tmp_path: Path) -> None:
     write(tmp_path, "yarn-site.xml", FAIR)
     configuration = read_directory(tmp_path)
     assert configuration.allocation_path is None
-    assert configuration.fair is not None
-    assert not configuration.fair.allocations.from_file
+    assert isinstance(configuration.settings, FairSettings)
+    assert not configuration.settings.allocations.from_file
     assert [str(problem) for problem in configuration.problems] == [
         f"{tmp_path}/fair-scheduler.xml: warning: there is no such file: all queues have their"
         " defaults, and only root exists [allocation-file]"
@@ -309,10 +307,10 @@ def test_a_scheduler_may_be_chosen_whatever_the_properties_say(tmp_path: Path) -
     write(tmp_path, "yarn-site.xml", values)
     configuration = read_directory(tmp_path, scheduler="fifo")
     assert configuration.scheduler == "fifo"
-    assert configuration.fifo is not None
+    assert isinstance(configuration.settings, FifoSettings)
     assert configuration.heartbeat_interval_ms == 250
     (tmp_path / "fair-scheduler.xml").write_text("<allocations/>")
-    assert read_directory(tmp_path, scheduler="fair").fair is not None
+    assert isinstance(read_directory(tmp_path, scheduler="fair").settings, FairSettings)
 
 
 def test_a_relative_state_directory_counts_from_the_configuration(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 import pytest
 
 from fairshare.errors import InputError
-from fairshare.families.draft import EMPTY, Edit, edited, properties_text, read_draft
+from fairshare.families.draft import Edit, properties_text
+from fairshare.families.registry import family_of
 
 FAIR = """<?xml version="1.0"?>
 <!-- who has what -->
@@ -25,6 +26,14 @@ CAPACITY = """<configuration>
   <property><name>yarn.scheduler.capacity.maximum-applications</name><value>9</value></property>
 </configuration>
 """
+
+
+def read_draft(kind, text):
+    return family_of(kind).draft.read(text)
+
+
+def edited(kind, text, edits):
+    return family_of(kind).draft.edited(text, edits)
 
 
 def setting(queue, name, value):
@@ -95,7 +104,11 @@ def test_a_file_may_wrap_all_queues_into_root():
 
 
 def test_pools_have_no_root_above_them():
-    text = edited("pools", EMPTY["pools"], [Edit("add", "ads"), setting("ads", "minMaps", "4")])
+    text = edited(
+        "pools",
+        family_of("pools").draft.empty,
+        [Edit("add", "ads"), setting("ads", "minMaps", "4")],
+    )
     assert read_draft("pools", text).entries[0].queue == "ads"
 
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from fairshare.families.linting import UnknownResourceType, lint
+from fairshare.families.cluster_size import UnknownResourceType
+from fairshare.families.linting import lint
 
 SCHEDULER = (
     "<property><name>yarn.resourcemanager.scheduler.class</name><value>"

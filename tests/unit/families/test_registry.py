@@ -46,10 +46,10 @@ def test_an_unknown_name_is_refused_with_those_that_exist():
 
 def test_users_call_the_pool_scheduler_mapreduce():
     assert [family.public_name for family in FAMILIES.values()] == [
-        "capacity",
         "fair",
-        "fifo",
+        "capacity",
         "mapreduce",
+        "fifo",
     ]
 
 

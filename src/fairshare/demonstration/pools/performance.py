@@ -35,6 +35,7 @@ from fairshare.demonstration.teams import ADHOC, PRODUCTION, RESEARCH
 from fairshare.errors import FairshareError
 from fairshare.families.directory import read_directory
 from fairshare.mapreduce import MapReduce
+from fairshare.schedulers.pools.settings import PoolsSettings
 
 PATIENCE_S = 60.0
 SAMPLER = "sampler"
@@ -140,8 +141,8 @@ class Performance:
 
 def timeout_of(configuration: Path) -> int:
     """How long (ms) production waits for its minimum before others' tasks are killed for it."""
-    settings = read_directory(configuration).pools
-    if settings is None:
+    settings = read_directory(configuration).settings
+    if not isinstance(settings, PoolsSettings):
         raise DemonstrationFailed(f"{configuration} is not for the Fair Scheduler of MapReduce")
     pool = settings.allocations.pools.get(PRODUCTION)
     if pool is None or pool.min_share_timeout_ms is None:

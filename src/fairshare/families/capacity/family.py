@@ -1,18 +1,252 @@
 """Owns the family of the Capacity Scheduler of Hadoop YARN. Knows no other scheduler."""
 
+import os
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from fairshare.config import node_labels
+from fairshare.config.findings import add_findings
+from fairshare.config.problems import Place, Problem, Problems
+from fairshare.config.shell import FILE as SHELL_FILE
+from fairshare.config.shell import ShellSettings
+from fairshare.config.site import Site
+from fairshare.config.site_files import FileReader, file_reader
+from fairshare.errors import ConfigurationError
+from fairshare.families.capacity.draft import DRAFT, draft_site
+from fairshare.families.capacity.lint.registry import RULES
+from fairshare.families.capacity.lint.subject import CapacitySubject
+from fairshare.families.capacity.monitor import read_auto_refresh
+from fairshare.families.capacity.names import PREFIX
+from fairshare.families.capacity.reading import (
+    CAPACITY_FILE,
+    SHIPPED,
+    collect_capacity,
+    read_capacity,
+)
+from fairshare.families.capacity.reload import is_refreshed, refreshed_capacity, unreserving
+from fairshare.families.capacity.site_file import (
+    MISSING_FILE,
+    read_capacity_site,
+    written_properties,
+)
+from fairshare.families.capacity.store import read_store
 from fairshare.families.capacity.yarn import CapacityYarn
-from fairshare.families.family import SchedulerFamily
-from fairshare.model.resources import ResourceTypes
+from fairshare.families.cluster_size import cluster_of
+from fairshare.families.configuration import Configuration, Refreshed
+from fairshare.families.family import (
+    CLASS,
+    OWN_FILE,
+    Claim,
+    ReadSettings,
+    SchedulerFamily,
+    Source,
+    Watched,
+)
+from fairshare.families.maximum import with_maximum
+from fairshare.families.store import STORED, ConfigurationStore
+from fairshare.model.resources import Resource, ResourceTypes
+from fairshare.schedulers.capacity.checks import refusals
 from fairshare.schedulers.capacity.scheduler import CapacityScheduler
+from fairshare.schedulers.capacity.settings import CapacitySettings
+from fairshare.schedulers.capacity.state import CapacityState
 
 
-class CapacityFamily(SchedulerFamily):
+class CapacityFamily(SchedulerFamily[CapacitySettings]):
     """The Capacity Scheduler of Hadoop YARN."""
 
     name = "capacity"
     title = "Capacity Scheduler"
     yarn = CapacityYarn()
+    classes = (
+        (
+            CLASS,
+            "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler",
+        ),
+    )
+    files = (CAPACITY_FILE,)
+    settings_type = CapacitySettings
+    administrators_field = "administrators_acl"
+    grants_minimum = True
+    draft = DRAFT
 
     def create(self, types: ResourceTypes) -> CapacityScheduler:
         """As `SchedulerFamily.create`."""
         return CapacityScheduler(types)
+
+    # Reading a directory.
+
+    def claim(self, site: Site, directory: Path) -> Claim | None:
+        """Its own file."""
+        path = directory / CAPACITY_FILE
+        return Claim(OWN_FILE, Place(str(path))) if path.is_file() else None
+
+    def read_properties(
+        self,
+        directory: Path,
+        documents: Sequence[tuple[str, bytes]],
+        site: Site,
+        stored: Mapping[str, str] | None,
+        problems: Problems,
+    ) -> tuple[Site, ConfigurationStore]:
+        """As `SchedulerFamily.read_properties`: those of capacity-scheduler.xml come last."""
+        if stored is None:
+            merged = read_capacity_site(directory, documents, problems, os.environ)
+        else:
+            merged = site.with_values(stored, STORED)
+        written = written_properties(directory, stored)
+        return merged, read_store(merged, site, written, problems)
+
+    def written_properties(self, directory: Path) -> tuple[tuple[str, str], ...]:
+        """As `SchedulerFamily.written_properties`: those of capacity-scheduler.xml."""
+        return written_properties(directory)
+
+    def read(self, source: Source, problems: Problems) -> ReadSettings:
+        """As `SchedulerFamily.read`, with the node labels of fairshare.toml."""
+        auto_refresh_ms = read_auto_refresh(source.site, problems)
+        name = str(source.directory / CAPACITY_FILE)
+        found = collect_capacity(source.site, problems, name, file_reader(source.directory))
+        labelled = _with_labels(found, source.shell, source.directory, problems)
+        return ReadSettings(labelled, None, auto_refresh_ms)
+
+    def without_reservations(self, configuration: Configuration, forced: bool) -> CapacitySettings:
+        """As `SchedulerFamily.without_reservations`: Hadoop has no property that decides it."""
+        return unreserving(self.settings_of(configuration))
+
+    # Changes while a server runs.
+
+    def watched(self, configuration: Configuration) -> Watched | None:
+        """Its file, if the policy that refreshes queues is on and documents change nothing."""
+        if not configuration.auto_refresh_ms or configuration.store.mutable:
+            return None
+        return Watched(configuration.directory / CAPACITY_FILE, CAPACITY_FILE)
+
+    def refreshed(
+        self,
+        started: Configuration,
+        in_force: CapacitySettings,
+        now: Configuration,
+        policies: Collection[str] | None,
+        problems: Problems,
+    ) -> CapacitySettings:
+        """As `SchedulerFamily.refreshed`, and its file, which must not have gone."""
+        missing = [one for one in now.problems if one.rule == MISSING_FILE]
+        if missing and not any(one.rule == MISSING_FILE for one in started.problems):
+            problems.error(
+                Place(missing[0].file),
+                "file",
+                "there is no such file any more: put it back. What was loaded from it stays in"
+                " force",
+                "loads the file that it ships, or refuses",
+            )
+            raise ConfigurationError(problems.all)
+        settings = refreshed_capacity(in_force, self.settings_of(now))
+        return super().refreshed(started, settings, now, policies, problems)
+
+    def is_refreshed(self, property_name: str) -> bool:
+        """As `SchedulerFamily.is_refreshed`."""
+        return is_refreshed(property_name)
+
+    def with_properties(
+        self,
+        store: ConfigurationStore,
+        in_force: CapacitySettings,
+        properties: Mapping[str, str],
+        read_file: FileReader,
+    ) -> Refreshed:
+        """As `SchedulerFamily.with_properties`.
+
+        Reads no file but the one that mapping-rule-json-file names.
+        """
+        site = store.with_properties(properties)
+        now, found = read_capacity(site, STORED, read_file)
+        problems = Problems()
+        settings = with_maximum(refreshed_capacity(in_force, now), now, site, problems)
+        problems.raise_errors()
+        return Refreshed(settings, (), found, store)
+
+    def refusals(self, settings: Any, state: Any) -> tuple[str, ...]:
+        """As `SchedulerFamily.refusals`."""
+        if not isinstance(state, CapacityState):
+            return ()
+        return tuple(fault.message for fault in refusals(self.checked(settings), state))
+
+    def edited_file(self, configuration: Configuration) -> Path | None:
+        """As `SchedulerFamily.edited_file`."""
+        if configuration.store.mutable:
+            return None
+        return configuration.directory.absolute() / CAPACITY_FILE
+
+    # Lint.
+
+    def lint_directory(
+        self, configuration: Configuration, cluster: Resource | None, problems: Problems
+    ) -> None:
+        """As `SchedulerFamily.lint_directory`."""
+        name = str(configuration.directory / CAPACITY_FILE)
+        settings, site = self.settings_of(configuration), configuration.site
+        _apply(CapacitySubject(settings, site, name, cluster, True), problems)
+
+    def owns_site(self, site: Site, file: str) -> bool:
+        """As `SchedulerFamily.owns_site`."""
+        return bool(site.names(PREFIX)) or file == CAPACITY_FILE
+
+    def lint_site(
+        self, path: Path, site: Site, cluster: Mapping[str, int] | None, problems: Problems
+    ) -> None:
+        """One file; unless it names the scheduler, what yarn-site.xml says is unknown.
+
+        A yarn-site.xml without queues is judged beside the file of queues that Hadoop ships.
+        """
+        if CLASS in site and path.name != CAPACITY_FILE and not site.names(PREFIX + "root."):
+            site = site.with_values(SHIPPED, str(path))
+        read_auto_refresh(site, problems)
+        settings = collect_capacity(site, problems, str(path), file_reader(path.parent))
+        total = cluster_of(cluster, settings.types)
+        has_site = path.name != CAPACITY_FILE and CLASS in site
+        _apply(CapacitySubject(settings, site, str(path), total, has_site), problems)
+
+    def lint_draft(
+        self,
+        text: str,
+        file: str,
+        configuration: Configuration,
+        cluster: Resource | None,
+        problems: Problems,
+    ) -> CapacitySettings | None:
+        """As `SchedulerFamily.lint_draft`."""
+        site = draft_site(text, file, configuration, problems)
+        found = collect_capacity(site, problems, file, file_reader(configuration.directory))
+        _apply(CapacitySubject(found, site, file, cluster, True), problems)
+        return None if problems.errors else found
+
+    def lint_properties(
+        self, store: ConfigurationStore, properties: Mapping[str, str], read_file: FileReader
+    ) -> tuple[Problem, ...]:
+        """As `SchedulerFamily.lint_properties`."""
+        site = store.with_properties(properties)
+        problems = Problems()
+        settings = collect_capacity(site, Problems(), STORED, read_file)
+        _apply(CapacitySubject(settings, site, STORED), problems)
+        return problems.all
+
+
+def _apply(subject: CapacitySubject, problems: Problems) -> None:
+    for name, rule in RULES.items():
+        add_findings(name, rule(subject), problems)
+
+
+def _with_labels(
+    capacity: CapacitySettings, settings: ShellSettings, directory: Path, problems: Problems
+) -> CapacitySettings:
+    """The settings with the node labels of fairshare.toml."""
+    tables = settings.labels
+    if tables.labels and not capacity.labels_enabled:
+        problems.error(
+            Place(str(directory / SHELL_FILE)),
+            "node-labels",
+            f"[labels] needs {node_labels.ENABLED} in yarn-site.xml",
+        )
+    return msgspec.structs.replace(capacity, labels=tables.labels, label_of_node=tables.nodes)

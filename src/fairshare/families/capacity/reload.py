@@ -49,3 +49,12 @@ def refreshed_capacity(in_force: CapacitySettings, now: CapacitySettings) -> Cap
 def is_refreshed(name: str) -> bool:
     """Whether a refresh takes over the value of a property."""
     return name.startswith((PREFIX, PREEMPTION, ENGINES)) and name not in _PROPERTIES_OF_THE_START
+
+
+def unreserving(capacity: CapacitySettings) -> CapacitySettings:
+    """The same without reservations.
+
+    `reservations-continue-look-all-nodes` goes with them: where a container would need another
+    reservation given up first, it takes the room that it waits for away from its siblings.
+    """
+    return msgspec.structs.replace(capacity, reservations=False, continue_looking=False)

@@ -1,18 +1,155 @@
 """Owns the family of the Fair Scheduler of Hadoop YARN. Knows no other scheduler."""
 
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from fairshare.config.findings import Finding, add_findings
+from fairshare.config.problems import Place, Problem, Problems
+from fairshare.config.shell import FILE as SHELL_FILE
+from fairshare.config.site import Site
+from fairshare.families.allocation import (
+    DEFAULT_ALLOCATION_FILE,
+    AllocationFileFamily,
+    find_allocation_file,
+    read_again,
+)
+from fairshare.families.cluster_size import cluster_of
+from fairshare.families.configuration import Configuration
+from fairshare.families.fair import allocation_file, queue_elements
+from fairshare.families.fair.draft import DRAFT
+from fairshare.families.fair.lint.registry import apply_rules
+from fairshare.families.fair.lint.subject import Subject, find_elements
+from fairshare.families.fair.reading import ALLOCATION_FILE, RESERVABLE_NODES, collect_fair
 from fairshare.families.fair.yarn import FairYarn
-from fairshare.families.family import SchedulerFamily
-from fairshare.model.resources import ResourceTypes
+from fairshare.families.family import CLASS, SHARED_FILE, Claim, ReadSettings, Source
+from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.schedulers.fair.scheduler import FairScheduler
+from fairshare.schedulers.fair.settings import FairSettings
 
 
-class FairFamily(SchedulerFamily):
+class FairFamily(AllocationFileFamily[FairSettings]):
     """The Fair Scheduler of Hadoop YARN."""
 
     name = "fair"
     title = "Fair Scheduler"
     yarn = FairYarn()
+    classes = (
+        (CLASS, "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"),
+    )
+    settings_type = FairSettings
+    allocation_key = ALLOCATION_FILE
+    tidies_before_load = True
+    grants_minimum = True
+    elements = allocation_file.NAMES | queue_elements.NAMES
+    draft = DRAFT
 
     def create(self, types: ResourceTypes) -> FairScheduler:
         """As `SchedulerFamily.create`."""
         return FairScheduler(types)
+
+    def claim(self, site: Site, directory: Path) -> Claim | None:
+        """An allocation file, or a property that names one."""
+        if ALLOCATION_FILE not in site and not (directory / DEFAULT_ALLOCATION_FILE).is_file():
+            return None
+        return Claim(SHARED_FILE, Place(str(directory)), "it has an allocation file", CLASS)
+
+    def read(self, source: Source, problems: Problems) -> ReadSettings:
+        """As `SchedulerFamily.read`."""
+        path, document = find_allocation_file(
+            source.directory, source.site, ALLOCATION_FILE, problems
+        )
+        name = str(path or source.directory / DEFAULT_ALLOCATION_FILE)
+        return ReadSettings(
+            collect_fair(source.site, document, name, problems, source.policies), path
+        )
+
+    def with_allocations(
+        self,
+        in_force: FairSettings,
+        document: bytes,
+        file: str,
+        policies: Collection[str] | None,
+    ) -> tuple[FairSettings, tuple[Problem, ...]]:
+        """As `AllocationFileFamily.with_allocations`."""
+        allocations, found = allocation_file.read_allocation_file(
+            document, file, in_force.types, policies
+        )
+        return msgspec.structs.replace(in_force, allocations=allocations), found
+
+    def without_reservations(self, configuration: Configuration, forced: bool) -> FairSettings:
+        """None of the nodes may be reserved; a file that sets the part of them has decided it."""
+        settings = self.settings_of(configuration)
+        if RESERVABLE_NODES in configuration.site and not forced:
+            return settings
+        return msgspec.structs.replace(settings, reservable_nodes=0.0)
+
+    def lint_directory(
+        self, configuration: Configuration, cluster: Resource | None, problems: Problems
+    ) -> None:
+        """As `SchedulerFamily.lint_directory`."""
+        settings, site = self.settings_of(configuration), configuration.site
+        if (configuration.directory / SHELL_FILE).is_file():  # else no nodes are known
+            add_findings("one-node-reserved", _one_node_reserved(settings, configuration), problems)
+        document = read_again(configuration.allocation_path)
+        file = str(configuration.allocation_path)
+        _apply(settings, site, document, file, cluster, True, problems)
+
+    def lint_site(
+        self, path: Path, site: Site, cluster: Mapping[str, int] | None, problems: Problems
+    ) -> None:
+        """As `SchedulerFamily.lint_site`."""
+        settings = collect_fair(site, None, "", problems)
+        total = cluster_of(cluster, settings.types)
+        _apply(settings, site, None, "", total, True, problems)
+
+    def lint_elements(
+        self, path: Path, document: bytes, cluster: Mapping[str, int] | None, problems: Problems
+    ) -> None:
+        """As `SchedulerFamily.lint_elements`."""
+        site = Site.of({})
+        settings = collect_fair(site, document, str(path), problems)
+        total = cluster_of(cluster, settings.types)
+        _apply(settings, site, document, str(path), total, False, problems)
+
+    def lint_draft(
+        self,
+        text: str,
+        file: str,
+        configuration: Configuration,
+        cluster: Resource | None,
+        problems: Problems,
+    ) -> None:
+        """As `SchedulerFamily.lint_draft`."""
+        site, document = configuration.site, text.encode()
+        settings = collect_fair(site, document, file, problems)
+        _apply(settings, site, document, file, cluster, True, problems)
+
+
+def _apply(
+    settings: FairSettings,
+    site: Site,
+    document: bytes | None,
+    file: str,
+    cluster: Resource | None,
+    has_site: bool,
+    problems: Problems,
+) -> None:
+    elements = None if document is None else find_elements(document, file, settings.types)
+    apply_rules(Subject(settings, site, elements, cluster, has_site), problems)
+
+
+def _one_node_reserved(settings: FairSettings, configuration: Configuration) -> Iterator[Finding]:
+    """A share of nodes that may be reserved, written down for a cluster of one node."""
+    engine, site = configuration.shell.engine, configuration.site
+    if RESERVABLE_NODES not in site or engine.nodes != 1 or engine.reservations != "auto":
+        return
+    if settings.reservable_nodes > 0:
+        yield Finding(
+            site.place(RESERVABLE_NODES),
+            f"{RESERVABLE_NODES} lets the only node be reserved: a container that does not fit yet"
+            ' stops everybody else. Leave it out, or set reservations = "on" in [engine] of'
+            " fairshare.toml if that is meant",
+            "reserves the node",
+        )

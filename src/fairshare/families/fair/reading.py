@@ -17,6 +17,7 @@ from fairshare.config.resource_types import (
     read_increments,
 )
 from fairshare.config.site import Site
+from fairshare.families.allocation import DEFAULT_ALLOCATION_FILE
 from fairshare.families.fair.allocation_file import collect_allocation_file
 from fairshare.families.fair.element_values import ElementValues
 from fairshare.model.resources import MEMORY, VCORES, Resource
@@ -24,8 +25,7 @@ from fairshare.schedulers.fair.settings import FairSettings
 
 PREFIX: Final = "yarn.scheduler.fair."
 ALLOCATION_FILE: Final = PREFIX + "allocation.file"
-DEFAULT_ALLOCATION_FILE: Final = "fair-scheduler.xml"
-
+RESERVABLE_NODES: Final = PREFIX + "reservable-nodes"
 
 _PORT_IN_NODE_NAME: Final = "yarn.scheduler.include-port-in-node-name"
 _CONVERSION_ONLY: Final = (PREFIX + "migration.mode", PREFIX + "no-terminal-rule.check")

@@ -1,18 +1,46 @@
 """Owns the family of the FIFO scheduler of Hadoop YARN. Knows no other scheduler."""
 
-from fairshare.families.family import SchedulerFamily
+from collections.abc import Mapping
+from pathlib import Path
+
+from fairshare.config.problems import Problems
+from fairshare.config.site import Site
+from fairshare.families.family import (
+    CLASS,
+    TASK_SCHEDULER,
+    ReadSettings,
+    SchedulerFamily,
+    Source,
+)
+from fairshare.families.fifo.reading import collect_fifo
 from fairshare.families.fifo.yarn import FifoYarn
 from fairshare.model.resources import ResourceTypes
 from fairshare.schedulers.fifo.scheduler import FifoScheduler
+from fairshare.schedulers.fifo.settings import FifoSettings
 
 
-class FifoFamily(SchedulerFamily):
+class FifoFamily(SchedulerFamily[FifoSettings]):
     """The FIFO scheduler of Hadoop YARN."""
 
     name = "fifo"
     title = "Fifo Scheduler"
     yarn = FifoYarn()
+    classes = (
+        (CLASS, "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fifo.FifoScheduler"),
+        (TASK_SCHEDULER, "org.apache.hadoop.mapred.JobQueueTaskScheduler"),
+    )
+    settings_type = FifoSettings
 
     def create(self, types: ResourceTypes) -> FifoScheduler:
         """As `SchedulerFamily.create`."""
         return FifoScheduler(types)
+
+    def read(self, source: Source, problems: Problems) -> ReadSettings:
+        """As `SchedulerFamily.read`."""
+        return ReadSettings(collect_fifo(source.site, problems))
+
+    def lint_site(
+        self, path: Path, site: Site, cluster: Mapping[str, int] | None, problems: Problems
+    ) -> None:
+        """As `SchedulerFamily.lint_site`."""
+        collect_fifo(site, problems)

@@ -1,19 +1,147 @@
 """Owns the family of the Fair Scheduler of MapReduce 1, with pools. Knows no other scheduler."""
 
-from fairshare.families.family import SchedulerFamily
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+import msgspec
+
+from fairshare.config.findings import add_findings
+from fairshare.config.pools_switches import PoolSwitches
+from fairshare.config.problems import Problem, Problems
+from fairshare.config.site import Site
+from fairshare.families.allocation import (
+    DEFAULT_ALLOCATION_FILE,
+    AllocationFileFamily,
+    find_allocation_file,
+    read_again,
+)
+from fairshare.families.cluster_size import cluster_of
+from fairshare.families.configuration import Configuration
+from fairshare.families.family import PROPERTIES, TASK_SCHEDULER, Claim, ReadSettings, Source
+from fairshare.families.pools import file as pools_file
+from fairshare.families.pools.draft import DRAFT
+from fairshare.families.pools.lint.registry import RULES
+from fairshare.families.pools.lint.subject import PoolsSubject
+from fairshare.families.pools.reading import (
+    ALLOCATION_FILE,
+    collect_pools,
+    read_node_slots,
+    with_slots,
+)
+from fairshare.families.pools.unsupported import PREFIX
 from fairshare.families.pools.yarn import PoolsYarn
-from fairshare.model.resources import ResourceTypes
+from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.schedulers.pools.scheduler import PoolsScheduler
+from fairshare.schedulers.pools.settings import PoolsSettings
+
+_CLASS = "org.apache.hadoop.mapred.FairScheduler"
 
 
-class PoolsFamily(SchedulerFamily):
+class PoolsFamily(AllocationFileFamily[PoolsSettings]):
     """The Fair Scheduler of MapReduce 1, with pools."""
 
     name = "pools"
     alias = "mapreduce"
     title = "Fair Scheduler of MapReduce"
     yarn = PoolsYarn()
+    classes = ((TASK_SCHEDULER, _CLASS),)
+    settings_type = PoolsSettings
+    allocation_key = ALLOCATION_FILE
+    elements = pools_file.NAMES
+    distinctive_elements = frozenset({"pool"})  # YARN reads it, but its manual has queues
+    draft = DRAFT
 
     def create(self, types: ResourceTypes) -> PoolsScheduler:
         """As `SchedulerFamily.create`."""
         return PoolsScheduler(types)
+
+    def claim(self, site: Site, directory: Path) -> Claim | None:
+        """Properties of its own."""
+        names = site.names(PREFIX)
+        if not names:
+            return None
+        return Claim(
+            PROPERTIES, site.place(names[0]), f"{names[0]} is set", f"{TASK_SCHEDULER} to {_CLASS}"
+        )
+
+    def resource_types(self, types: ResourceTypes) -> ResourceTypes:
+        """The types, and both kinds of slots."""
+        return with_slots(types)
+
+    def node_resources(self, site: Site, problems: Problems) -> dict[str, int]:
+        """The slots of a node are those of its task tracker."""
+        return read_node_slots(site, problems)
+
+    def read(self, source: Source, problems: Problems) -> ReadSettings:
+        """As `SchedulerFamily.read`."""
+        path, document = find_allocation_file(
+            source.directory, source.site, ALLOCATION_FILE, problems
+        )
+        name = str(path or source.directory / DEFAULT_ALLOCATION_FILE)
+        settings = collect_pools(source.site, document, name, problems, source.shell.pools)
+        return ReadSettings(settings, path)
+
+    def with_allocations(
+        self,
+        in_force: PoolsSettings,
+        document: bytes,
+        file: str,
+        policies: Collection[str] | None,
+    ) -> tuple[PoolsSettings, tuple[Problem, ...]]:
+        """As `AllocationFileFamily.with_allocations`."""
+        pools, found = pools_file.read_pools_file(
+            document, file, in_force.generation, hierarchical=in_force.hierarchical
+        )
+        return msgspec.structs.replace(in_force, allocations=pools), found
+
+    def lint_directory(
+        self, configuration: Configuration, cluster: Resource | None, problems: Problems
+    ) -> None:
+        """As `SchedulerFamily.lint_directory`."""
+        document = read_again(configuration.allocation_path)
+        _apply(
+            PoolsSubject(
+                self.settings_of(configuration),
+                configuration.site,
+                document,
+                str(configuration.allocation_path),
+                cluster,
+            ),
+            problems,
+        )
+
+    def lint_site(
+        self, path: Path, site: Site, cluster: Mapping[str, int] | None, problems: Problems
+    ) -> None:
+        """As `SchedulerFamily.lint_site`."""
+        settings = collect_pools(site, None, "", problems)
+        total = cluster_of(cluster, settings.types)
+        _apply(PoolsSubject(settings, site, None, "", total), problems)
+
+    def lint_elements(
+        self, path: Path, document: bytes, cluster: Mapping[str, int] | None, problems: Problems
+    ) -> None:
+        """A pools file by itself: the release is unknown, so the latest one judges it."""
+        site, switches = Site.of({}), PoolSwitches(generation="1.2")
+        settings = collect_pools(site, document, str(path), problems, switches)
+        total = cluster_of(cluster, settings.types)
+        subject = PoolsSubject(settings, site, document, str(path), total, has_site=False)
+        _apply(subject, problems)
+
+    def lint_draft(
+        self,
+        text: str,
+        file: str,
+        configuration: Configuration,
+        cluster: Resource | None,
+        problems: Problems,
+    ) -> None:
+        """As `SchedulerFamily.lint_draft`."""
+        site, document = configuration.site, text.encode()
+        settings = collect_pools(site, document, file, problems, configuration.shell.pools)
+        _apply(PoolsSubject(settings, site, document, file, cluster), problems)
+
+
+def _apply(subject: PoolsSubject, problems: Problems) -> None:
+    for name, rule in RULES.items():
+        add_findings(name, rule(subject), problems)

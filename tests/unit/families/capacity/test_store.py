@@ -7,6 +7,7 @@ import pytest
 from fairshare.errors import ConfigurationError
 from fairshare.families.configuration import Configuration
 from fairshare.families.directory import read_directory
+from fairshare.schedulers.capacity.settings import CapacitySettings
 
 CLASS = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler"
 STORE = "yarn.scheduler.configuration.store.class"
@@ -63,8 +64,8 @@ def test_what_is_written_is_kept_as_it_is_written(tmp_path: Path) -> None:
 def test_stored_properties_hold_instead_of_the_file(tmp_path: Path) -> None:
     stored = {f"{P}root.queues": "z", f"{P}root.z.capacity": "100"}
     found = read(tmp_path, stored, **{STORE: "memory"})
-    assert found.capacity is not None
-    assert list(found.capacity.queues) == ["root", "root.z"]
+    assert isinstance(found.settings, CapacitySettings)
+    assert list(found.settings.queues) == ["root", "root.z"]
     assert dict(found.store.written) == stored
 
 

@@ -12,7 +12,8 @@ from fairshare.families.directory import read_directory
 from fairshare.families.pools import plugins
 from fairshare.families.pools.file import read_pools_file
 from fairshare.families.pools.reading import read_pools
-from fairshare.families.reload import refresh, reread_allocations
+from fairshare.families.registry import family_of
+from fairshare.families.reload import refresh
 from fairshare.schedulers.pools import load, weights
 from fairshare.schedulers.pools.settings import PoolAllocation, PoolsSettings
 
@@ -214,9 +215,9 @@ def directory(tmp_path: Path, toml: str = '[pools]\ngeneration = "1.2"\n') -> Pa
 def test_a_directory_of_mapreduce_is_read_with_its_pools_and_slots(tmp_path: Path) -> None:
     found = read_directory(directory(tmp_path))
     assert found.problems == ()
-    assert found.pools is not None
-    assert found.pools.generation == "1.2"
-    assert found.pools.allocations.pools == {"a": PoolAllocation("a", min_share=(3, 0))}
+    assert isinstance(found.settings, PoolsSettings)
+    assert found.settings.generation == "1.2"
+    assert found.settings.allocations.pools == {"a": PoolAllocation("a", min_share=(3, 0))}
     assert found.types.names == ("memory-mb", "vcores", "map-slots", "reduce-slots")
     assert found.shell.engine.resources == {"map-slots": 7, "reduce-slots": 2}
 
@@ -242,21 +243,21 @@ def test_the_file_may_be_anywhere(tmp_path: Path) -> None:
     (here / "mapred-site.xml").write_text(site.replace("</configuration>", added))
     found = read_directory(here)
     assert found.allocation_path == here / "pools.xml"
-    assert found.pools is not None
-    assert "a" in found.pools.allocations.pools
+    assert isinstance(found.settings, PoolsSettings)
+    assert "a" in found.settings.allocations.pools
 
 
 def test_a_changed_file_is_taken_over_and_a_broken_one_is_not(tmp_path: Path) -> None:
     started = read_directory(directory(tmp_path))
-    assert started.pools is not None
+    assert started.settings is not None
     path = tmp_path / "fair-scheduler.xml"
     path.write_text("<allocations><pool name='b'><weight>2</weight></pool></allocations>")
-    found, _ = reread_allocations(path, started.pools)
+    found, _ = family_of("pools").reread_file(path, started.settings)
     assert found.allocations.pools == {"b": PoolAllocation("b", weight=2.0)}
-    assert refresh(started, started.pools).settings == found
+    assert refresh(started, started.settings).settings == found
     path.write_text("<allocations><pool")
     with pytest.raises(ConfigurationError):
-        reread_allocations(path, started.pools)
+        family_of("pools").reread_file(path, started.settings)
 
 
 @pytest.mark.parametrize(
@@ -276,7 +277,7 @@ def test_a_switch_that_cannot_be_is_refused(tmp_path: Path, toml: str, words: st
 
 def test_priorities_may_weigh_otherwise(tmp_path: Path) -> None:
     toml = "[pools]\nhierarchical = true\npriority_factors = {VERY_LOW = 0}\n"
-    found = read_directory(directory(tmp_path, toml)).pools
+    found = read_directory(directory(tmp_path, toml)).settings
     assert found is not None
     assert found.priority_factors == (0.0, 0.5, 1.0, 2.0, 4.0)
     assert found.hierarchical

@@ -8,8 +8,9 @@ import pytest
 
 from fairshare.families.capacity.names import PREFIX
 from fairshare.families.directory import read_directory
-from fairshare.families.draft import properties_text, read_draft
-from fairshare.families.draft_linting import judge_draft
+from fairshare.families.draft import properties_text
+from fairshare.families.drafts import judge_draft
+from fairshare.families.registry import family_of
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 FAIR = "three-teams"
@@ -40,8 +41,9 @@ def judged(kind, example, text):
     """The problems of a draft, what is read of it, and the seconds that both took."""
     configuration = read_directory(EXAMPLES / example)
     began_s = time.process_time()
-    problems, _ = judge_draft(kind, text, "file.xml", configuration)
-    reading = read_draft(kind, text)
+    family = family_of(kind)
+    problems, _ = judge_draft(family, text, "file.xml", configuration)
+    reading = family.draft.read(text)
     return problems, reading, time.process_time() - began_s
 
 
@@ -84,7 +86,7 @@ def test_a_draft_with_hostile_names_is_judged_at_once(kind, example, text):
 
 def test_a_full_name_that_is_too_long_is_told():
     configuration = read_directory(EXAMPLES / FAIR)
-    problems, _ = judge_draft("fair", nested(3, "q" * 400), "file.xml", configuration)
+    problems, _ = judge_draft(family_of("fair"), nested(3, "q" * 400), "file.xml", configuration)
     (told,) = [problem.message for problem in problems if "characters" in problem.message]
     assert "1207 characters: 1000 are the most" in told
 

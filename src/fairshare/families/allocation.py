@@ -1,0 +1,145 @@
+"""Owns what schedulers with an XML file of queues have in common: where the file is, and how it is
+watched and read again. YARN's Fair Scheduler and that of MapReduce both call it fair-scheduler.xml.
+
+Knows nothing of what the file says.
+"""
+
+from abc import abstractmethod
+from collections.abc import Collection
+from pathlib import Path
+from typing import ClassVar, Final, TypeVar
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from fairshare.config.problems import Place, Problem, Problems
+from fairshare.config.site import Site
+from fairshare.errors import ConfigurationError
+from fairshare.families.configuration import Configuration
+from fairshare.families.family import SchedulerFamily, Watched
+
+DEFAULT_ALLOCATION_FILE: Final = "fair-scheduler.xml"
+
+_REMOTE: Final = frozenset({"hdfs", "s3a", "viewfs"})
+
+Settings = TypeVar("Settings", bound=msgspec.Struct)
+
+
+class AllocationFileFamily(SchedulerFamily[Settings]):
+    """A family whose queues are in an XML file of their own, and in the field `allocations` of its
+    settings."""
+
+    files = (DEFAULT_ALLOCATION_FILE,)
+
+    allocation_key: ClassVar[str]
+    """The property that names the file."""
+
+    @abstractmethod
+    def with_allocations(
+        self,
+        in_force: Settings,
+        document: bytes,
+        file: str,
+        policies: Collection[str] | None,
+    ) -> tuple[Settings, tuple[Problem, ...]]:
+        """The settings with what the file says now; raises ConfigurationError."""
+
+    def watched(self, configuration: Configuration) -> Watched:
+        """As `SchedulerFamily.watched`: the file, which is read again by itself."""
+        path = configuration.allocation_path or configuration.directory / DEFAULT_ALLOCATION_FILE
+        return Watched(path, "allocation file", alone=True)
+
+    def edited_file(self, configuration: Configuration) -> Path | None:
+        """As `SchedulerFamily.edited_file`."""
+        return self.watched(configuration).path
+
+    def refreshed(
+        self,
+        started: Configuration,
+        in_force: Settings,
+        now: Configuration,
+        policies: Collection[str] | None,
+        problems: Problems,
+    ) -> Settings:
+        """As `SchedulerFamily.refreshed`, and the allocation file of the start, as it is now.
+
+        Another name for it needs a restart.
+        """
+        settings = super().refreshed(started, in_force, now, policies, problems)
+        path = started.allocation_path or now.allocation_path
+        if path is None:
+            return settings
+        if path == now.allocation_path:
+            return msgspec.structs.replace(settings, allocations=now.settings.allocations)
+        return self.reread_file(path, settings, policies)[0]
+
+    def reread_file(
+        self, path: Path, in_force: Settings, policies: Collection[str] | None = None
+    ) -> tuple[Settings, tuple[Problem, ...]]:
+        """As `SchedulerFamily.reread_file`."""
+        try:
+            document = path.read_bytes()
+        except OSError as error:
+            problems = Problems()
+            problems.error(Place(str(path)), "file", f"cannot be read: {error.strerror}")
+            raise ConfigurationError(problems.all) from error
+        return self.with_allocations(in_force, document, str(path), policies)
+
+
+def find_allocation_file(
+    directory: Path, site: Site, key: str, problems: Problems
+) -> tuple[Path | None, bytes | None]:
+    """The allocation file and its bytes, as spec/fair.md 5.1 finds it."""
+    written = site.string(key, DEFAULT_ALLOCATION_FILE, problems)
+    place = site.place(key)
+    address = urlsplit(written)
+    scheme = address.scheme.lower()
+    if scheme in _REMOTE:
+        problems.error(
+            place,
+            "allocation-file",
+            f"{written} is on a remote file system: copy it into {directory}",
+            "reads it there",
+        )
+        return None, None
+    if scheme not in ("", "file"):
+        problems.error(
+            place,
+            "allocation-file",
+            f"{written}: only local files can be read, not {scheme}",
+            "does not start",
+        )
+        return None, None
+    path = Path(unquote(address.path) if scheme else written)
+    found = directory / path  # an absolute path stays as it is
+    document = _read(found, problems)
+    if document is not None:
+        return found, document
+    if path.is_absolute():
+        problems.error(
+            place, "allocation-file", f"there is no allocation file {path}", "does not start"
+        )
+    else:
+        problems.warning(
+            Place(str(found)),
+            "allocation-file",
+            "there is no such file: all queues have their defaults, and only root exists",
+            "warns and goes on without",
+        )
+    return None, None
+
+
+def _read(path: Path, problems: Problems) -> bytes | None:
+    """A file's bytes; None if there is no such file, or if it cannot be read, which is told."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        problems.error(Place(str(path)), "file", f"cannot be read: {error.strerror}")
+        return None
+
+
+def read_again(path: Path | None) -> bytes | None:
+    """The bytes of a file that was read before; None if there is none."""
+    return None if path is None else _read(path, Problems())

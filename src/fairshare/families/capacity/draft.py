@@ -1,0 +1,170 @@
+"""Owns drafts of capacity-scheduler.xml, which has properties instead of elements for queues."""
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from fairshare.config.problems import Place, Problems
+from fairshare.config.site import Site
+from fairshare.config.site_files import include_reader, read_site
+from fairshare.config.xml import escaped
+from fairshare.config.xml_text import Span, changed, read_spans, with_child, with_value
+from fairshare.config.xml_text import without as taken_away
+from fairshare.families.capacity.mutation import QueueChange, Update, apply_update
+from fairshare.families.capacity.names import PREFIX
+from fairshare.families.configuration import Configuration
+from fairshare.families.draft import (
+    EMPTY_PROPERTIES,
+    DraftForm,
+    Edit,
+    Entry,
+    Field,
+    Part,
+    Reading,
+)
+from fairshare.model.queues import LONGEST_NAME, ROOT, parent_name
+
+_SWITCH: Final = ("true", "false")
+_FIELDS = (
+    Field("capacity", "Configured Capacity", "0", "40, 2w or [memory=4096,vcores=4]"),
+    Field("maximum-capacity", "Configured Max Capacity", "100", "60"),
+    Field("state", "State", "RUNNING", choices=("RUNNING", "STOPPED")),
+    Field("user-limit-factor", "User Limit Factor", "1", "2", where="leaf"),
+    Field("minimum-user-limit-percent", "Minimum User Limit Percent", "100", "25",
+          where="leaf"),
+    Field("maximum-am-resource-percent", "Max AM Resource Percent", "0.1", "0.2",
+          where="leaf"),
+    Field("maximum-applications", "Max Applications", "its part of 10000", "500",
+          where="leaf"),
+    Field("max-parallel-apps", "Max Parallel Applications", "no limit", "20"),
+    Field("ordering-policy", "Ordering Policy", "fifo, or utilization",
+          choices=("fifo", "fair", "utilization", "priority-utilization")),
+    Field("priority", "Priority", "0", "5"),
+    Field("disable_preemption", "Preemption Disabled", "its parent's", choices=_SWITCH),
+    Field("default-application-priority", "Default Application Priority", "0", "3",
+          where="leaf"),
+    Field("maximum-application-lifetime", "Max Application Lifetime (s)", "none", "86400",
+          where="leaf"),
+    Field("acl_submit_applications", "Who May Submit", "who may submit to its parent",
+          "ann,bob staff"),
+    Field("acl_administer_queue", "Who May Administer", "who administers its parent",
+          "ann staff"),
+)  # fmt: skip
+
+
+class PropertyDraft(DraftForm):
+    """Drafts of a `<configuration>`."""
+
+    def read_spans(self, top: Span) -> Reading:
+        """As `DraftForm.read_spans`."""
+        found = list(_properties(top))
+        names = {name for name, _, _ in found}
+        queues = _queue_names({name: value for name, value, _ in found})
+        entries: list[Entry] = []
+        parts: list[Part] = []
+        for name, value, span in found:
+            queue, rest = _queue_of(name, queues) if name in names else ("", name)
+            entries.append(Entry(queue, rest, value, (span.last("value") or span).line))
+            if queue:
+                parts.append(Part(queue, span.line, span.last_line))
+        return Reading(tuple(entries), tuple(parts))
+
+    def edit(self, text: str, top: Span, edit: Edit) -> str:
+        """As `DraftForm.edit`."""
+        before = {name: value for name, value, _ in _properties(top)}
+        if edit.action == "add":
+            update = Update(add=(QueueChange(edit.queue),))
+        elif edit.action == "remove":
+            update = Update(remove=(edit.queue,))
+        elif edit.queue:
+            update = Update(update=(QueueChange(edit.queue, ((edit.name, edit.value or ""),)),))
+        else:
+            full = edit.name if edit.name.startswith("yarn.") else PREFIX + edit.name
+            update = Update(globals=((full, edit.value or ""),))
+        after = apply_update(before, update)
+        for name in before:
+            if name not in after:
+                text = _without_property(text, name)
+        for name, value in after.items():
+            if before.get(name) != value:
+                text = _with_property(text, name, value)
+        return text
+
+
+DRAFT: Final = PropertyDraft(EMPTY_PROPERTIES, _FIELDS)
+
+
+def draft_site(text: str, file: str, configuration: Configuration, problems: Problems) -> Site:
+    """The properties of a draft before those of all other files, unless those are final."""
+    own = read_site([(file, text)], problems, os.environ, include_reader(configuration.directory))
+    merged = {found.name: found for found in configuration.store.base}
+    for found in own:
+        earlier = merged.get(found.name)
+        if earlier is not None and earlier.final:
+            problems.warning(
+                Place(file, found.place.line, found.place.column),
+                "final",
+                f"{found.name} is final in {earlier.place.file}:{earlier.place.line}:"
+                " this value has no effect",
+                "ignores this value",
+            )
+        else:
+            merged[found.name] = found
+    return Site(merged, dict(os.environ))
+
+
+def _properties(top: Span) -> Iterator[tuple[str, str, Span]]:
+    """Name, value and element of each property; one that is set twice comes twice."""
+    for child in top.children:
+        if child.name == "configuration":
+            yield from _properties(child)
+        elif child.name == "property":
+            name, value = child.last("name"), child.last("value")
+            if name is not None:
+                yield name.value, "" if value is None else value.value, child
+
+
+def _queue_names(properties: Mapping[str, str]) -> frozenset[str]:
+    """The queues that the lists of children lead to from root."""
+    found = {ROOT}
+    waiting = [ROOT]
+    while waiting:
+        queue = waiting.pop()
+        for part in properties.get(f"{PREFIX}{queue}.queues", "").split(","):
+            child = f"{queue}.{part.strip()}"
+            if part.strip() and child not in found and len(child) <= LONGEST_NAME:
+                found.add(child)
+                waiting.append(child)
+    return frozenset(found)
+
+
+def _queue_of(name: str, queues: frozenset[str]) -> tuple[str, str]:
+    """A property's queue and its name there; of one that is about no queue only the prefix goes."""
+    rest = name.removeprefix(PREFIX)
+    if rest == name:
+        return "", name
+    queue = parent_name(rest[:LONGEST_NAME])
+    while queue:
+        if queue in queues:
+            return queue, rest[len(queue) + 1 :]
+        queue = parent_name(queue)
+    return "", rest
+
+
+def _spans_of(text: str, name: str) -> tuple[Span, list[Span]]:
+    top = read_spans(text)
+    assert top is not None, "a change leaves XML"
+    return top, [span for found, _, span in _properties(top) if found == name]
+
+
+def _without_property(text: str, name: str) -> str:
+    _, spans = _spans_of(text, name)
+    return changed(text, [taken_away(text, span) for span in spans])
+
+
+def _with_property(text: str, name: str, value: str) -> str:
+    top, spans = _spans_of(text, name)
+    if spans:
+        return changed(text, [with_value(text, spans[-1], "value", value)])
+    lines = ("<property>", f"  <name>{escaped(name)}</name>", f"  <value>{escaped(value)}</value>")
+    return changed(text, [with_child(text, top, "\n".join((*lines, "</property>")))])
