@@ -1,6 +1,6 @@
 """Fairshare: a multi-tenant scheduler that shares one machine, or a cluster, fairly.
 
-The rooms, from the inside out (a room may import what stands left of it, never right):
+The rooms, from the inside out (a room imports only rooms to the left of it):
 
     model < schedulers, placement < manager < engines, journal, config < runtime
           < live, simulate, insight, scenarios < cli, web

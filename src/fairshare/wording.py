@@ -20,11 +20,11 @@ def cause(error: BaseException) -> str:
 
     >>> cause(FileNotFoundError(2, "No such file or directory", "a.xml"))
     'No such file or directory'
-    >>> cause(ValueError("two is no number"))
-    'two is no number'
+    >>> cause(ValueError("two is not a number"))
+    'two is not a number'
     """
     if isinstance(error, UnicodeDecodeError):
-        return "this is no text in UTF-8"
+        return "this is not a text in UTF-8"
     return (isinstance(error, OSError) and error.strerror) or str(error)
 
 

@@ -30,7 +30,7 @@ def test_an_error_of_the_system_is_told_without_its_number():
     moved = OSError(18, "Invalid cross-device link", "a", None, "b")
     assert failed_call(moved) == "a -> b: Invalid cross-device link"
     assert failed_call(OSError("the line is dead")) == "the line is dead"
-    assert cause(UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad")) == "this is no text in UTF-8"
+    assert cause(UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad")) == "this is not a text in UTF-8"
 
 
 def test_a_file_that_cannot_be_written_is_told_without_a_number(tmp_path):

@@ -61,8 +61,8 @@ class Figures(msgspec.Struct, frozen=True):
 class QueueComparison(msgspec.Struct, frozen=True):
     """One queue under both schedulers. None: it did not exist. `elsewhere` counts applications that
     ran in it before, and run in another queue now. `unlimited` is what it would get there if
-    masters had no limit (`maximum-am-resource-percent` 1); None: nobody has asked. `contended`:
-    the cluster was full, or the queue at its maximum, so that somebody had to wait; without that a
+    masters had no limit (`maximum-am-resource-percent` 1); None: not requested. `contended`:
+    the cluster was full, or the queue at its maximum, so that an application had to wait; else a
     likeness shows nothing."""
 
     name: str
@@ -100,7 +100,7 @@ def compare(
     *,
     check_access: bool = True,
 ) -> Comparison:
-    """Run both. Without `check_access` nobody's right to submit is looked at, in neither."""
+    """Run both. Without `check_access` neither run checks rights to submit."""
     fair, capacity = source.settings, conversion.settings
     if not check_access:
         fair = _open_to_all(fair)
@@ -164,7 +164,7 @@ def run(
 
 
 def _open_to_all(settings: FairSettings) -> FairSettings:
-    """The same settings, in which root lets everybody submit, and so every queue does."""
+    """The same settings, in which root, and so every queue, lets all users submit."""
     allocations = settings.allocations
     root = allocations.queues.get(ROOT, QueueSettings(ROOT, parent=True))
     queues = {**allocations.queues, ROOT: msgspec.structs.replace(root, submit_acl="*")}

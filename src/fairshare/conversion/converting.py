@@ -29,7 +29,7 @@ from fairshare.schedulers.capacity.settings import CapacitySettings
 
 
 class NeedsCluster(FairshareError):
-    """A way of writing shares that needs the size of the cluster, and nobody said it."""
+    """A way of writing shares that needs the size of the cluster, which is not given."""
 
 
 class Conversion(msgspec.Struct, frozen=True):

@@ -42,7 +42,7 @@ def convert_elements(source: Source, tree: Tree, draft: Draft) -> None:
                 "",
                 "lost",
                 "",
-                "the queue becomes an ordinary one: plans have to be written anew",
+                "the queue becomes an ordinary one: plans have to be written again",
                 source.place(queue.name, "reservation"),
             )
 
@@ -116,7 +116,7 @@ def _largest_container(source: Source, queue: Queue, draft: Draft) -> None:
     outcome: Outcome = "kept"
     why = "asks for more are refused, here and in the queues below"
     if any(amount <= 0 for amount in bounded[:2]):
-        why, outcome = "it is no container at all: nothing can be asked for", "changed"
+        why, outcome = "a container of this size is empty: nothing can be requested", "changed"
     elif bounded != most:
         why += "; no more than the scheduler's own maximum, as before"
     draft.note(
@@ -152,7 +152,7 @@ def convert_access(source: Source, draft: Draft) -> None:
     known = source.subject.has_site
     root = source.settings.allocations.queues.get(ROOT)
     lists = (root.submit_acl, root.administer_acl) if root is not None else (None, None)
-    # Where everybody may submit to root, he may to every queue.
+    # Where all users may submit to root, they may to every queue.
     excluding = not any(text is None or text.strip() == "*" for text in lists)
     written = source.subject.written("aclSubmitApps", "aclAdministerApps")
     if not excluding and (known or not written):
@@ -163,7 +163,7 @@ def convert_access(source: Source, draft: Draft) -> None:
         " so that none is opened unseen"
         if not known
         else "the Fair Scheduler refuses submissions by its lists whatever this says, the Capacity"
-        " Scheduler only with it; now the lists also decide who may kill others' applications"
+        " Scheduler only with it; now the lists also decide who kills others' applications"
     )
     place = source.site.place(_ACCESS)
     value = "false" if known else "not known"
@@ -171,7 +171,7 @@ def convert_access(source: Source, draft: Draft) -> None:
 
 
 def convert_limits(source: Source, tree: Tree, draft: Draft) -> None:
-    """The limits of the whole file: applications of queues and users, masters, who may wait."""
+    """The limits of the whole file: applications of queues and users, masters, waiting."""
     allocations = source.settings.allocations
     if allocations.queue_max_applications_default != NO_LIMIT:
         most = allocations.queue_max_applications_default

@@ -46,7 +46,7 @@ def companion_files(source: Source, changes: Mapping[str, str | None]) -> dict[s
     """yarn-site.xml with changed properties, and the other files of the directory.
 
     A file of which no property changes stays as it is, to the byte. What a file has included
-    stands in yarn-site.xml.
+    is in yarn-site.xml.
     """
     by_file: dict[str, list[Property]] = {YARN_SITE: []}
     for found in source.site:

@@ -17,7 +17,7 @@ class Finding(msgspec.Struct, frozen=True):
     """What became of one element or property.
 
     `queue` is the full name in the Fair Scheduler; empty: it concerns all of them. `rule` is the
-    stable name of the kind of thing, `became` the property that stands for it now (empty: none).
+    stable name of the kind of thing, `became` the property that replaces it (empty: none).
     """
 
     queue: str

@@ -100,7 +100,7 @@ class Maximums:
         return parts
 
     def _bound(self, parts: list[_Part]) -> tuple[float | None, bool]:
-        """The one part of the cluster that stands for all types, and whether it is exact. None: the
+        """The one part of the cluster for all types, and whether it is exact. None: the
         cluster's size is not known."""
         counted = parts if self._dominant else parts[:1]
         if any(isinstance(part, int) for part in counted):
@@ -176,7 +176,7 @@ class Maximums:
             counted = "the largest part counts" if self._dominant else "the part of memory counts"
             why = f"one percentage bounds all resource types: {counted}. --mode vectors keeps each"
         elif not became:
-            why = "the queue above, or the cluster, is no larger"
+            why = "the queue above, or the cluster, is not larger"
         elif amount is not None and amount.absolute is not None:
             outcome = "changed"
             why = "a part of this cluster: it grows and shrinks with it"
@@ -192,7 +192,7 @@ class Maximums:
             now = smallest(above, self._source.subject.maximum(queue.own))
             now = smallest(above, largest(now, self._guarantees[queue.name]))
             if now == cluster:
-                self._note(queue, "kept", "", "the cluster is no larger")
+                self._note(queue, "kept", "", "the cluster is not larger")
             elif queue.parent is None:
                 became = "maximum-capacity of each queue below"
                 why = "root always has everything: each queue below is bounded by it, but not"

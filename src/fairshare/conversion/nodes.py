@@ -13,7 +13,7 @@ from fairshare.model.inputs import NodeJoined
 from fairshare.model.resources import Resource, fits
 
 MADE_UP: Final = 10
-"""So many nodes, if nobody says how many."""
+"""The number of nodes, if none is given."""
 
 _NODE_MEMORY_MB: Final = 65_536
 _NODE_VCORES: Final = 32
@@ -52,7 +52,7 @@ def nodes_for(
 ) -> tuple[NodeJoined, ...]:
     """Nodes alike that make this cluster; those of the workload, if they do.
 
-    Where nobody says how many: at most ten, fewer if the largest container would not fit.
+    Without a given number: at most ten, fewer if the largest container would not fit.
     """
     types = source.settings.types
     if cluster is None:

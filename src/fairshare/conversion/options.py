@@ -1,4 +1,4 @@
-"""Owns what somebody may wish of a conversion. Knows nothing of how it is done."""
+"""Owns the options of a conversion. Knows nothing of how it is done."""
 
 from typing import Literal
 

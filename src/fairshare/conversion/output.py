@@ -14,7 +14,7 @@ from fairshare.errors import FairshareError
 
 
 class OutputExists(FairshareError):
-    """Files would be written over, and nobody has said that they may."""
+    """Existing files would be replaced, and no option allows that."""
 
 
 def write_directory(files: Mapping[str, bytes], directory: Path, *, force: bool) -> list[Path]:

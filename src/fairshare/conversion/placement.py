@@ -1,4 +1,4 @@
-"""Owns what becomes of placement rules: mapping rules in JSON, and who may make queues on demand.
+"""Owns what becomes of placement rules: mapping rules in JSON, and queues that create others.
 
     specified                       %specified
     user                            root.%user, below the nested rule's queue if there is one
@@ -94,7 +94,7 @@ class Placement:
             queue = self._tree.add(name)
         if queue is None or not queue.leaf:
             self._mappings.append(_mapping("reject"))
-            why = f"{name} is no leaf queue: applications that come so far are refused, as before"
+            why = f"{name} is not a leaf queue: applications that reach it are refused, as before"
             self._note(rule, "kept", "reject", why)
             return
         self._mappings.append(_mapping("custom", customPlacement=queue.path, create=False))
@@ -207,7 +207,7 @@ class Placement:
 
 
 def _mapping(policy: str, **more: Any) -> dict[str, Any]:
-    """One rule for everybody."""
+    """One rule for all users."""
     made = {"type": "user", "matches": "*", "policy": policy, "fallbackResult": "skip"}
     return {**made, **more}
 

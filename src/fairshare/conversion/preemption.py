@@ -62,7 +62,7 @@ def _note_switch(source: Source, fires: bool, draft: Draft) -> None:
     if fires:
         outcome: Outcome = "changed"
         became = f"{ENABLE}=true"
-        why = "between queues alone, and towards capacities: within a queue nobody loses containers"
+        why = "between queues alone, and towards capacities: none within a queue"
     else:
         outcome, became = "kept", ""
         why = "no time is set after which containers are taken, so that none ever were: it is off"

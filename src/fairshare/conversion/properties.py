@@ -93,13 +93,13 @@ def _continuous(source: Source, draft: Draft) -> None:
 
 
 def _locality(source: Source, options: Options, draft: Draft) -> None:
-    """Parts of the cluster's nodes become numbers of visits; -1 is no waiting in both."""
+    """Parts of the cluster's nodes become numbers of visits; -1 means no waiting in both."""
     settings = source.settings
     thresholds = (settings.locality_threshold_node, settings.locality_threshold_rack)
     if max(thresholds) <= 0:
         became = draft.set("node-locality-delay", "-1")
         draft.set("rack-locality-additional-delay", "0")
-        why = "nobody waits for a node or a rack that he asked for, as before"
+        why = "no application waits for a node or a rack that it requested, as before"
         _say(source, draft, "locality", f"{PREFIX}locality.threshold.node", "kept", became, why)
         return
     for suffix, key, part in (

@@ -85,7 +85,7 @@ def read_rules(document: str, file: str) -> Rules:
             if value.isascii() and value.isdigit():
                 most_children = int(value)
             else:
-                problems.error(place, "conversion-rule", f"{name}: {value!r} is no number")
+                problems.error(place, "conversion-rule", f"{name}: {value!r} is not a number")
         elif name not in ACTIONS:
             known = ", ".join((*ACTIONS, LIMIT))
             problems.error(place, "conversion-rule", f"there is no {name!r} (there are {known})")

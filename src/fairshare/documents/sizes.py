@@ -58,5 +58,5 @@ def parse_memory_mb(text: str) -> int:
     """
     memory_mb = parse_size(text)
     if memory_mb == 0:
-        raise ValueError(f"{text!r} is no memory at all: a container needs at least 1m")
+        raise ValueError(f"{text!r} is too little: a container needs at least 1m")
     return memory_mb

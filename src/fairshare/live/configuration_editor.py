@@ -271,7 +271,7 @@ class ConfigurationEditor:
         if digest_of(self._written()) != digest:
             raise InputError(
                 "configuration-changed",
-                f"{self.file} was changed by somebody else since this draft was begun: look at what"
+                f"{self.file} has changed since this draft was begun: look at what"
                 " it says now, and make the change again",
             )
 

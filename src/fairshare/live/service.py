@@ -251,7 +251,7 @@ class Service:
         Raises the error that `fail` was given.
         """
         if self._inbox or (self._runtime.unsettled and not self._stopping):
-            # Whoever is ready joins this batch, and answers go out.
+            # Tasks that are ready join this batch, and answers go out.
             for _ in range(min(1 + int(self._turn_s / _STEP_S), _MAX_STEPS)):
                 await asyncio.sleep(0)
             self._raise_doom()

@@ -28,7 +28,7 @@ def _check_nodes(state: "ClusterState[Any, Any]") -> None:
         used = total((c.resource for c in here), size)
         _claim(used == node.used, "node", node.name, "uses", used, "but says", node.used)
         for container in node.ending:
-            _claim(state.ending.get(container) == node.name, "nobody knows of", container)
+            _claim(state.ending.get(container) == node.name, "is unaware of", container)
             _claim(container not in node.containers, container, "is over, and is not")
         reservation = node.reservation
         if reservation is not None:

@@ -24,7 +24,7 @@ from fairshare.runtime.kinds import Kind, Kinds
 Value = Any
 Way = Callable[[Any], Value]
 
-# Values that are no row.
+# Values that are not a row.
 TUPLE, FROZENSET, ENUM, NAMED, LONG, ABSENT = -1, -2, -3, -4, -5, -6
 # Rows without fields.
 LIST, DICT, SET, DEQUE = -10, -11, -12, -13

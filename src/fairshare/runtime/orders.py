@@ -1,6 +1,6 @@
 """Owns the translation of events to orders: the containers that an engine must launch or stop.
 
-Reads the state as it stands after the commit, so that an order which is out of date is never given
+Reads the state after the commit, so that an order which is out of date is never given
 (a container that was launched and killed in one batch is not launched). Decides nothing.
 """
 

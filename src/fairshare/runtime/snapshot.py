@@ -3,7 +3,7 @@
 A snapshot is data: MessagePack, compressed, of what `graph.py` makes of the objects. It names no
 class and no function, and whatever the bytes say, nothing is made but the kinds of `stored.py`.
 What releases before this form wrote is read by `pickled.py`. A snapshot that cannot be read is a
-JournalError, so that whoever reads it goes on to an older one, or to the records: never to half a
+JournalError, so that the reader goes on to an older one, or to the records: never to half a
 state. Knows no file and no journal.
 """
 
@@ -22,7 +22,7 @@ FORM: Final = "graph-1"
 """The entry stored beside a snapshot of this form; beside earlier ones, the fields of classes."""
 
 MOST_BYTES: Final = 4 * 1024**3
-"""Of a snapshot that has been unpacked: more is no state, but an attack."""
+"""Of a snapshot that has been unpacked: more is not a state, but an attack."""
 
 
 def freeze(sequence: int, now_ms: int, parts: dict[str, Any]) -> Snapshot:

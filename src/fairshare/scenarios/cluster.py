@@ -1,6 +1,6 @@
 """Owns the resource manager of one scenario, its clock, and who hears of its events.
 
-Nothing happens here by itself: whoever runs the scenario feeds inputs and moves the clock.
+Nothing happens here by itself: the runner of the scenario feeds inputs and moves the clock.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """Owns a scenario's configuration files: their texts, when they were written, what they say.
 
-Stands for the directory that a server reads. Knows which file each scheduler has, and nothing of
+Represents the directory that a server reads. Knows which file each scheduler has, and nothing of
 what the settings do.
 """
 
@@ -92,7 +92,7 @@ _RELOADED: Final[dict[str, tuple[str, ...]]] = {
 """Which files the scheduler reads again while it runs; all else needs a restart (4.4)."""
 
 _ON_COMMAND: Final = frozenset({"capacity"})
-"""Who reads its files when it is told to, whether they were written or not."""
+"""The schedulers that read their files on a command, whether these were written or not."""
 
 
 class ConfigurationFiles:

@@ -177,7 +177,7 @@ def describe_queue(types: ResourceTypes, view: QueueView, total: Resource) -> De
 def _describe_capacity(types: ResourceTypes, view: QueueView) -> Description:
     """What only the capacity scheduler says of a queue, and what it means otherwise.
 
-    As all that stands there but `partitions` itself, what is used, reserved and asked for is that
+    As everything there but `partitions` itself, what is used, reserved and asked for is that
     of the default partition.
     """
     capacity = view.capacity

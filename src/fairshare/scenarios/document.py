@@ -133,7 +133,7 @@ def _nodes(fields: Fields) -> tuple[NodeGroup, ...]:
     seen: set[str] = set()
     for name in (name for group in groups for name in group.names):
         if name in seen:
-            fields.wrong(node.place, f"the node {name!r} stands twice in nodes")
+            fields.wrong(node.place, f"the node {name!r} is given twice in nodes")
         seen.add(name)
     return groups
 

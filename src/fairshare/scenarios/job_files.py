@@ -1,6 +1,6 @@
 """Owns the configuration files of a scenario of MapReduce, and when the pools file is read again.
 
-Stands for the directory that a server reads. Knows nothing of what the settings do.
+Represents the directory that a server reads. Knows nothing of what the settings do.
 """
 
 from typing import Final

@@ -1,6 +1,6 @@
 """Owns the steps that only scenarios of MapReduce have, as frozen data, and their form in a file.
 
-The other steps are those of any scenario; which of them there are stands in `JOB_STEP_READERS`.
+The other steps are those of any scenario; `JOB_STEP_READERS` lists them.
 """
 
 from typing import Final

@@ -1,6 +1,6 @@
 """Owns the tasks of a scenario's jobs by name: `m0`, `r3`; which run, and which must run again.
 
-Stands for the jobs' masters. Decides nothing about slots.
+Acts for the jobs' masters. Decides nothing about slots.
 """
 
 from typing import Final

@@ -21,7 +21,7 @@ Verdict = Literal["passed", "failed", "skipped"]
 
 
 class Result(msgspec.Struct, frozen=True):
-    """What became of one file. `checks` counts what was compared; a skipped file is no scenario."""
+    """What became of one file. `checks` counts comparisons; a skipped file is not a scenario."""
 
     file: str
     name: str | None

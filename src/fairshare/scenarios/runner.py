@@ -148,7 +148,7 @@ class Runner:
     @_apply.register
     def _kill(self, step: steps.Kill) -> None:
         application = self._applications.get(step.app)
-        if not application.over:  # to kill what has ended is no mistake
+        if not application.over:  # killing an ended application is not a mistake
             self._cluster.call(inputs.KillApplication(application.id))
 
     @_apply.register
@@ -281,7 +281,7 @@ class Runner:
         if self._intervals.preemption_ms is not None:
             return  # its monitors alone do anything in the background
         for _ in range(step.passes):
-            # What is due is killed first; a master lost by that asks anew within the pass.
+            # What is due is killed first; a master lost by that asks again within the pass.
             self._cluster.call(inputs.PreemptContainers())
             self._repeat(inputs.UpdateShares(), 1)
 

@@ -1,6 +1,6 @@
 """Owns the form of each step: from its YAML to its struct in `steps.py`. Runs nothing.
 
-A reader takes what stands behind the step's name, the line of the step, and the collector of
+A reader takes the value of the step's name, the line of the step, and the collector of
 mistakes. A new step is one reader and one line of `STEP_READERS`.
 """
 

@@ -1,7 +1,7 @@
 """Owns the steps of a scenario as frozen data. Knows neither YAML nor the scheduler.
 
 Resources are amounts by the name of their type, as the file has them; times are milliseconds. Each
-step knows the line that it stands in, and what its file says that must go wrong: `error` is the
+step knows the line that it is in, and what its file says that must go wrong: `error` is the
 text that the refusal must contain, True for any refusal, None when nothing may be refused.
 """
 
@@ -72,7 +72,7 @@ class AskMore(Step, frozen=True, kw_only=True):
 
 
 class Heartbeat(Step, frozen=True, kw_only=True):
-    """Node updates, one after another; `all` stands for every node."""
+    """Node updates, one after another; `all` means every node."""
 
     nodes: tuple[str, ...]
     times: int = 1

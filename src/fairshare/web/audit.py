@@ -12,7 +12,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from fairshare.live.access.audit import AuditEntry, instant, told
+from fairshare.live.access.audit import AuditEntry, instant, redacted
 from fairshare.live.access.identity import Identity
 from fairshare.live.access.repeats import INTERVAL_S
 from fairshare.live.server import LiveServer
@@ -76,7 +76,7 @@ class Audit:
             status = status or 500
             raise
         finally:
-            if status and is_told(scope["method"], scope.get("path", ""), status):
+            if status and is_redacted(scope["method"], scope.get("path", ""), status):
                 self._write(self._entry(scope, status, start))
 
     def _write(self, entry: AuditEntry) -> None:
@@ -102,15 +102,15 @@ class Audit:
         name = facts.get("application") or _application(path) or answer.id
         return AuditEntry(
             at=instant(self.server.service.now_ms()),
-            method=told(scope["method"]),
-            path=told(path),
+            method=redacted(scope["method"]),
+            path=redacted(path),
             status=status,
-            user=told(user or (proven.user if proven is not None else "")),
+            user=redacted(user or (proven.user if proven is not None else "")),
             proof="" if proven is None else proven.proof,
             address=address_of_scope(scope),
-            application=told(name),
-            queue=told(facts.get("queue") or self._queue(name)),
-            code=told(answer.code or str(answer.remote.get("exception", "")))
+            application=redacted(name),
+            queue=redacted(facts.get("queue") or self._queue(name)),
+            code=redacted(answer.code or str(answer.remote.get("exception", "")))
             if status >= 400
             else "",
         )
@@ -124,10 +124,10 @@ class Audit:
         return "" if application is None else application.queue
 
 
-def is_told(method: str, path: str, status: int) -> bool:
+def is_redacted(method: str, path: str, status: int) -> bool:
     """Whether a call gets a line: read-only calls do if they were refused.
 
-    >>> is_told("GET", "/api/v1/cluster", 200), is_told("POST", "/api/v1/applications", 201)
+    >>> is_redacted("GET", "/api/v1/cluster", 200), is_redacted("POST", "/api/v1/applications", 201)
     (False, True)
     """
     if method not in _LOOKING or path.rstrip("/").endswith(CHANGING_LOOKS):

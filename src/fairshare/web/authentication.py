@@ -13,7 +13,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from fairshare.live.access.audit import told
+from fairshare.live.access.audit import redacted
 from fairshare.live.access.identity import Identity
 from fairshare.live.access.lists import may_change, may_look
 from fairshare.live.access.repeats import INTERVAL_S, Repeats
@@ -80,7 +80,7 @@ class Door:
                 return
             given = "authorization" in headers
             why = "an unknown, revoked or expired token" if given else "no credentials"
-            where = f"{scope['method']} {told(path)} from {address or 'somebody'}"
+            where = f"{scope['method']} {redacted(path)} from {address or 'somebody'}"
             self._tell(address, f"401 {where}: {why}")
             answer = refusal(
                 401,
@@ -95,7 +95,7 @@ class Door:
             return
         scope[KEY] = identity
         if identity.application is not None and not is_its_own(identity, path):
-            where = f"{scope['method']} {told(path)}"
+            where = f"{scope['method']} {redacted(path)}"
             self._tell(identity.user, f"403 {where}: a driver's token elsewhere")
             answer = refusal(
                 403, "access-denied", "a driver's token opens its own application and nothing else"
@@ -104,7 +104,7 @@ class Door:
             return
         reason = await self._closed(identity, path, scope["method"] in ("GET", "HEAD"))
         if reason:
-            self._tell(identity.user, f"403 {scope['method']} {told(path)}: {reason}")
+            self._tell(identity.user, f"403 {scope['method']} {redacted(path)}: {reason}")
             await refusal(403, "access-denied", reason)(scope, receive, send)
             return
         await self.app(scope, receive, send)

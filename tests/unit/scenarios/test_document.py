@@ -197,7 +197,7 @@ def test_a_mistake_in_a_step_is_named_with_its_place(text, place, words):
         ("scenario: 1", "needs a value for 'scheduler'"),
         ("scenario: 1\nscheduler: fiar", "unknown scheduler 'fiar': did you mean 'fair'?"),
         (HEAD + "config: {core-site.xml: x}", "unknown key 'core-site.xml' in config"),
-        (HEAD + "nodes: [{name: n, resources: {}}, {name: n, resources: {}}]", "stands twice"),
+        (HEAD + "nodes: [{name: n, resources: {}}, {name: n, resources: {}}]", "given twice"),
         (HEAD + "error: true\nsteps: [{update: 1}]", "can have no steps"),
         (HEAD + "stpes: []", "did you mean 'steps'?"),
     ],

@@ -54,7 +54,7 @@ def test_a_policy_with_a_name_in_use_is_refused(by_size: Policy) -> None:
 
 @pytest.mark.parametrize("name", ["", "Big", "two words", " edge"])
 def test_a_name_that_is_invalid_in_a_file_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="no name"):
+    with pytest.raises(ValueError, match="not a name"):
         register(ByClusterSize(name, "x", memory_calculator, leaf_only=False))
     assert name not in policies.POLICIES
 

@@ -101,10 +101,10 @@ def instant(now_ms: int) -> str:
     return f"{moment}.{now_ms % 1_000:03d}Z"
 
 
-def told(text: str) -> str:
+def redacted(text: str) -> str:
     """A caller's text in a form that is safe to log: truncated, and without tokens.
 
-    >>> told("/x/fst_0a1b2c3d_" + "s" * 43)
+    >>> redacted("/x/fst_0a1b2c3d_" + "s" * 43)
     '/x/fst_0a1b2c3d_...'
     """
     return masked(text)[:LONGEST_TEXT]

@@ -1,4 +1,4 @@
-"""Owns the access lists of applications: the users who may view one, and who may change it."""
+"""Owns the access lists of applications: users that may view them, and change them."""
 
 from collections.abc import Collection
 

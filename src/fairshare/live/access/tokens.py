@@ -64,7 +64,7 @@ class UserTokens:
     ) -> str:
         """Make a token for a user; the returned text is not stored. Raises FairshareError."""
         if not user.strip() or not user.isprintable():
-            raise FairshareError(f"{user!r} is no name of a user")
+            raise FairshareError(f"{user!r} is not the name of a user")
         with self._changing():
             known = self._load()
             name = secrets.token_hex(4)

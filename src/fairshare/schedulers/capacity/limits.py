@@ -30,7 +30,7 @@ def user_limit(
     user: str,
     label: str,
     *,
-    everybody: bool = False,
+    everyone: bool = False,
     ignore: bool = False,
 ) -> Resource:
     """A user's limit in a leaf on a partition, as scheduling sees it (9.4, 9.5).
@@ -39,7 +39,7 @@ def user_limit(
     Hadoop a new or removed user does not change the version.
     """
     users = leaf.users
-    kind = (label, everybody, ignore)
+    kind = (label, everyone, ignore)
     cached = users.limits.get(kind)
     if cached is None or cached[0] != users.version:
         base = _base(state, leaf, kind, users.weight_for(kind))
@@ -120,7 +120,7 @@ def _base(
     weight: float,
     users: Users | None = None,
 ) -> Resource:
-    label, everybody, ignore = kind
+    label, everyone, ignore = kind
     share = leaf.shares[label]
     return base_limit(
         leaf.users if users is None else users,
@@ -133,7 +133,7 @@ def _base(
         percent=leaf.user_limit_percent,
         factor=leaf.user_limit_factor,
         active_weight=weight,
-        everybody=everybody,
+        everyone=everyone,
         ignore=ignore,
     )
 

@@ -326,10 +326,10 @@ def base_limit(
     percent: float,
     factor: float,
     active_weight: float | None = None,
-    everybody: bool = False,
+    everyone: bool = False,
     ignore: bool = False,
 ) -> Resource:
-    """The limit of a user of weight 1 on a partition (9.4; `everybody`: 9.5, all users count).
+    """The limit of a user of weight 1 on a partition (9.4; `everyone`: 9.5, all users count).
 
     `active_weight` is the sum of the weights of active users; None: the present sum. `total` is the
     partition's size, `guarantee` and `maximum` the leaf's there, `percent` and `factor` its
@@ -342,7 +342,7 @@ def base_limit(
     cap = larger(c, total, guarantee, minimum)
     consumed = c.multiply_up(total, users.ratios.get(label, 0.0), minimum)
     current = cap if c.compare(total, consumed, cap) < 0 else add(consumed, minimum)
-    if everybody:
+    if everyone:
         share = c.ceil_divide(current, users.all_weight)
     else:
         active = add(users.active_used.get(label, users.none), minimum)

@@ -262,4 +262,4 @@ def register(policy: Policy) -> None:
 def check_name(name: str) -> None:
     """Raise ValueError unless the allocation file can use this name for a policy."""
     if not name or name != name.lower() or name.split() != [name]:
-        raise ValueError(f"{name!r} is no name for a policy: lower case, without blanks")
+        raise ValueError(f"{name!r} is not a name for a policy: write lower case, without blanks")

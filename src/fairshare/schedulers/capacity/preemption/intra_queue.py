@@ -144,7 +144,7 @@ class IntraQueue:
         return _Part(application, used, masters, self.none)
 
     def _user(self, leaf: Claim, name: str, masters: Resource) -> _User:
-        limit = limits.user_limit(self.state, leaf.queue, name, leaf.label, everybody=True)
+        limit = limits.user_limit(self.state, leaf.queue, name, leaf.label, everyone=True)
         record = leaf.queue.users.get(name)
         used = self.none if record is None else record.used.get(leaf.label, self.none)
         return _User(subtract(limit, masters), subtract(used, masters), masters, self.none)
