@@ -23,6 +23,7 @@ from fairshare.families.store import ConfigurationStore
 from fairshare.families.yarn.interface import YarnInterface
 from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.schedulers.protocol import Scheduler, State
+from fairshare.schedulers.views import VolatileFieldsOf
 
 CLASS: Final = "yarn.resourcemanager.scheduler.class"
 TASK_SCHEDULER: Final = "mapred.jobtracker.taskScheduler"
@@ -136,6 +137,14 @@ class SchedulerFamily(ABC, Generic[Settings]):
     @abstractmethod
     def create(self, types: ResourceTypes) -> Scheduler:
         """A scheduler without queues and nodes; a `LoadConfiguration` gives it its settings."""
+
+    def volatile_fields(self, scheduler: Scheduler) -> VolatileFieldsOf | None:
+        """A function for the fields of application views that change without an event naming the
+        application; callers that cache views read these for each answer.
+
+        None, which is the default: any field of a view may change at any time.
+        """
+        return None
 
     def settings_of(self, configuration: Configuration) -> Settings:
         """The settings of a configuration of this family."""

@@ -2,7 +2,7 @@
 is outdated. Derived from records alone; empty at a start.
 
 Fields of an application that change without a record about it (fair share, headroom) are not
-covered: `schedulers.views.Standing` has them.
+covered: `schedulers.views.VolatileFields` has them.
 """
 
 from itertools import takewhile

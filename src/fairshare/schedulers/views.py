@@ -4,10 +4,12 @@ A field is None where a scheduler does not have it. Vectors are in the order of 
 REST, pages, command line, scenarios and reports read these and compute nothing themselves.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
 
+from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationState
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.resources import Resource
@@ -212,10 +214,14 @@ class ApplicationView(msgspec.Struct, frozen=True):
     job: JobView | None = None
 
 
-class Standing(NamedTuple):
+class VolatileFields(NamedTuple):
     """The fields of an application's view that may change without an event that names it."""
 
     demand: Resource
     fair_share: Resource
     headroom: Resource
     diagnostics: str
+
+
+VolatileFieldsOf = Callable[[Application], VolatileFields]
+"""Reads the volatile fields of an application; valid until the state changes."""

@@ -1,8 +1,8 @@
 """Owns the rows of applications: what lists and answers show of one, and the list's bytes.
 
 The part of a row that only records about the application change is cached as bytes until the next
-such record. The fields that other events can change (`Standing`) are written for each answer. A
-list is therefore O(n) in applications, one comparison each, without building n documents. A list
+such record. The fields that other events can change (`VolatileFields`) are written for each answer.
+A list is therefore O(n) in applications, one comparison each, without building n documents. A list
 shows one instant: only frozen values are written in slices.
 """
 
@@ -11,13 +11,13 @@ from typing import Any, Final
 
 import msgspec
 
+from fairshare.families.registry import family_of
 from fairshare.live.server import LiveServer
 from fairshare.live.views import kind_of, progress_of
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import ApplicationId, application_name
 from fairshare.model.resources import Resource
-from fairshare.schedulers.standings import standings
-from fairshare.schedulers.views import Standing
+from fairshare.schedulers.views import VolatileFields
 from fairshare.web.answers import encoded, named
 from fairshare.web.slices import brought_up_to_date, sliced
 from fairshare.wording import without_output
@@ -40,7 +40,7 @@ def application_row(server: LiveServer, application: Application) -> dict[str, A
 
 
 class KeptRow(msgspec.Struct, frozen=True):
-    """A row in three parts, around the fields of `Standing`."""
+    """A row in three parts, around the fields of `VolatileFields`."""
 
     before: bytes
     between: bytes
@@ -52,13 +52,14 @@ class ApplicationRows:
 
     def __init__(self, server: LiveServer) -> None:
         self._server = server
+        self._family = family_of(server.scheduler_name)
         self._kept: dict[ApplicationId, KeptRow] = {}
         self._seen = 0  # the last record that the cache reflects
         self._vectors: dict[Resource, bytes] = {}
 
     async def listed(self, chosen: Chosen) -> bytes:
         """The answer with the chosen applications, all of one instant."""
-        if standings(self._server.scheduler) is None:
+        if self._family.volatile_fields(self._server.scheduler) is None:
             whole = [(application_row(self._server, one), full) for one, full in chosen()]
             return _list([_open_row(row, full) async for row, full in sliced(whole)])
         self._let_go()
@@ -69,7 +70,7 @@ class ApplicationRows:
             len(self._server.service.state.applications) - len(self._kept),
         )
         self._let_go()
-        look = standings(self._server.scheduler)
+        look = self._family.volatile_fields(self._server.scheduler)
         assert look is not None
         kept = self._kept
         found = [(kept.get(one.id) or self._write(one), look(one), full) for one, full in chosen()]
@@ -101,7 +102,7 @@ class ApplicationRows:
         )
         return kept
 
-    def _row(self, kept: KeptRow, rest: Standing, full: bool) -> bytes:
+    def _row(self, kept: KeptRow, rest: VolatileFields, full: bool) -> bytes:
         words = rest.diagnostics
         return b"".join(
             (

@@ -48,10 +48,13 @@ from fairshare.families.family import (
 from fairshare.families.maximum import with_maximum
 from fairshare.families.store import STORED, ConfigurationStore
 from fairshare.model.resources import Resource, ResourceTypes
+from fairshare.schedulers.capacity import views
 from fairshare.schedulers.capacity.checks import refusals
 from fairshare.schedulers.capacity.scheduler import CapacityScheduler
 from fairshare.schedulers.capacity.settings import CapacitySettings
 from fairshare.schedulers.capacity.state import CapacityState
+from fairshare.schedulers.protocol import Scheduler
+from fairshare.schedulers.views import VolatileFieldsOf
 
 
 class CapacityFamily(SchedulerFamily[CapacitySettings]):
@@ -75,6 +78,11 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
     def create(self, types: ResourceTypes) -> CapacityScheduler:
         """As `SchedulerFamily.create`."""
         return CapacityScheduler(types)
+
+    def volatile_fields(self, scheduler: Scheduler) -> VolatileFieldsOf:
+        """As `SchedulerFamily.volatile_fields`."""
+        assert isinstance(scheduler, CapacityScheduler)
+        return views.volatile_fields(scheduler.state)
 
     # Reading a directory.
 

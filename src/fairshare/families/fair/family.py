@@ -25,8 +25,11 @@ from fairshare.families.fair.reading import ALLOCATION_FILE, RESERVABLE_NODES, c
 from fairshare.families.fair.yarn import FairYarn
 from fairshare.families.family import CLASS, SHARED_FILE, Claim, ReadSettings, Source
 from fairshare.model.resources import Resource, ResourceTypes
+from fairshare.schedulers.fair import views
 from fairshare.schedulers.fair.scheduler import FairScheduler
 from fairshare.schedulers.fair.settings import FairSettings
+from fairshare.schedulers.protocol import Scheduler
+from fairshare.schedulers.views import VolatileFieldsOf
 
 
 class FairFamily(AllocationFileFamily[FairSettings]):
@@ -48,6 +51,11 @@ class FairFamily(AllocationFileFamily[FairSettings]):
     def create(self, types: ResourceTypes) -> FairScheduler:
         """As `SchedulerFamily.create`."""
         return FairScheduler(types)
+
+    def volatile_fields(self, scheduler: Scheduler) -> VolatileFieldsOf:
+        """As `SchedulerFamily.volatile_fields`."""
+        assert isinstance(scheduler, FairScheduler)
+        return views.volatile_fields(scheduler.state)
 
     def claim(self, site: Site, directory: Path) -> Claim | None:
         """An allocation file, or a property that names one."""

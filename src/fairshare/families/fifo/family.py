@@ -15,8 +15,11 @@ from fairshare.families.family import (
 from fairshare.families.fifo.reading import collect_fifo
 from fairshare.families.fifo.yarn import FifoYarn
 from fairshare.model.resources import ResourceTypes
+from fairshare.schedulers.fifo import views
 from fairshare.schedulers.fifo.scheduler import FifoScheduler
 from fairshare.schedulers.fifo.settings import FifoSettings
+from fairshare.schedulers.protocol import Scheduler
+from fairshare.schedulers.views import VolatileFieldsOf
 
 
 class FifoFamily(SchedulerFamily[FifoSettings]):
@@ -34,6 +37,11 @@ class FifoFamily(SchedulerFamily[FifoSettings]):
     def create(self, types: ResourceTypes) -> FifoScheduler:
         """As `SchedulerFamily.create`."""
         return FifoScheduler(types)
+
+    def volatile_fields(self, scheduler: Scheduler) -> VolatileFieldsOf:
+        """As `SchedulerFamily.volatile_fields`."""
+        assert isinstance(scheduler, FifoScheduler)
+        return views.volatile_fields(scheduler.state)
 
     def read(self, source: Source, problems: Problems) -> ReadSettings:
         """As `SchedulerFamily.read`."""

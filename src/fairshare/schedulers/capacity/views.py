@@ -1,6 +1,5 @@
 """Owns the views of the Capacity Scheduler's queues and applications. Changes nothing."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fairshare.model.applications import Application
@@ -14,8 +13,9 @@ from fairshare.schedulers.views import (
     CapacityView,
     PartitionView,
     QueueView,
-    Standing,
     UserView,
+    VolatileFields,
+    VolatileFieldsOf,
 )
 
 if TYPE_CHECKING:
@@ -212,12 +212,12 @@ def application_view(state: "CapacityState", application: CapacityApplication) -
     )
 
 
-def standings(state: "CapacityState") -> Callable[[Application], Standing]:
+def volatile_fields(state: "CapacityState") -> VolatileFieldsOf:
     """A function that returns the standing of an application."""
 
-    def look(application: Application) -> Standing:
+    def look(application: Application) -> VolatileFields:
         assert isinstance(application, CapacityApplication)
-        return Standing(
+        return VolatileFields(
             demand=add(application.used, application.asks.pending),
             fair_share=state.none,
             headroom=limits.headroom(state, application),

@@ -12,7 +12,7 @@ from fairshare.schedulers.fair.limits import master_fits, master_limit
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.fair.reasons import run_limit
 from fairshare.schedulers.fair.settings import NO_LIMIT
-from fairshare.schedulers.views import ApplicationView, QueueView, Standing
+from fairshare.schedulers.views import ApplicationView, QueueView, VolatileFields, VolatileFieldsOf
 
 if TYPE_CHECKING:
     from fairshare.schedulers.fair.state import FairState
@@ -111,19 +111,19 @@ def application_view(state: "FairState", application: FairApplication) -> Applic
     )
 
 
-def standings(state: "FairState") -> Callable[[Application], Standing]:
+def volatile_fields(state: "FairState") -> VolatileFieldsOf:
     """A function that returns the standing of an application, valid until the state changes: it
     computes the values that several applications of a leaf share once."""
     rooms: dict[str, Resource] = {}
     held: dict[tuple[str, str], str] = {}
 
-    def look(application: Application) -> Standing:
+    def look(application: Application) -> VolatileFields:
         assert isinstance(application, FairApplication)
         leaf = application.leaf
         if leaf is None:
             room = state.none
             words = application.diagnostics or waits_for(state, application)
-            return Standing(application.demand, application.fair_share, room, words)
+            return VolatileFields(application.demand, application.fair_share, room, words)
         name = leaf.name
         if application.refused_nodes:
             room = _headroom(state, application)
@@ -137,7 +137,7 @@ def standings(state: "FairState") -> Callable[[Application], Standing]:
         elif not words:
             key = (name, application.user)
             words = held.get(key, "") or held.setdefault(key, waits_for(state, application))
-        return Standing(application.demand, application.fair_share, room, words)
+        return VolatileFields(application.demand, application.fair_share, room, words)
 
     return look
 
