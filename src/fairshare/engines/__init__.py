@@ -1,1 +1,1 @@
-"""Owns what runs containers. Knows orders and reports; knows no queue, share or policy."""
+"""Owns the engines, which run containers. Knows orders and reports; no queue, share or policy."""

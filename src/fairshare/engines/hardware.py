@@ -1,4 +1,4 @@
-"""Owns how much memory this machine has. Knows no engine and no limit."""
+"""Owns the size of this machine's memory. Knows no engine and no limit."""
 
 import os
 

@@ -1,7 +1,7 @@
-"""Owns the contract between the runtime and what runs containers.
+"""Owns the interface between the runtime and the engines, which run containers.
 
-The runtime orders, the engine reports. An order is keyed by its container and idempotent: the same
-one twice is done once. A report is an input like any other.
+The runtime sends orders, the engine reports. An order is identified by its container and
+idempotent. A report is an input of the resource manager.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from fairshare.model.work import Command
 
 
 class LaunchOrder(msgspec.Struct, frozen=True):
-    """Run this. `container_name` and `application_name` are as Hadoop writes them."""
+    """Run a container. `container_name` and `application_name` have Hadoop's form."""
 
     container: ContainerId
     container_name: str
@@ -26,14 +26,14 @@ class LaunchOrder(msgspec.Struct, frozen=True):
     memory_mb: int
     vcores: int
     command: Command
-    resources: dict[str, int] = {}  # all types by name, memory-mb and vcores among them
-    environment: dict[str, str] = {}  # ours, beside the command's: FAIRSHARE_*
+    resources: dict[str, int] = {}  # all types by name, including memory-mb and vcores
+    environment: dict[str, str] = {}  # FAIRSHARE_*, in addition to the command's
     time_limit_ms: int | None = None
-    launched_ms: int = 0  # when the state launched it: another container of this name has another
+    launched_ms: int = 0  # when the state launched it; distinguishes containers with the same name
 
 
 class NodeOffer(msgspec.Struct, frozen=True):
-    """A node that an engine has: what it offers, and what is in force there, in `attributes`."""
+    """A node of an engine: its resources, and, in `attributes`, the limits in force."""
 
     node: str
     rack: str
@@ -42,17 +42,17 @@ class NodeOffer(msgspec.Struct, frozen=True):
 
 
 Launched = Callable[[str, str], int | None]
-"""When the state launched a container (`LaunchOrder.launched_ms`), given the names of application
-and container. None: it never did. LONG_AGO: it did, and has forgotten when."""
+"""Returns when the state launched a container (`LaunchOrder.launched_ms`), given the names of
+application and container. None: never. LONG_AGO: at an unknown instant."""
 
 LONG_AGO = 0
 
 
 class Engine(Protocol):
-    """Runs containers: `local` (processes here), `simulated`, later `ray`."""
+    """Runs containers: `local` (as processes on this machine) or `simulated`."""
 
     def nodes(self) -> tuple[NodeOffer, ...]:
-        """What it can offer."""
+        """The nodes of the engine."""
 
     def start(
         self,
@@ -61,68 +61,69 @@ class Engine(Protocol):
         launched: Launched | None = None,
         failed: Callable[[Exception], None] | None = None,
     ) -> None:
-        """Begin to watch; every outcome comes by `report`, from any thread.
+        """Start the engine; it calls `report` for every outcome, from any thread.
 
-        What `launched` does not know is not taken over; without it everything is. If the engine
-        cannot go on it says so by `failed`, once, from any thread.
+        Containers unknown to `launched` are not adopted; without it all are. If the engine cannot
+        continue, it calls `failed` once, from any thread.
         """
 
     def launch(self, order: LaunchOrder) -> None:
-        """Returns at once. Later: ContainerStarted, then ContainerExited (or only the latter)."""
+        """Start a container; returns at once. Reports follow: ContainerStarted and then
+        ContainerExited, or only the latter."""
 
     def stop(self, container: ContainerId) -> None:
-        """End a container with all its processes; returns at once; unknown ones are no error."""
+        """End a container with all its processes; returns at once. Unknown ones are ignored."""
 
     def running(self) -> frozenset[ContainerId]:
-        """What runs now, also what an earlier server of this state directory left running."""
+        """The running containers, including those of an earlier server of this state directory."""
 
     def close(self, *, stop_containers: bool) -> None:
-        """Stop watching; containers live on unless `stop_containers`."""
+        """Stop the engine; containers continue unless `stop_containers`."""
 
 
 class ContainerFiles(Protocol):
-    """What a container writes on this machine. A path may lead to nothing, yet or any more."""
+    """The files that a container writes on this machine. A file may not exist, yet or any more."""
 
     @property
     def stdout(self) -> Path:
-        """Its standard output."""
+        """The standard output."""
 
     @property
     def stderr(self) -> Path:
-        """Its standard error."""
+        """The standard error."""
 
     @property
     def result(self) -> Path:
-        """The pickled value that its callable returned."""
+        """The pickled return value of the container's callable."""
 
     def ended(self) -> bool:
-        """Whether nothing more will be written."""
+        """Whether the files are complete."""
 
     def dropped_range(self, log: Path) -> tuple[int, int]:
-        """The bytes of a log that are gone, from the first to before the second; (0, 0): none."""
+        """The range of bytes removed from a log, the end exclusive; (0, 0): none."""
 
 
 class HostEngine(Engine, Protocol):
-    """What a server asks of its engine beside what the runtime asks: files, accounts, health."""
+    """The additional interface of an engine for a server: files, accounts, health."""
 
     def files(self, application_name: str, container_name: str) -> ContainerFiles:
-        """The logs and the result of a container; raises EngineError for a bad name."""
+        """The logs and the result of a container; raises EngineError for an invalid name."""
 
     def exit_of(
         self, container: ContainerId, application_name: str, container_name: str
     ) -> ContainerExited | None:
-        """How a container that does not run ended, if that is known: an earlier server may have had
-        the report and not recorded it. Raises EngineError if it cannot be read now."""
+        """How a container that is not running ended, if known: an earlier server may have received
+        the report without recording it. Raises EngineError if it cannot be read now."""
 
     def account_problem(self, user: str) -> str:
-        """Why a user's containers could not run here; empty if they can. It may wait for a disk or
-        a directory service."""
+        """Why a user's containers cannot run here; empty if they can. May block on a disk or a
+        directory service."""
 
     def trouble(self) -> str:
-        """Why it cannot begin containers now; empty if it can."""
+        """Why the engine cannot start containers now; empty if it can."""
 
     def prune(self, application_name: str) -> None:
-        """Delete the files of an application that has finished; raises EngineError."""
+        """Delete the files of a finished application; raises EngineError."""
 
     def forget_payload(self, digest: str) -> None:
-        """Delete its own copies of the payload of Python calls; what cannot be deleted stays."""
+        """Delete the engine's copies of a payload of Python calls, as far as possible."""

@@ -1,7 +1,7 @@
-"""Owns the engine that runs nothing: a container "runs" until a timer that its owner keeps is over.
+"""Owns the simulated engine, in which a container "runs" until a timer of the caller expires.
 
-Where a real engine would start a process, this one asks how the container would fare and sets a
-timer. Knows neither the clock nor where the answer comes from.
+Instead of starting a process, it obtains the container's duration and exit code and sets a timer.
+Knows neither the clock nor the source of the duration.
 """
 
 from collections.abc import Callable
@@ -14,30 +14,30 @@ from fairshare.model.identifiers import ContainerId
 from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
 
 TIME_LIMIT_EXIT = 143
-"""128 + SIGTERM: what a container exits with that ran longer than its limit."""
+"""128 + SIGTERM: the exit code of a container that exceeded its time limit."""
 
 
 class Fate(msgspec.Struct, frozen=True, gc=False):
-    """How a container fares: it runs so long, then exits with this code."""
+    """The duration and the exit code of a container."""
 
     duration_ms: int
     exit_code: int = 0
 
 
 class Timers(Protocol):
-    """Delivers inputs later."""
+    """Delivers inputs at later instants."""
 
     def after(self, delay_ms: int, given: Input) -> int:
-        """Deliver an input in so many milliseconds; returns the timer's number."""
+        """Deliver an input after `delay_ms`; returns the timer's number."""
 
     def cancel(self, timer: int) -> None:
-        """Do not deliver it; a timer that is over is no error."""
+        """Cancel a delivery; an expired timer is ignored."""
 
 
 class SimulatedEngine:
-    """Answers each launch with ContainerStarted at once, and ContainerExited when its time is over.
+    """Answers each launch with ContainerStarted at once, and ContainerExited after its duration.
 
-    `fate` is asked once for each launch. `start_delay_ms` is how long a start takes.
+    `fate` is called once per launch. `start_delay_ms` is the duration of a start.
     """
 
     def __init__(
@@ -56,15 +56,15 @@ class SimulatedEngine:
         self._exits: dict[ContainerId, int] = {}
 
     def nodes(self) -> tuple[NodeOffer, ...]:
-        """What it was made with."""
+        """The nodes passed to the constructor."""
         return self._offers
 
     def start(self, report: Callable[[Input], None], **_: object) -> None:
-        """Begin to report."""
+        """Start reporting."""
         self._report = report
 
     def launch(self, order: LaunchOrder) -> None:
-        """Ask for the container's fate, and set its timers."""
+        """Obtain the container's fate, and set its timers."""
         container = order.container
         if container in self._exits:
             return
@@ -86,21 +86,21 @@ class SimulatedEngine:
         self._exits[container] = self._timers.after(delay_ms + duration_ms, exited)
 
     def stop(self, container: ContainerId) -> None:
-        """Cancel the container's end: it was decided already. Unknown ones are no error."""
+        """Cancel the timer of a container's end. Unknown ones are ignored."""
         timer = self._exits.pop(container, None)
         if timer is not None:
             self._timers.cancel(timer)
 
     def ended(self, container: ContainerId) -> None:
-        """Whoever delivers the timers says that a container's time is over."""
+        """Called by the owner of the timers when a container's duration is over."""
         self._exits.pop(container, None)
 
     def running(self) -> frozenset[ContainerId]:
-        """The containers whose time is not over."""
+        """The containers whose duration is not over."""
         return frozenset(self._exits)
 
     def close(self, *, stop_containers: bool) -> None:
-        """Stop reporting; with `stop_containers` nothing ends any more either."""
+        """Stop reporting; with `stop_containers` also cancel all timers."""
         self._report = self._not_started
         if stop_containers:
             for container in tuple(self._exits):

@@ -1,15 +1,15 @@
-"""Owns the engine that runs containers as processes of this machine. Knows orders and reports only.
+"""Owns the engine that runs containers as processes on this machine. Knows only orders and reports.
 
-How it is built, from the inside out:
+Its parts, from the server outwards:
 
     engine       one thread: takes orders, watches supervisors, reports     (in the server)
     nursery      the server's end of the zygote                            (in the server)
     zygote       a small process that forks a supervisor for each order
-    supervisor   one for each container: starts it, limits it, ends its whole tree, writes its exit
+    supervisor   one per container: starts it, limits it, ends its process tree, writes its exit
 
 The supervisor needs neither the server nor the zygote: a container and its exit status survive the
-death of both. They communicate through files below the state directory (`directories`), so that the
-next server can continue.
+end of both. They communicate through files in the state directory (`directories`), so that the next
+server can continue.
 
-This module imports nothing, on purpose: the zygote stays small, and every supervisor with it.
+This module imports nothing, so that the zygote, and with it every supervisor, stays small.
 """

@@ -21,7 +21,7 @@ _log = logging.getLogger("fairshare.engine")
 
 def is_of_this_life(directory: ContainerDirectory, launch: Launch | None, launched_ms: int) -> bool:
     """Whether the files of a container are those of the one that was launched at that time."""
-    if launch is None:  # perhaps it was never begun
+    if launch is None:  # it may never have started
         return not (directory.pid.exists() or directory.exit.exists())
     return launched_ms in (LONG_AGO, launch.launched_ms)
 
@@ -55,7 +55,7 @@ def put_unknown_aside(state: StateDirectory, launched: Launched) -> None:
 
 
 def put_aside(state: StateDirectory, directory: ContainerDirectory, *, runs: bool = True) -> str:
-    """End what runs of a container, and move its files away; where they are now."""
+    """Kill the processes of a container, and move its files; returns their new location."""
     if runs:
         try:
             end_all(directory, adoption.read_launch(directory))

@@ -52,7 +52,7 @@ def find_account(user: str) -> Account:
 
 
 def check_switch(state_directory: Path) -> None:
-    """Raise EngineError where this server cannot run containers under the accounts of users."""
+    """Raise EngineError if this server cannot run containers under the accounts of users."""
     if os.geteuid() != 0:
         raise EngineError(
             'run_as = "user" needs root: a server of another user cannot run containers under the'

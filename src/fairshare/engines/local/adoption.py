@@ -1,8 +1,8 @@
 """Owns the lookup of a container's state in its directory and in /proc.
 
-For a new server on an old state directory, and for supervisors that ended without a report. With
-`run_as = "server"` a container can write into its own directory, so that no file there is trusted
-to be whole: one that cannot be understood is named in the log, and its container counts as lost.
+Used by a new server on an old state directory, and for supervisors that ended without a report.
+With `run_as = "server"` a container can write into its own directory, so that no file there is
+trusted to be valid: the log names invalid files, and their containers count as lost.
 """
 
 import contextlib
@@ -27,23 +27,23 @@ _log = logging.getLogger("fairshare.engine")
 
 
 class Never(NamedTuple):
-    """It was not ordered, or never begun."""
+    """The container was not ordered, or never started."""
 
 
 class Alive(NamedTuple):
-    """Its supervisor runs; `pidfd` is the caller's to close."""
+    """The container's supervisor runs; the caller must close `pidfd`."""
 
     pidfd: int
 
 
 class Finished(NamedTuple):
-    """It has ended, and its file has the outcome."""
+    """The container has ended, and its file has the outcome."""
 
     outcome: Outcome
 
 
 class Orphaned(NamedTuple):
-    """Its supervisor is gone without having written the outcome."""
+    """The container's supervisor ended without writing the outcome."""
 
     reason: str
 
@@ -52,7 +52,7 @@ Fate = Never | Alive | Finished | Orphaned
 
 
 def read_launch(directory: ContainerDirectory) -> Launch | None:
-    """The order of a container; None if there is none, or none that can be understood.
+    """The order of a container; None if it is missing or invalid.
 
     Raises OSError if the file cannot be read now.
     """
@@ -68,7 +68,7 @@ def read_launch(directory: ContainerDirectory) -> Launch | None:
 
 
 def read_outcome(directory: ContainerDirectory) -> Outcome | None:
-    """How a container ended; None if it has not, or its file cannot be understood.
+    """How a container ended; None if it has not ended, or its file is invalid.
 
     Raises OSError if the file cannot be read now.
     """
@@ -81,7 +81,7 @@ def read_outcome(directory: ContainerDirectory) -> Outcome | None:
 
 
 def _read_record(directory: ContainerDirectory) -> tuple[str, int, int] | None:
-    """The start of the machine, the supervisor's number, and its start; None: not begun."""
+    """The machine's boot id, the supervisor's pid, and its start time; None: not started."""
     value: dict[str, Any] | None = read_json(directory.pid)
     if value is None:
         return None
@@ -92,7 +92,7 @@ def _read_record(directory: ContainerDirectory) -> tuple[str, int, int] | None:
 
 
 def fate(directory: ContainerDirectory) -> Fate:
-    """The state of a container. No zygote that could still begin it may be left.
+    """The state of a container. No zygote that could still start it may be left.
 
     Raises OSError if a file cannot be read now.
     """
@@ -115,11 +115,11 @@ def fate(directory: ContainerDirectory) -> Fate:
     except (ProcessLookupError, OverflowError):
         pidfd = None
     if pidfd is not None:
-        # Opened first and compared then: the number cannot become another's in between.
+        # The pidfd is opened first, so that the pid cannot be reused before the comparison.
         if processes.start_time(pid) == start and processes.is_supervisor(pid, directory.path):
             return Alive(pidfd)
         os.close(pidfd)
-    if outcome := read_outcome(directory):  # it ended between the two looks
+    if outcome := read_outcome(directory):  # it ended between the two checks
         return Finished(outcome)
     return Orphaned(KILLED)
 
@@ -127,7 +127,8 @@ def fate(directory: ContainerDirectory) -> Fate:
 def conclude(
     directory: ContainerDirectory, container: int, launch: Launch, reason: str, code: int = ABORTED
 ) -> Outcome:
-    """End what is left of a container, and write its outcome in the place of its supervisor."""
+    """Kill the remaining processes of a container, and write its outcome instead of its
+    supervisor."""
     words = f"aborted: {reason}"
     try:
         end_all(directory, launch)
@@ -135,16 +136,16 @@ def conclude(
         words = f"{words}; {cause(error)}"
     ended_at_ms = time.time_ns() // 1_000_000
     outcome = Outcome(container, code, words, ended_at_ms=ended_at_ms)
-    # A full disk is no reason not to report it; the next server would find out the same.
+    # It is reported even if the disk is full; the next server would come to the same outcome.
     with contextlib.suppress(OSError):
         write_atomically(directory.exit, outcome.encode())
     return outcome
 
 
 def remove_empty_bases(launch: Launch, bases: frozenset[str]) -> None:
-    """Remove the groups above a container's own if they are empty and not among `bases`.
+    """Remove the parents of a container's groups if they are empty and not among `bases`.
 
-    An earlier server may have been in another group, and so made its own elsewhere.
+    An earlier server may have run in another group, and therefore created its groups elsewhere.
     """
     for plan in launch.groups:
         parent = Path(plan.path).parent
@@ -153,7 +154,7 @@ def remove_empty_bases(launch: Launch, bases: frozenset[str]) -> None:
 
 
 def _is_own(group: GroupPlan, directory: ContainerDirectory) -> bool:
-    """Whether a group is one that we made for this container: no other one is ever touched."""
+    """Whether the engine created a group for this container: it never touches another one."""
     path = Path(group.path)
     return path.name == directory.path.name and path.parent.name.startswith(GROUPS_PREFIX)
 

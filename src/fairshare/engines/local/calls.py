@@ -1,8 +1,8 @@
 """Owns how a container gets the Python callable that it runs, from the payload of its command.
 
-Payloads are written and deleted by the server (`live/payloads.py`). Each is there once, and has one
-more name in the folder of each container that runs it. An account of a user has a copy of its own,
-as it may change what belongs to it.
+The server writes and deletes payloads (`live/payloads.py`). Each payload is one file, with a hard
+link in the directory of each container that runs it. The account of a user has a copy of its own,
+since an account can change its own files.
 """
 
 import contextlib
@@ -14,22 +14,22 @@ from fairshare.engines.local.outcome import NOT_FOUND, StartFailure
 from fairshare.model.work import Command
 
 OWN_COPIES = "users"
-"""The folder beside the payloads that has a folder for each account."""
+"""The directory, among the payloads, with a directory for each account."""
 
 
 def forget_copies(payloads: Path, digest: str) -> None:
-    """Delete the copies that accounts have of a payload; what cannot be deleted stays."""
-    with contextlib.suppress(OSError):  # there are none: containers run under our account
+    """Delete the accounts' copies of a payload, as far as possible."""
+    with contextlib.suppress(OSError):  # no copies: containers run under the server's account
         for user in os.scandir(payloads / OWN_COPIES):
             with contextlib.suppress(OSError):
                 Path(user.path, digest).unlink()
 
 
 def call_of(state: Path, command: Command, owner: tuple[int, int] | None) -> bytes | Path:
-    """The content of the call's file, or a file with it; empty if the command is no call.
+    """The content of the call's file, or a file with it; empty if the command is not a call.
 
-    `owner` are user and group of the container, if that is not the server itself. Raises
-    StartFailure if the payload is not there or not whole, OSError if it cannot be read or copied.
+    `owner` is the container's user and group, unless it runs as the server. Raises StartFailure if
+    the payload is missing or incomplete, OSError if it cannot be read or copied.
     """
     payload = command.payload
     if payload is None:

@@ -1,12 +1,12 @@
-"""Owns the files of one container, and how a file is replaced as a whole.
+"""Owns the files of one container, and how a file is replaced atomically.
 
     launch.json   the order                pid.json        the supervisor that runs it
-    exit.json     how it ended             settled         that this was reported
+    exit.json     how it ended             settled         exists when this was reported
     stdout.log    stderr.log               work/           its own working directory
-    stdout.dropped  stderr.dropped         what the logs had in their middle, and have no more
+    stdout.dropped  stderr.dropped         the byte ranges removed from the middle of the logs
     call.pickle   a Python call            result.pickle   what the call returned
     secrets.json  secret variables, until it starts
-    returned/     where a call leaves its result that runs under a user's account
+    returned/     the result of a call that runs under a user's account
 
 Must stay light, as supervisors use it: standard library only, nothing of the model.
 """
@@ -21,19 +21,19 @@ from typing import Any
 
 _MOST_BYTES = 64 * 1024 * 1024
 _NO_LINK = (errno.EXDEV, errno.EMLINK, errno.EPERM, errno.EOPNOTSUPP)
-"""A file cannot have one more name there: on another disk, too many of them, not known."""
+"""The errors if a file cannot get a hard link: another disk, too many links, not supported."""
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Replace a file by write, fsync and rename: a reader sees the old one or the new one.
+    """Replace a file by write, fsync and rename: a reader sees either the old or the new content.
 
-    After a power cut it may be the old one still: that is so with a task's files, whose loss means
-    that it runs again. A sync of the directory would cost each task another wait for the disk.
-    Raises OSError and leaves nothing behind if it cannot be written.
+    After a power failure the old file may be back: for a task's files this only means that the task
+    runs again, while a sync of the directory would cost each task another wait for the disk.
+    Raises OSError, and leaves no temporary file, if the file cannot be written.
     """
     temporary = _draft(path)
     try:
-        # What was reserved is written over, so that it needs no room on the disk.
+        # Reserved space is overwritten, so that no further disk space is needed.
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         try:
             rest = memoryview(data)
@@ -50,9 +50,9 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def reserve(path: Path, size: int) -> None:
-    """Have room on the disk for a file that `write_atomically` will write later.
+    """Reserve disk space for a file that `write_atomically` will write later.
 
-    Raises OSError if there is none now.
+    Raises OSError if there is not enough.
     """
     descriptor = os.open(_draft(path), os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
@@ -68,8 +68,8 @@ def _draft(path: Path) -> Path:
 def read_json(path: Path) -> dict[str, Any] | None:
     """The object in a file; None if there is no file.
 
-    Raises OSError if the file cannot be read now: whether there is one is then not known. Raises
-    ValueError for what is not a file with a JSON object: a container may have put anything there.
+    Raises OSError if the file cannot be read now; it may or may not exist then. Raises ValueError
+    for anything except a file with a JSON object: a container can put anything there.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -121,11 +121,11 @@ class ContainerDirectory:
         owner: tuple[int, int] | None = None,
         secrets: dict[str, str] | None = None,
     ) -> None:
-        """Make the directory with its order; raises OSError, perhaps half-way.
+        """Create the directory with its order; raises OSError, possibly after some files.
 
-        `call` is the content of the call's file, or a file that becomes it. `owner` are user and
-        group whose container it is, if that is not the server itself: what is theirs is given to
-        them, all else stays closed.
+        `call` is the content of the call's file, or a file to link. `owner` is the container's user
+        and group, unless it runs as the server: they get the ownership of the container's files,
+        and no access to the others.
         """
         self.work.mkdir(mode=0o700, parents=True, exist_ok=True)
         if call:
@@ -137,7 +137,7 @@ class ContainerDirectory:
         _write_private(self.launch, launch)
 
     def _put_call(self, call: bytes | Path) -> None:
-        # Never written over: another name of it may be the call of others.
+        # Never overwritten: the file may have links in the directories of other containers.
         self.call.unlink(missing_ok=True)
         if isinstance(call, bytes):
             self.call.write_bytes(call)
@@ -150,11 +150,11 @@ class ContainerDirectory:
             self.call.write_bytes(call.read_bytes())
 
     def ended(self) -> bool:
-        """Whether nothing more will be written to the logs."""
+        """Whether the logs are complete."""
         return self.exit.exists() or not self.launch.exists()
 
     def dropped_range(self, log: Path) -> tuple[int, int]:
-        """The bytes of a log that are gone, from the first to before the second; (0, 0): none."""
+        """The range of bytes removed from a log, the end exclusive; (0, 0): none."""
         try:
             value = read_json(log.with_suffix(".dropped")) or {}
         except (OSError, ValueError):
@@ -163,9 +163,9 @@ class ContainerDirectory:
         return (first, end) if isinstance(first, int) and isinstance(end, int) else (0, 0)
 
     def tidy(self) -> None:
-        """Delete files that are not needed once it has ended.
+        """Delete the files that are not needed after the container's end.
 
-        These are the call, an empty folder, and the supervisor's identity once the outcome is
+        These are the call, an empty directory, and the supervisor's identity once the outcome is
         written.
         """
         with contextlib.suppress(OSError):
@@ -177,8 +177,7 @@ class ContainerDirectory:
             self.work.rmdir()
 
     def take_secrets(self) -> dict[str, str]:
-        """The variables that were left for the process that starts the container; deletes their
-        file."""
+        """The secret variables, for the process that starts the container; deletes their file."""
         try:
             found = read_json(self.secrets) or {}
         except (OSError, ValueError):
@@ -188,7 +187,7 @@ class ContainerDirectory:
         return found
 
     def _give(self, uid: int, gid: int, *, call: bool) -> None:
-        # Others may pass through to what is theirs, and see nothing on the way.
+        # Users can traverse these directories to their own files, but not list them.
         for folder in (self.path.parent, self.path):
             folder.chmod(0o711)
         self.returned.mkdir(mode=0o700, exist_ok=True)
@@ -199,9 +198,9 @@ class ContainerDirectory:
             os.chown(self.call, uid, gid)
 
     def take_result(self, uid: int) -> None:
-        """Take over the result that a call of a user has left, if it is a plain file of his own.
+        """Take over the result of a user's call, if it is a regular file owned by that user.
 
-        What has another name elsewhere, or leads to elsewhere, is none.
+        A file with further hard links, or a symbolic link, is not accepted.
         """
         try:
             (self.returned / self.result.name).replace(self.result)

@@ -1,9 +1,9 @@
-"""Owns the disk usage of the containers' folders, and the enforcement of its limits.
+"""Owns the disk usage of the containers' directories, and the enforcement of its limits.
 
-A thread of its own looks at them again and again: never for more than a tenth of the time, and with
-a pause behind each stretch of a walk. What has ended is measured once. Where an application or all
-containers of a user take more than their limit, the largest one that runs is ended, and its work
-directory is deleted, so that others have room again. What a container writes elsewhere is not seen.
+A separate thread measures them periodically, for at most a tenth of the time, with pauses within
+each walk. Ended containers are measured once. If an application, or all containers of a user,
+exceed their limit, the thread ends the largest running container and deletes its work directory, so
+that others have space again. Files that a container writes elsewhere are not counted.
 """
 
 import logging
@@ -23,10 +23,10 @@ from fairshare.model.identifiers import ContainerId
 from fairshare.wording import cause
 
 INTERVAL_S = 5.0
-_SHARE = 10  # of the time, one part is for looking
-_STRETCH = 1_000  # entries between two pauses
+_SHARE = 10  # measuring takes at most this part of the time
+_STRETCH = 1_000  # directory entries between two pauses
 _PAUSE_S = 0.005
-_DEEPEST = 200  # folders within folders
+_DEEPEST = 200  # nested directories
 _SHARED = "call.pickle"
 _MB = 1024 * 1024
 
@@ -34,7 +34,8 @@ _log = logging.getLogger("fairshare.engine")
 
 
 class DiskLimits(NamedTuple):
-    """What the folders of all containers of one application, and of one user, may take; 0: all."""
+    """The limits for the directories of all containers of one application, and of one user; 0: no
+    limit."""
 
     application_mb: int = 0
     user_mb: int = 0
@@ -44,7 +45,7 @@ UNLIMITED = DiskLimits()
 
 
 class Running(NamedTuple):
-    """A container that runs."""
+    """A running container."""
 
     container: ContainerId
     directory: ContainerDirectory
@@ -52,8 +53,8 @@ class Running(NamedTuple):
 
 
 class DiskUsage:
-    """The watch over the disk. `running` says what runs now, `stop` ends a container with a reason;
-    both are called from the thread of `start`."""
+    """Measures and enforces disk usage. `running` returns the running containers, `stop` ends one
+    with a reason; both are called from the thread of `start`."""
 
     def __init__(
         self,
@@ -66,19 +67,19 @@ class DiskUsage:
         self._limits = limits
         self._running = running
         self._stop = stop
-        self._ended: dict[Path, tuple[str, int]] = {}  # user and bytes of what has ended
+        self._ended: dict[Path, tuple[str, int]] = {}  # user and bytes of ended containers
         self._condemned: dict[Path, ContainerDirectory] = {}
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin to watch, if there is a limit."""
+        """Start the thread, if there is a limit."""
         if any(self._limits):
             self._thread = threading.Thread(target=self._watch, name="disk-usage", daemon=True)
             self._thread.start()
 
     def close(self) -> None:
-        """Watch no more."""
+        """Stop the thread."""
         self._closing.set()
         if self._thread is not None:
             self._thread.join()
@@ -90,14 +91,14 @@ class DiskUsage:
             began_s = time.monotonic()
             try:
                 self.look()
-            except FileNotFoundError:  # it was pruned meanwhile: look again
+            except FileNotFoundError:  # the directory was pruned meanwhile: measure again
                 pass
             except OSError as error:
                 _log.warning("what containers take of the disk cannot be seen: %s", cause(error))
             pause_s = max(INTERVAL_S, (_SHARE - 1) * (time.monotonic() - began_s))
 
     def look(self) -> None:
-        """Measure once, and end what is above a limit. Raises OSError."""
+        """Measure once, and end containers above a limit. Raises OSError."""
         running = {one.directory.path: one for one in self._running()}
         self._clear()
         sizes: dict[Path, int] = {}
@@ -143,7 +144,7 @@ class DiskUsage:
         return ""
 
     def _clear(self) -> None:
-        """Delete the work directories of what was ended for its size and is over now."""
+        """Delete the work directories of containers that were ended for their size."""
         for path, directory in list(self._condemned.items()):
             if directory.settled.exists() or not path.exists():
                 try:
@@ -162,10 +163,10 @@ class DiskUsage:
 
 
 def _sizes(container: Path) -> Iterator[int]:
-    """The bytes that each thing in the folder of a container takes of the disk.
+    """The disk usage, in bytes, of each entry in a container's directory.
 
-    What is gone takes none, what has several names counts once. The call of Python is not the
-    container's own: others share it.
+    Deleted entries do not count, files with several hard links count once. The Python call does not
+    count, since containers share it.
     """
     seen: set[tuple[int, int]] = set()
     waiting = [(str(container), 0)]
@@ -185,7 +186,7 @@ def _sizes(container: Path) -> Iterator[int]:
                             continue
                         seen.add((found.st_dev, found.st_ino))
                     yield found.st_blocks * 512
-        except OSError:  # it has gone meanwhile, or is closed to us
+        except OSError:  # it was deleted meanwhile, or is not accessible
             continue
 
 

@@ -1,7 +1,7 @@
-"""Owns the end of a container by force, from outside: every process of it, its supervisor too.
+"""Owns the forced end of a container from outside: all its processes, including its supervisor.
 
-Knows where the processes of a container can be found: below its supervisor, in its groups, and by
-the environment that they were started with. Used by the server only.
+Finds the processes of a container below its supervisor, in its groups, and by their environment.
+Used by the server only.
 """
 
 import signal
@@ -19,9 +19,9 @@ _PAUSE_S = 0.005
 def end_all(directory: ContainerDirectory, launch: Launch | None) -> None:
     """Kill every process that belongs to a container, and remove its groups.
 
-    A supervisor that still lives, perhaps stopped, is stopped until no process is left below it: as
-    the subreaper it keeps every descendant, whatever a process does to its environment or its
-    session. Raises EngineError if some live on, OSError if /proc cannot be read now.
+    A supervisor that is still alive is kept stopped until it has no descendants: as the subreaper
+    it keeps every descendant, whatever a process does to its environment or its session. Raises
+    EngineError if some processes survive, OSError if /proc cannot be read now.
     """
     paths = [plan.path for plan in launch.groups] if launch else []
     deadline = time.monotonic() + _PATIENCE_S
@@ -29,7 +29,7 @@ def end_all(directory: ContainerDirectory, launch: Launch | None) -> None:
         for path in paths:
             groups.kill(path)
         supervisors = processes.supervisors(directory.path)
-        processes.send(supervisors, signal.SIGSTOP)  # so that it does not write a word any more
+        processes.send(supervisors, signal.SIGSTOP)  # so that it writes nothing more
         left = {pid for supervisor in supervisors for pid in processes.descendants(supervisor)}
         left |= {pid for path in paths for pid in groups.processes(path)}
         left |= set(processes.marked(DIRECTORY_VARIABLE, str(directory.path)))

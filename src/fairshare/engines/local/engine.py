@@ -1,7 +1,7 @@
-"""Owns the local engine: this machine as nodes, orders in, reports out.
+"""Owns the local engine, which offers this machine as nodes, takes orders and makes reports.
 
 `launch` and `stop` only enqueue orders for the engine's thread (`watcher`). That thread makes the
-reports, and `start` itself those of containers that ended while no server ran.
+reports, except those of containers that ended while no server ran, which `start` makes.
 """
 
 import fcntl
@@ -55,25 +55,25 @@ _LOCK_PATIENCE_S = 0.5
 
 
 class LocalEngine:
-    """Runs containers as processes of this machine, below one state directory.
+    """Runs containers as processes on this machine, with one state directory.
 
-    * `nodes`: as how many nodes the machine is offered; memory and vcores are split evenly.
-    * `memory_mb`, `vcores`: what all nodes offer together; by default four fifths of the memory
-      that we may use, and the processors that we may use, each worth `vcores_per_core` (Hadoop's
-      pcores-vcores-multiplier). `resources` are further types; they are offered and counted,
-      nothing more.
-    * `enforcement`: `auto` takes cgroups where they work, `cgroup` insists on them for memory and
-      CPU, `watch` does without.
-    * `memory_check` False enforces no memory limits (Hadoop's pmem-check-enabled).
+    * `nodes`: the number of nodes as which the machine is offered; memory and vcores are split
+      evenly.
+    * `memory_mb`, `vcores`: the total of all nodes; by default four fifths of the memory available
+      to the server, and the processors available to it, each worth `vcores_per_core` (Hadoop's
+      pcores-vcores-multiplier). `resources` are further types, which are offered and counted but
+      not enforced.
+    * `enforcement`: `auto` uses cgroups if they work, `cgroup` requires them for memory and CPU,
+      `watch` does not use them.
+    * `memory_check` False disables memory limits (Hadoop's pmem-check-enabled).
     * `strict_cpu` True limits containers to their vcores even when others are idle (Hadoop's
       strict-resource-usage); it needs a cgroup.
-
-    * `process_limit`: how many processes and threads a container may have, where a cgroup can hold
-      it to that; 0: any number.
-    * `disk_limits`: what folders of containers may take of the disk.
+    * `process_limit`: the maximum of processes and threads of a container, if a cgroup can enforce
+      it; 0: no limit.
+    * `disk_limits`: the limits of the disk usage of containers' directories.
     * `run_as`: `server`, or `user` for the account of the user who submitted the application.
 
-    Raises EngineError for what cannot be.
+    Raises EngineError for impossible settings.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class LocalEngine:
         self._thread: threading.Thread | None = None
 
     def nodes(self) -> tuple[NodeOffer, ...]:
-        """This machine's nodes; `attributes` say which limits are in force."""
+        """This machine's nodes; their `attributes` name the limits in force."""
         return self._offers
 
     def start(
@@ -148,13 +148,13 @@ class LocalEngine:
         launched: Launched | None = None,
         failed: Callable[[Exception], None] | None = None,
     ) -> None:
-        """Take over the state directory and begin to watch.
+        """Take over the state directory and start the engine's thread.
 
-        Before it returns, what an earlier server left is adopted: a container that runs is in
-        `running()` and reported as started, one that has ended is reported as exited. All others
-        that were ordered once were never begun, and may be ordered again. What `launched` does not
-        know is ended, and its files are moved to `abandoned`. Raises EngineError if another server
-        uses the directory, or something needed cannot be had.
+        Before it returns, the engine adopts the containers of an earlier server: a running one is
+        in `running()` and reported as started, an ended one is reported as exited. All others that
+        were ordered never started, and can be ordered again. Containers unknown to `launched` are
+        killed, and their files moved to `abandoned`. Raises EngineError if another server uses the
+        directory, or a required resource is missing.
         """
         if self._watcher is not None:
             raise EngineError("this engine was started before")
@@ -195,14 +195,14 @@ class LocalEngine:
         self._disk_usage.start()
 
     def _running_now(self) -> list[Running]:
-        """What the engine's thread says that runs; from any other thread."""
+        """The running containers, queried from the engine's thread; called from another thread."""
         watcher, found = self._watcher, queue.SimpleQueue[list[Running]]()
         if watcher is None or self._thread is None:
             return []
         watcher.post(lambda: found.put(watcher.running()))
         try:
             return found.get(timeout=_PATIENCE_S)
-        except queue.Empty:  # it ends, or is very busy
+        except queue.Empty:  # the thread is ending, or very busy
             return []
 
     def _stop_for_size(self, container: ContainerId, reason: str) -> None:
@@ -210,9 +210,10 @@ class LocalEngine:
             self._watcher.post(partial(self._watcher.stop, container, reason))
 
     def launch(self, order: LaunchOrder) -> None:
-        """Begin a container, once: what runs is left alone, what has ended is reported again.
+        """Start a container. Idempotent: a running container is left alone, an ended one is
+        reported again.
 
-        What cannot be begun is reported as exited, with the reason.
+        A container that cannot be started is reported as exited, with the reason.
         """
         watcher = self._working()
         assert self._reports is not None
@@ -226,21 +227,21 @@ class LocalEngine:
     def stop(self, container: ContainerId) -> None:
         """End a container with all its processes: SIGTERM, and SIGKILL after the grace time.
 
-        Its exit code is then 143 or 137, whatever it says of itself. Unknown ones are no error.
+        Its exit code is then 143 or 137, whatever the process returns. Unknown ones are ignored.
         """
         watcher = self._working()
         watcher.post(partial(watcher.stop, container))
 
     def running(self) -> frozenset[ContainerId]:
-        """What was ordered or adopted, and has not been reported as exited.
+        """The containers that were ordered or adopted, and not reported as exited.
 
-        To reconcile after `start`: ask this, then take in the reports made so far; what is in
+        To reconcile after `start`, call this, then process the reports made so far; a container in
         neither never ran.
         """
         return self._reports.held() if self._reports is not None else frozenset()
 
     def trouble(self) -> str:
-        """Why it cannot begin containers now; empty if it can, or is not started."""
+        """Why the engine cannot start containers now; empty if it can, or is not started."""
         if self._watcher is None or self._nursery is None or self._thread is None:
             return ""
         if self._watcher.failure is not None:
@@ -248,10 +249,11 @@ class LocalEngine:
         return self._nursery.trouble()
 
     def close(self, *, stop_containers: bool) -> None:
-        """Stop watching. Containers live on for the next server unless `stop_containers`.
+        """Stop the engine's thread. Containers continue for the next server unless
+        `stop_containers`.
 
-        With it nothing is left when it returns; raises EngineError if some process cannot be
-        ended. Closing twice is no error.
+        With `stop_containers` no process is left when it returns; raises EngineError if one cannot
+        be killed. Idempotent.
         """
         watcher, thread, nursery = self._watcher, self._thread, self._nursery
         if watcher is None or thread is None or nursery is None:
@@ -265,7 +267,7 @@ class LocalEngine:
             watcher.post(watcher.end)
         thread.join(_PATIENCE_S)
         left = ["the engine's thread"] if thread.is_alive() else []
-        if not left and stop_containers:  # nothing, unless the thread has failed
+        if not left and stop_containers:  # only if the thread has failed
             left = watcher.end_remaining(_PATIENCE_S)
         if left:
             raise EngineError(f"cannot be ended: {', '.join(left)}; it may wait for a device")
@@ -300,13 +302,13 @@ class LocalEngine:
         remove_tree(path)
 
     def files(self, application_name: str, container_name: str) -> ContainerDirectory:
-        """Where the logs and the result of a container are; raises EngineError for a bad name."""
+        """The files of a container's logs and result; raises EngineError for an invalid name."""
         return self._directory(application_name, container_name)
 
     def exit_of(
         self, container: ContainerId, application_name: str, container_name: str
     ) -> ContainerExited | None:
-        """How a container that does not run ended, if it left that; raises EngineError."""
+        """How a container that is not running ended, if its outcome exists; raises EngineError."""
         files = self._directory(application_name, container_name)
         try:
             outcome = read_outcome(files)
@@ -323,7 +325,7 @@ class LocalEngine:
         )
 
     def account_problem(self, user: str) -> str:
-        """Why a user's containers could not run; empty if they can."""
+        """Why a user's containers cannot run; empty if they can."""
         if self._as_user:
             try:
                 accounts.find_account(user)
@@ -332,11 +334,11 @@ class LocalEngine:
         return ""
 
     def forget_payload(self, digest: str) -> None:
-        """Delete the copies that accounts have of a payload."""
+        """Delete the accounts' copies of a payload."""
         forget_copies(self._state.path / PAYLOADS, digest)
 
     def result_path(self, application_name: str, container_name: str) -> Path:
-        """The pickled result of a container that ran a callable, once it has ended with 0."""
+        """The pickled result of a container that ran a callable and exited with 0."""
         return self._directory(application_name, container_name).result
 
     def _directory(self, application_name: str, container_name: str) -> ContainerDirectory:
@@ -386,8 +388,8 @@ class LocalEngine:
 
 
 def _lock(descriptor: int) -> None:
-    """Raises BlockingIOError if a server holds it. The cleanup after a killed server holds it until
-    it is done, for a moment or, on a busy machine, for longer."""
+    """Take the lock; raises BlockingIOError if a server holds it. Waits for the cleanup after a
+    killed server, which holds it for a short time, or longer on a busy machine."""
     began_s = time.monotonic()
     while True:
         try:

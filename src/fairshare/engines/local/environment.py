@@ -1,7 +1,7 @@
 """Owns the environment of a container: inherited and added variables. Starts nothing.
 
-Little is inherited, so that a container does not depend on how the server was started, and sees
-no secret of it.
+Few variables are inherited, so that a container does not depend on how the server was started, and
+does not see the server's secrets.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def inherited(server: Mapping[str, str]) -> dict[str, str]:
-    """What a container inherits of the server's environment; PATH is there in any case."""
+    """The variables that a container inherits from the server; PATH always exists."""
     return {"PATH": _DEFAULT_PATH} | {name: server[name] for name in INHERITED if name in server}
 
 
@@ -40,16 +40,16 @@ def environment(
     server: Mapping[str, str],
     account: Account | None = None,
 ) -> dict[str, str]:
-    """The environment of a container: inherited, the command's, the order's, and its own facts.
+    """The environment of a container: inherited, the command's, the order's, and the container's
+    own variables; later ones override earlier ones.
 
-    Under another account than the server's it has that account's home, name and shell.
-
-    The later wins. So a command that hands on the environment of the container that it was made
-    in cannot pass that container's place in its group for its own.
+    Under another account than the server's it has that account's home, name and shell. Because of
+    the order, a command that contains the environment of the container in which it was created
+    cannot override the index of its own task.
     """
     own = inherited(server)
     if account is not None:
-        own.pop("TMPDIR", None)  # it may be the server's alone
+        own.pop("TMPDIR", None)  # it may be accessible to the server only
         own |= {
             "HOME": account.home,
             "LOGNAME": account.name,

@@ -1,4 +1,4 @@
-"""Owns the moment between fork and exec: how a container's first process becomes what was ordered.
+"""Owns the steps between fork and exec that set up a container's first process.
 
 Either the command runs, or `StartFailure` says why not. Must stay light: supervisors use it.
 """
@@ -29,34 +29,34 @@ _PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
-# Python ignores the first two, the zygote the others; what is ignored stays so across exec.
+# Python ignores the first two, the zygote the others; ignored signals stay ignored across exec.
 _SIGNALS = (
     signal.SIGPIPE,
     signal.SIGXFSZ,
     signal.SIGINT,
     signal.SIGHUP,
-    signal.SIGQUIT,  # a shell that starts a server in the background has it ignored
+    signal.SIGQUIT,  # shells ignore it in background processes
     signal.SIGTERM,
     signal.SIGCHLD,
 )
 
 
 def name_process(name: str) -> None:
-    """The name in `ps` and `top`, at most 15 bytes."""
+    """Set the process name in `ps` and `top`, at most 15 bytes."""
     _LIBC.prctl(_PR_SET_NAME, name.encode(), 0, 0, 0)
 
 
 def adopt_orphans() -> None:
-    """Become the parent of every descendant whose own parent ends; raises OSError."""
+    """Become the subreaper: the parent of every descendant whose parent ends; raises OSError."""
     if _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
 
 
 def start(launch: Launch, directory: ContainerDirectory) -> int:
-    """Start the container's first process; returns its number when the command runs.
+    """Start the container's first process; returns its pid when the command runs.
 
-    Raises StartFailure, and then no process is left.
+    Raises StartFailure; then no process is left.
     """
     try:
         outputs = [_open_log(directory.stdout, launch), _open_log(directory.stderr, launch)]
@@ -88,16 +88,16 @@ def start(launch: Launch, directory: ContainerDirectory) -> int:
 def _open_log(path: Path, launch: Launch) -> int:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o640)
     if launch.account:
-        # A program may open its own output again, by /dev/stderr.
+        # A program can reopen its output through /dev/stderr.
         os.fchown(descriptor, launch.uid, -1)
     return descriptor
 
 
 def _become(launch: Launch, outputs: list[int], writer: int, supervisor: int) -> NoReturn:
-    """In the new process: set everything up and exec. Must not return, whatever happens."""
+    """In the new process: set it up and exec. Must not return, even after an error."""
     stage = "process"
     try:
-        # Its own session: signals to its group, or from a terminal, reach no other container.
+        # A session of its own: signals to its group, or from a terminal, reach no other container.
         os.setsid()
         # Without its supervisor its limits would not be enforced, nor its outcome reported.
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -112,7 +112,7 @@ def _become(launch: Launch, outputs: list[int], writer: int, supervisor: int) ->
         for group in launch.groups:
             groups.enter(group.path)
         if launch.niceness:
-            os.nice(launch.niceness)  # on top of the server's own: less than that is root's alone
+            os.nice(launch.niceness)  # added to the server's: only root can lower it
         if launch.account:
             stage = "account"
             _switch(launch, supervisor)
@@ -123,19 +123,19 @@ def _become(launch: Launch, outputs: list[int], writer: int, supervisor: int) ->
     except OSError as error:
         os.write(writer, json.dumps([stage, error.errno]).encode())
     except (ValueError, IndexError):
-        # A null byte in an argument or variable, a "=" in a variable's name, no argument at all.
+        # A null byte in an argument or variable, a "=" in a variable's name, or no arguments.
         os.write(writer, json.dumps(["argument", errno.EINVAL]).encode())
     finally:
         os._exit(NOT_EXECUTABLE)
 
 
 def _switch(launch: Launch, supervisor: int) -> None:
-    """Become the user, with all of the user's groups and no other rights; raises OSError."""
+    """Switch to the user's account, with all its groups and no other rights; raises OSError."""
     os.initgroups(launch.account, launch.gid)
     os.setresgid(launch.gid, launch.gid, launch.gid)
     os.setresuid(launch.uid, launch.uid, launch.uid)
     os.umask(0o022)
-    # The kernel forgets this one when the user changes.
+    # The kernel resets this setting when the user changes.
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != supervisor:
         os._exit(1)
@@ -166,7 +166,7 @@ def _failure(launch: Launch, stage: str, number: int) -> StartFailure:
             "or the name of a variable an '='",
         )
     exists = _exists(launch)
-    if not exists and number in (errno.ENOENT, errno.EACCES):  # EACCES: of a directory in PATH
+    if not exists and number in (errno.ENOENT, errno.EACCES):  # EACCES: a directory in PATH
         return StartFailure(NOT_FOUND, f"cannot run {command}: no such command{_where(launch)}")
     if number == errno.ENOENT:
         reason = "the interpreter that it names is missing"
@@ -177,7 +177,7 @@ def _exists(launch: Launch) -> bool:
     name = launch.arguments[0]
     places = [""] if "/" in name else _search_path(launch.environment).split(os.pathsep)
     for place in places:
-        with contextlib.suppress(OSError):  # a directory that we may not look into
+        with contextlib.suppress(OSError):  # a directory that is not accessible
             if (Path(launch.directory) / place / name).exists():
                 return True
     return False

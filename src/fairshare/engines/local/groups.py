@@ -1,6 +1,6 @@
-"""Owns single cgroups: making, setting, killing and removing one. Knows no policy of limits.
+"""Owns operations on single cgroups: create, set, kill and remove. Knows no policy of limits.
 
-A group is the path of its directory. Only groups that this package made are ever touched. Must
+A group is the path of its directory. Only groups that this package created are ever changed. Must
 stay light: supervisors use it.
 """
 
@@ -14,7 +14,7 @@ from fairshare.engines.local.launch import GroupPlan
 
 STATE_VARIABLE = "FAIRSHARE_STATE_DIRECTORY"
 GROUPS_VARIABLE = "FAIRSHARE_GROUPS"
-"""A variable in the environment of a zygote that containers do not get."""
+"""An environment variable of the zygote, which containers do not get."""
 
 ENGINE_LOCK = "engine.lock"
 
@@ -29,10 +29,10 @@ def write(path: str, text: str) -> None:
 
 
 def remove_abandoned(patience_s: float = 0.0) -> None:
-    """Remove the empty groups that hold those of containers, where no server lives to do it.
+    """Remove the empty parent groups of containers if no server is alive to do it.
 
-    The zygote got their paths, and the lock that a living server holds: an ending one releases it
-    after `patience_s` at the latest. A server that starts meanwhile waits a moment for the lock.
+    The zygote knows their paths, and the lock of a live server: an ending server releases it after
+    `patience_s` at the latest. A server that starts meanwhile waits briefly for the lock.
     """
     paths = os.environ.get(GROUPS_VARIABLE, "")
     state = os.environ.get(STATE_VARIABLE, "")
@@ -59,7 +59,7 @@ def remove_abandoned(patience_s: float = 0.0) -> None:
 
 
 def read_number(path: str, key: str = "") -> int | None:
-    """The number in a file of a group, or the one behind `key` in it; None if there is none."""
+    """The number in a file of a group, or the one after `key` in it; None if there is none."""
     try:
         text = Path(path).read_text()
     except OSError:
@@ -71,7 +71,7 @@ def read_number(path: str, key: str = "") -> int | None:
 
 
 def create(plan: GroupPlan) -> None:
-    """Make a group as planned; raises OSError if it or a needed setting is impossible."""
+    """Create a planned group; raises OSError if it or a required setting is impossible."""
     with contextlib.suppress(FileExistsError):
         Path(plan.path).mkdir()
     for file, value, needed in plan.settings:
@@ -88,7 +88,7 @@ def enter(path: str) -> None:
 
 
 def processes(path: str) -> list[int]:
-    """The processes in a group."""
+    """The pids of the processes in a group."""
     try:
         return [int(line) for line in Path(f"{path}/cgroup.procs").read_text().split()]
     except OSError:
@@ -96,7 +96,7 @@ def processes(path: str) -> list[int]:
 
 
 def kill(path: str) -> bool:
-    """End all processes of a group at once; False where the kernel cannot."""
+    """Kill all processes of a group at once; False if the kernel does not support it."""
     try:
         write(f"{path}/cgroup.kill", "1")
     except OSError:
@@ -105,7 +105,7 @@ def kill(path: str) -> bool:
 
 
 def remove(path: str, patience_ms: int = 1000) -> bool:
-    """Remove a group; waits a little for processes that are just gone. False if it stays."""
+    """Remove a group, waiting up to `patience_ms` for ending processes; False if it remains."""
     deadline = time.monotonic() + patience_ms / 1000
     while True:
         try:

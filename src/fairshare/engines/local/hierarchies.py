@@ -1,8 +1,8 @@
-"""Owns the cgroup hierarchies of this machine: where they are, and which of them we may use.
+"""Owns the cgroup hierarchies of this machine: their locations, and which of them are usable.
 
-Two versions exist, and both at once ("hybrid"). Groups are made below the group that we are in
-ourselves, so that limits set for us hold for our containers too; where that is impossible, below
-the nearest one above it. Groups of others are never changed.
+Two versions exist, also both at once ("hybrid"). Groups are created below the server's own group,
+so that its limits also apply to the containers; if that is impossible, below the nearest possible
+ancestor. Foreign groups are never changed.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ _SERVER = "fairshare-server"
 
 
 class Hierarchy:
-    """One hierarchy, and the group in it below which ours are made."""
+    """One hierarchy, and the group in it below which the engine creates its groups."""
 
     def __init__(self, version: int, parent: Path) -> None:
         self.version = version
@@ -33,11 +33,12 @@ class Hierarchy:
         self.kind = f"cgroup-v{version}"
 
     def base(self, name: str) -> Path:
-        """The group that holds those of our containers."""
+        """The parent group of the containers' groups."""
         return self.parent / name
 
     def make_base(self, name: str) -> None:
-        """Make it; what its parent hands down it hands down too. Raises OSError."""
+        """Create the base group, and delegate the same controllers as its parent. Raises
+        OSError."""
         base = self.base(name)
         base.mkdir(exist_ok=True)
         if self.version == 2:
@@ -45,7 +46,7 @@ class Hierarchy:
                 if controller in _CONTROLLERS:
                     groups.write(f"{base}/cgroup.subtree_control", f"+{controller}")
                 elif controller == _PIDS:
-                    with contextlib.suppress(OSError):  # then nothing limits processes
+                    with contextlib.suppress(OSError):  # then processes are not limited
                         groups.write(f"{base}/cgroup.subtree_control", f"+{controller}")
 
     def processes(self, limit: int) -> list[Setting]:
@@ -53,7 +54,7 @@ class Hierarchy:
         return [("pids.max", str(limit), True)]
 
     def memory(self, limit_bytes: int) -> list[Setting]:
-        """The settings that limit memory. Swap counts too, where the kernel counts it."""
+        """The settings that limit memory, including swap if the kernel accounts it."""
         limit = str(limit_bytes)
         if self.version == 1:
             return [
@@ -67,13 +68,13 @@ class Hierarchy:
         ]
 
     def weight(self, vcores: int) -> list[Setting]:
-        """The settings by which a busy processor is divided: so many parts for each vcore."""
+        """The settings of the relative CPU weight, proportional to vcores."""
         if self.version == 1:
             return [("cpu.shares", str(_within(1024 * vcores, _V1_SHARES)), True)]
         return [("cpu.weight", str(_within(100 * vcores, _V2_WEIGHTS)), True)]
 
     def quota(self, processors: float, period_us: int) -> list[Setting]:
-        """The settings that give at most so many processors, also when others idle."""
+        """The settings of an absolute CPU limit, which also applies when others are idle."""
         quota_us = max(1000, round(processors * period_us))
         if self.version == 1:
             return [
@@ -84,7 +85,7 @@ class Hierarchy:
 
 
 class Hierarchies(NamedTuple):
-    """The hierarchy to use for each purpose, None where none can be used, and why."""
+    """The hierarchy for each purpose, None if none is usable, and the reasons."""
 
     memory: Hierarchy | None = None
     cpu: Hierarchy | None = None
@@ -94,20 +95,21 @@ class Hierarchies(NamedTuple):
 
 
 class Mounts(NamedTuple):
-    """Our own group in each mounted hierarchy, then those above it. `v1` is by controller."""
+    """The server's group in each mounted hierarchy, followed by its ancestors. `v1` is by
+    controller."""
 
     v2: tuple[Path, ...]
     v1: dict[str, tuple[Path, ...]]
 
 
 def own_mounts() -> Mounts:
-    """Where this process is."""
+    """The groups of this process."""
     proc = Path("/proc/self")
     return read_mounts((proc / "mountinfo").read_text(), (proc / "cgroup").read_text())
 
 
 def memory_limit_bytes(mounts: Mounts) -> int | None:
-    """The smallest memory limit of these groups: what we may use ourselves; None without one."""
+    """The smallest memory limit of these groups, which applies to the server; None without one."""
     files = [parent / "memory.max" for parent in mounts.v2]
     files += [parent / "memory.limit_in_bytes" for parent in mounts.v1.get("memory", ())]
     limits = [groups.read_number(str(file)) for file in files]
@@ -115,7 +117,7 @@ def memory_limit_bytes(mounts: Mounts) -> int | None:
 
 
 def read_mounts(mountinfo: str, own_groups: str) -> Mounts:
-    """Read /proc/self/mountinfo and /proc/self/cgroup."""
+    """Parse the content of /proc/self/mountinfo and /proc/self/cgroup."""
     own: dict[str, str] = {}
     for line in own_groups.splitlines():
         _, controllers, group = line.split(":", 2)
@@ -141,7 +143,8 @@ def _unescape(field: str) -> str:
 
 
 def _candidates(top: Path, root: str, group: str) -> tuple[Path, ...]:
-    """Our own group as seen through a mount that shows the hierarchy from `root` on, upwards."""
+    """The path of the server's group in a mount that shows the hierarchy from `root` on, and its
+    ancestors."""
     prefix = root.rstrip("/")
     inside = group.startswith(prefix + "/") or group == root
     own = top / group[len(prefix) :].lstrip("/") if inside else top
@@ -149,9 +152,9 @@ def _candidates(top: Path, root: str, group: str) -> tuple[Path, ...]:
 
 
 def choose(name: str, mounts: Mounts) -> Hierarchies:
-    """What can be used for groups below one called `name`, by trying.
+    """The usable hierarchies for groups below one named `name`, determined by trying.
 
-    For each controller the second version where it has it, else the first, else none.
+    For each controller version 2 if it has it, otherwise version 1, otherwise none.
     """
     notes: list[str] = []
     second = _second_version(name, mounts.v2, notes)
@@ -193,7 +196,7 @@ def _for_processes(name: str, second: Hierarchy | None, mounts: Mounts) -> Hiera
 
 
 def _second_version(name: str, parents: tuple[Path, ...], notes: list[str]) -> Hierarchy | None:
-    """The candidate with the most controllers that hands them down and that we may use."""
+    """The usable candidate that delegates the most controllers."""
     best: tuple[int, Hierarchy] | None = None
     for index, parent in enumerate(parents):
         if index == 0:
@@ -206,12 +209,11 @@ def _second_version(name: str, parents: tuple[Path, ...], notes: list[str]) -> H
 
 
 def hand_down(own: Path, notes: list[str], controllers: tuple[str, ...] = _CONTROLLERS) -> None:
-    """Delegate the controllers of our own group to the groups below it, if no other process is in
-    it.
+    """Delegate the controllers of the server's group to its children, if it has no other process.
 
-    A group that hands controllers down must hold no process itself (the hierarchy's rule). If we
-    are alone in it we move into a group below. That is what a service with a delegated group of
-    its own is meant to do (systemd: `Delegate=yes`).
+    A group that delegates controllers must not contain processes (a rule of version 2). If the
+    server is the only process in it, it moves to a child group, as systemd expects of a service
+    with a delegated group (`Delegate=yes`).
     """
     missing = set(controllers) & set(_words(own / "cgroup.controllers"))
     missing -= set(_words(own / "cgroup.subtree_control"))
@@ -242,7 +244,7 @@ def _move_below(own: Path, controller: str) -> bool:
 
 
 def _usable(name: str, hierarchy: Hierarchy, controller: str, notes: list[str]) -> bool:
-    """Whether a group with a limit can be made, set and entered there."""
+    """Whether a group with a limit can be created, set and entered there."""
     base = hierarchy.base(name)
     existed = base.is_dir()
     probe = base / f"probe-{os.getpid()}"
@@ -270,7 +272,7 @@ def _usable(name: str, hierarchy: Hierarchy, controller: str, notes: list[str]) 
 
 
 def _enter_by_another(path: Path) -> None:
-    """Let a short process enter a group; raises OSError if it may not."""
+    """Let a short-lived process enter a group; raises OSError if it is not permitted."""
     done = subprocess.run(
         [
             "/bin/sh",

@@ -1,8 +1,8 @@
-"""Owns the run of a Python callable as a container: `python invocation.py CALL RESULT`.
+"""Owns the execution of a Python callable in a container: `python invocation.py CALL RESULT`.
 
-CALL holds a pickled `(function, args, kwargs)`. What the function returns is pickled to RESULT,
-which appears as a whole or not at all. A function that raises ends the container with exit code 1
-and its traceback in stderr. Runs in the container, alone: imports nothing of fairshare.
+CALL contains a pickled `(function, args, kwargs)`. The return value is pickled to RESULT, which is
+created atomically. If the function raises, the container exits with code 1, with the traceback in
+stderr. Runs in the container, so that it imports nothing of fairshare.
 """
 
 import os
@@ -14,7 +14,7 @@ import cloudpickle
 
 
 def invoke(call: Path, result: Path) -> None:
-    """Make the call and keep what it returns; raises what the function raises."""
+    """Call the function and store its return value; raises what the function raises."""
     with call.open("rb") as file:
         function, arguments, keywords = pickle.load(file)  # noqa: S301 - it is this container's code
     value = function(*arguments, **keywords)

@@ -1,24 +1,24 @@
-"""Owns the file that orders a container, `launch.json`: what a supervisor has to know.
+"""Owns the file that orders a container, `launch.json`, the input of a supervisor.
 
-Must stay light: it is all that a supervisor knows, and supervisors import nothing of the model.
+Must stay light: supervisors use it, and import nothing of the model.
 """
 
 import json
 from typing import Any, NamedTuple
 
 DIRECTORY_VARIABLE = "FAIRSHARE_CONTAINER_DIRECTORY"
-"""The environment variable by which every process of a container can be found."""
+"""The environment variable that identifies every process of a container."""
 
 
 SECRETS = ("FAIRSHARE_TOKEN",)
-"""Variables with credentials. They do not stay on the disk: the process that starts the container
+"""Variables with credentials. They do not remain on disk: the process that starts the container
 reads them once, from a file that it deletes."""
 
 
 class GroupPlan(NamedTuple):
-    """A cgroup to make for a container: its path, and `(file, value, needed)` for each setting.
+    """A cgroup to create for a container: its path, and `(file, value, needed)` for each setting.
 
-    Without a needed setting the container is not started; the others are an attempt.
+    If a needed setting fails, the container is not started; the other settings may fail.
     """
 
     path: str
@@ -26,7 +26,7 @@ class GroupPlan(NamedTuple):
 
 
 class Launch(NamedTuple):
-    """What a supervisor shall run, and what it shall hold it to."""
+    """The command of a container, and the limits that its supervisor enforces."""
 
     container: int
     container_name: str
@@ -34,31 +34,31 @@ class Launch(NamedTuple):
     environment: dict[str, str]
     directory: str
     memory_mb: int  # 0: no limit
-    memory_limit: str  # cgroup-v2, cgroup-v1, watch: how it is held to it
+    memory_limit: str  # how it is enforced: cgroup-v2, cgroup-v1 or watch
     groups: tuple[GroupPlan, ...] = ()
-    kill_group: str | None = None  # the cgroup whose processes the kernel ends at one word
+    kill_group: str | None = None  # the cgroup whose processes the kernel can kill at once
     niceness: int = 0
     time_limit_ms: int | None = None
     grace_ms: int = 250  # between SIGTERM and SIGKILL
-    watch_ms: int = 100  # between two looks at the memory, if it is watched
-    log_limit_bytes: int = 0  # of what is kept of each stream; 0: all
-    account: str = ""  # under which it runs; empty: that of the server
+    watch_ms: int = 100  # the interval of memory checks, if it is watched
+    log_limit_bytes: int = 0  # the kept size of each stream; 0: no limit
+    account: str = ""  # empty: the account of the server
     uid: int = -1
     gid: int = -1
     node: str = ""
-    resources: dict[str, int] = {}  # noqa: RUF012 - what it was granted; never changed
+    resources: dict[str, int] = {}  # noqa: RUF012 - allocated to it; never mutated
     process_group: str = ""  # the cgroup that limits its processes
     process_limit: int = 0
-    launched_ms: int = -1  # as in the order: another container of this name has another one
+    launched_ms: int = -1  # as in the order: distinguishes containers with the same name
 
     def without_secrets(self) -> tuple["Launch", dict[str, str]]:
-        """What may stay in a file, and the variables that may not: the container's alone."""
+        """The order without its secret variables, and those variables."""
         secrets = {name: self.environment[name] for name in SECRETS if name in self.environment}
         kept = {name: value for name, value in self.environment.items() if name not in secrets}
         return self._replace(environment=kept), secrets
 
     def with_secrets(self, secrets: dict[str, str]) -> "Launch":
-        """The opposite."""
+        """The order with secret variables added."""
         return self._replace(environment={**self.environment, **secrets})
 
     def encode(self) -> bytes:
@@ -67,7 +67,7 @@ class Launch(NamedTuple):
 
     @classmethod
     def decode(cls, value: dict[str, Any]) -> "Launch":
-        """What `encode` wrote; raises KeyError, TypeError or ValueError for anything else."""
+        """Decode the result of `encode`; raises KeyError, TypeError or ValueError if invalid."""
         groups = tuple(
             GroupPlan(path, tuple((file, text, needed) for file, text, needed in settings))
             for path, settings in value["groups"]

@@ -1,13 +1,13 @@
-"""Owns which limits this machine lets us set, and what they are for one container.
+"""Owns the limits that this machine supports, and their values for one container.
 
-Found out by trying: a group is made, set, entered and removed again. What cannot be had is
-replaced by the next best, and named as what it is:
+The engine tries them: it creates, sets, enters and removes a group. If a method is not available,
+the next one is used, and nodes report it by its name:
 
-    memory   cgroup-v2 | cgroup-v1 | watch (the resident memory is looked at) | off
+    memory   cgroup-v2 | cgroup-v1 | watch (resident memory is checked periodically) | off
     cpu      cgroup-v2 | cgroup-v1 | nice (of single processes: a container with more of them
              gets more)
     process  cgroup-v2 | cgroup-v1 | off (processes and threads of a container)
-    kill     cgroup (all at one word) | subreaper (one by one, until none is left)
+    kill     cgroup (all at once) | subreaper (one by one, until none is left)
 """
 
 import contextlib
@@ -20,15 +20,15 @@ from fairshare.engines.local.hierarchies import Hierarchies, Hierarchy
 from fairshare.engines.local.launch import GroupPlan
 from fairshare.errors import EngineError
 
-_NICE_STEP = 1.25  # the kernel's ratio of CPU between two neighbouring nice values
+_NICE_STEP = 1.25  # the kernel's ratio of CPU time between adjacent nice values
 _LARGEST_NICE = 19
 _QUOTA_PERIOD_US = 100_000
 _MEBIBYTE = 1024 * 1024
-_MOST_WEIGHT_OF_PROCESSOR = 6  # of all containers together, in processes that are as busy
+_MOST_WEIGHT_OF_PROCESSOR = 6  # the maximum weight of all containers, per processor
 
 
 class ContainerLimits(NamedTuple):
-    """What `Launch` wants to know of the limits of one container."""
+    """The limits of one container, as fields of `Launch`."""
 
     memory_checked: bool
     memory_limit: str
@@ -42,9 +42,9 @@ class ContainerLimits(NamedTuple):
 class Limits:
     """The limits in force for the containers of one engine.
 
-    `vcores` are all that the engine offers and `cpus` the processors behind them: with strict CPU a
-    vcore is worth `cpus / vcores` of a processor at most, also when others idle. A container may
-    have `process_limit` processes and threads; 0: any number.
+    `vcores` is the engine's total, and `cpus` the number of processors: with strict CPU a vcore is
+    at most `cpus / vcores` of a processor, even when others are idle. `process_limit` is the
+    maximum of processes and threads of a container; 0: no limit.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Limits:
 
     @property
     def attributes(self) -> dict[str, str]:
-        """What is in force, for the node's attributes."""
+        """The limits in force, as node attributes."""
         memory = self._memory.kind if self._memory else "watch"
         cpu = self._cpu.kind if self._cpu else "nice"
         if self._cpu and self._strict_cpu:
@@ -82,17 +82,17 @@ class Limits:
 
     @property
     def bases(self) -> frozenset[str]:
-        """The groups that `prepare` makes."""
+        """The groups that `prepare` creates."""
         return frozenset(str(hierarchy.base(self._name)) for hierarchy in self._hierarchies())
 
     def prepare(self) -> None:
-        """Make the group that holds those of all containers; raises EngineError."""
+        """Create the parent groups of all containers' groups; raises EngineError."""
         for hierarchy in self._hierarchies():
             try:
                 hierarchy.make_base(self._name)
                 if hierarchy is self._cpu:
-                    # Together they weigh as much as that many processes of others beside them. A
-                    # hundred vcores per processor would otherwise starve the server.
+                    # Caps the weight of all containers together against other processes: with a
+                    # hundred vcores per processor they would otherwise starve the server.
                     most = _MOST_WEIGHT_OF_PROCESSOR * max(1, self._cpus)
                     for file, value, _ in hierarchy.weight(min(self._vcores, most)):
                         groups.write(f"{hierarchy.base(self._name)}/{file}", value)
@@ -103,7 +103,7 @@ class Limits:
                 ) from error
 
     def dispose(self) -> None:
-        """Remove what `prepare` made, unless containers still live in it."""
+        """Remove the groups that `prepare` created, unless containers still run in them."""
         for hierarchy in self._hierarchies():
             with contextlib.suppress(OSError):
                 hierarchy.base(self._name).rmdir()
@@ -111,7 +111,7 @@ class Limits:
     def container(self, container_name: str, memory_mb: int, vcores: int) -> ContainerLimits:
         """The limits of one container; `memory_mb` 0 is unlimited.
 
-        The group of the memory, if there is one, comes first.
+        The memory group, if there is one, comes first.
         """
         plans = []
         for hierarchy in self._hierarchies():
@@ -148,9 +148,9 @@ class Limits:
 
 
 def niceness(vcores: int, all_vcores: int) -> int:
-    """How much nicer than the server a process is, to get its part of a contended processor.
+    """The nice value of a process, relative to the server's, for its part of a contended processor.
 
-    Two neighbouring values differ by a factor of 1.25, so `round(log(all / vcores) / log(1.25))`:
+    Adjacent values differ by a factor of 1.25, hence `round(log(all / vcores) / log(1.25))`:
     >>> [niceness(vcores, 8) for vcores in (8, 4, 2, 1)]
     [0, 3, 6, 9]
     """

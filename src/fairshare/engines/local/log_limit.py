@@ -1,8 +1,8 @@
-"""Owns how much is kept of what a container prints: the beginning and the end of each stream.
+"""Owns the limit on a container's output: the beginning and the end of each stream are kept.
 
-What lies between is given back to the disk while the container prints on. The file keeps its
-length, so that a place in it means the same for ever; `stdout.dropped` beside `stdout.log` says
-which bytes are gone. Must stay light: supervisors use it.
+The bytes in between are freed on disk while the container continues to write. The file keeps its
+length, so that offsets stay valid; `stdout.dropped` beside `stdout.log` names the removed range.
+Must stay light: supervisors use it.
 """
 
 import ctypes
@@ -26,9 +26,9 @@ more often."""
 
 
 class Kept:
-    """One stream. Of `limit_bytes` a quarter is for its beginning, the rest for its end.
+    """One stream. A quarter of `limit_bytes` is for its beginning, the rest for its end.
 
-    So much is always kept. Up to a 32nd more may be: what is too much goes in pieces, not at once.
+    Up to a 32nd more may be kept, since the excess is removed in pieces.
     """
 
     def __init__(self, path: Path, limit_bytes: int) -> None:
@@ -41,9 +41,9 @@ class Kept:
         self.dropped_to = self._head_bytes
 
     def look(self) -> bool:
-        """Drop what is too much; whether much was printed since the last look. Raises OSError.
+        """Remove the excess; returns whether much was written since the last call. Raises OSError.
 
-        With a limit of 100 MB, of 200 MB the first 25 and the last 75 stay.
+        With a limit of 100 MB, the first 25 and the last 75 of 200 MB are kept.
         """
         try:
             size = os.lstat(self._path).st_size
@@ -57,11 +57,11 @@ class Kept:
 
     @property
     def dropped_bytes(self) -> int:
-        """How much is gone."""
+        """The number of removed bytes."""
         return self.dropped_to - self._head_bytes
 
     def _drop(self, end: int) -> None:
-        # First it is said, then done: a reader never takes a gap for what was printed.
+        # The range is written first, so that a reader never takes the gap for output.
         said = {"from": self._head_bytes, "to": end}
         write_atomically(self._path.with_suffix(".dropped"), json.dumps(said).encode())
         descriptor = os.open(self._path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -74,7 +74,7 @@ class Kept:
 
 
 class LogLimit:
-    """Both streams of a container. `limit_bytes` 0: all is kept."""
+    """Both streams of a container. `limit_bytes` 0: no limit."""
 
     def __init__(self, paths: tuple[Path, ...], limit_bytes: int) -> None:
         self._limit_bytes = limit_bytes
@@ -83,8 +83,8 @@ class LogLimit:
         self.look_at: float | None = 0.0 if limit_bytes else None
 
     def look(self, now: float) -> str:
-        """Drop what is too much, if it is time for a look. Why the container must end because that
-        is not possible; empty if all is well."""
+        """Remove the excess, if a check is due. Returns why the container must end if that fails;
+        otherwise empty."""
         if self.look_at is None or now < self.look_at:
             return ""
         try:
@@ -99,7 +99,7 @@ class LogLimit:
         return ""
 
     def said(self) -> str:
-        """What is missing in which stream; empty if all is there."""
+        """The message about the bytes removed from each stream; empty if both are complete."""
         limit_mb = self._limit_bytes // _MEBIBYTE
         words = [
             f"{name}: {stream.dropped_bytes:,} bytes in the middle were left out (the limit is"

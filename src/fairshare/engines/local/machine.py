@@ -1,4 +1,5 @@
-"""Owns what this machine has, and how it is offered as one node or as several. Starts nothing."""
+"""Owns the resources of this machine, and how they are offered as one or several nodes. Starts no
+process."""
 
 import math
 import os
@@ -18,7 +19,7 @@ _OFFERED_PART = 0.8  # the rest is for the system, and for the server itself
 
 
 def default_memory_mb(limit_bytes: int | None) -> int:
-    """Four fifths of the memory that we may use: of the machine's, or of a limit set for us."""
+    """Four fifths of the machine's memory, or of the server's memory limit if it is smaller."""
     memory_bytes = physical_memory_mb() * _MEBIBYTE
     if limit_bytes is not None:
         memory_bytes = min(memory_bytes, limit_bytes)
@@ -26,12 +27,12 @@ def default_memory_mb(limit_bytes: int | None) -> int:
 
 
 def processors() -> int:
-    """The processors that we may run on."""
+    """The number of processors available to this process."""
     return len(os.sched_getaffinity(0))
 
 
 def vcores_of(cores: int, per_core: float) -> int:
-    """The vcores that so many cores are worth, at least 1; halves are rounded up.
+    """The vcores for a number of cores, at least 1; halves are rounded up.
 
     >>> vcores_of(16, 10), vcores_of(2, 0.75), vcores_of(1, 0.1)
     (160, 2, 1)
@@ -40,7 +41,7 @@ def vcores_of(cores: int, per_core: float) -> int:
 
 
 def raise_file_limit() -> tuple[int, int]:
-    """Let this process open as many files as it may; returns the limit (RLIMIT_NOFILE) before."""
+    """Raise the limit of open files as far as possible; returns the previous RLIMIT_NOFILE."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     hard = before[1] if before[1] != resource.RLIM_INFINITY else _MOST_FILES
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(before[0], min(hard, _MOST_FILES)), before[1]))
@@ -48,7 +49,7 @@ def raise_file_limit() -> tuple[int, int]:
 
 
 def user_name() -> str:
-    """Our user name, which is also that of our containers; the number if it has no name."""
+    """The name of the server's user, which is also the containers'; its number without a name."""
     try:
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
@@ -61,7 +62,7 @@ def node_names(count: int, stem: str = "local") -> tuple[str, ...]:
 
 
 def split(amount: int, count: int) -> list[int]:
-    """An amount in equal parts, the first ones larger by one: `split(7, 3) == [3, 2, 2]`."""
+    """Split an amount evenly, the first parts larger by one: `split(7, 3) == [3, 2, 2]`."""
     part, rest = divmod(amount, count)
     return [part + (1 if index < rest else 0) for index in range(count)]
 
@@ -72,10 +73,10 @@ def offers(
     rack: str,
     attributes: Mapping[str, str],
 ) -> tuple[NodeOffer, ...]:
-    """This machine as so many nodes of equal size.
+    """This machine as `count` nodes of equal size.
 
-    A vcore is a share of the processors and need not be a whole one, so each node has at least
-    one. Raises EngineError for amounts that cannot be offered.
+    A vcore is a share of the processors, not necessarily a whole one, so that each node has at
+    least one. Raises EngineError for amounts that cannot be offered.
     """
     if count < 1:
         raise EngineError(

@@ -1,6 +1,6 @@
-"""Owns how a running container is held to its memory: by a cgroup, or by looking at it.
+"""Owns the enforcement of a container's memory limit, by a cgroup or by periodic checks.
 
-A holder reports when the limit was hit, and the peak. The supervisor acts on it. Must stay
+A holder reports that the limit was exceeded, and the peak; the supervisor acts on it. Must stay
 light: supervisors use it.
 """
 
@@ -19,25 +19,25 @@ _LONGEST_INTERVAL_MS = 1000
 
 
 class MemoryHolder(Protocol):
-    """What the supervisor asks."""
+    """The interface for the supervisor."""
 
     @property
     def descriptor(self) -> int | None:
-        """What becomes readable when the limit may have been hit."""
+        """The descriptor that becomes readable when the limit may have been exceeded, or None."""
 
     @property
     def interval_ms(self) -> int | None:
-        """How often `exceeded` wants to be asked; it may change."""
+        """The interval at which to call `exceeded`; it may change. None: not periodically."""
 
     def exceeded(self, pids: Sequence[int]) -> bool:
-        """Whether the container wanted more than it was granted."""
+        """Whether the container exceeded its memory."""
 
     def peak_bytes(self) -> int:
-        """The most that it held, 0 if that was not measured."""
+        """The peak memory, 0 if it was not measured."""
 
 
 def memory_holder(launch: Launch) -> MemoryHolder:
-    """The holder that the order names; its groups must exist. Raises OSError."""
+    """The holder for an order's method; the order's groups must exist. Raises OSError."""
     if launch.memory_limit == "cgroup-v1":
         return GroupV1Memory(launch.groups[0].path, launch.memory_mb * MEBIBYTE)
     if launch.memory_limit == "cgroup-v2":
@@ -46,11 +46,11 @@ def memory_holder(launch: Launch) -> MemoryHolder:
 
 
 class GroupV1Memory:
-    """A group of the first version: the kernel raises an event when it refuses memory.
+    """A cgroup of version 1: the kernel raises an event when it refuses memory.
 
-    It then ends one process of the group, perhaps not the first: so the event is needed to end
-    the container as a whole. The event also comes when a group above ours is full, so it counts
-    only with a process ended here, and our own limit reached.
+    It then kills one process of the group, not necessarily the first, so that the event is needed
+    to end the whole container. The event is also raised when an ancestor of the group is full, so
+    that it counts only if a process of this group was killed and its own limit was reached.
     """
 
     def __init__(self, path: str, limit_bytes: int) -> None:
@@ -67,7 +67,7 @@ class GroupV1Memory:
                 os.close(control)
 
     def exceeded(self, pids: Sequence[int]) -> bool:
-        """Whether the kernel ended a process for want of memory (`pids` are not needed)."""
+        """Whether the kernel killed a process because of the limit (`pids` is not used)."""
         if self.descriptor is None:
             return False
         with contextlib.suppress(BlockingIOError):
@@ -78,15 +78,15 @@ class GroupV1Memory:
         return self.peak_bytes() >= self._limit_bytes - MEBIBYTE
 
     def peak_bytes(self) -> int:
-        """The most that was charged, with the page cache of its files."""
+        """The peak of charged memory, including the page cache."""
         return groups.read_number(f"{self._path}/memory.max_usage_in_bytes") or 0
 
 
 class GroupV2Memory:
-    """A group of the second version: the kernel ends all of it (memory.oom.group) and counts.
+    """A cgroup of version 2: the kernel kills all its processes (memory.oom.group) and counts.
 
-    `oom` counts that this limit was hit, `oom_kill` that processes were ended for it; the latter
-    alone can come from a full group above ours.
+    `oom` counts how often this limit was exceeded, `oom_kill` the killed processes; `oom_kill`
+    alone can result from a full ancestor.
     """
 
     descriptor = None
@@ -96,23 +96,22 @@ class GroupV2Memory:
         self._path = path
 
     def exceeded(self, pids: Sequence[int]) -> bool:
-        """Whether the kernel ended processes for want of memory (`pids` are not needed)."""
+        """Whether the kernel killed processes because of the limit (`pids` is not used)."""
         events = f"{self._path}/memory.events"
         return bool(groups.read_number(events, "oom") and groups.read_number(events, "oom_kill"))
 
     def peak_bytes(self) -> int:
-        """The most that was charged, with the page cache of its files (Linux 5.19 on)."""
+        """The peak of charged memory, including the page cache (from Linux 5.19 on)."""
         return groups.read_number(f"{self._path}/memory.peak") or 0
 
 
 class WatchedMemory:
-    """A sum over all processes of the container, now and then: it can overshoot between two looks.
+    """Periodic sums over all processes of the container, which can exceed the limit between checks.
 
     Resident memory counts a page once for each process that shares it. So a sum above the limit is
-    taken again with shared pages divided, which costs more, before the container is killed for it.
-
-    The next check is after `interval_ms`, or later if the free memory cannot be filled before: 4
-    GiB of free memory last a second (`_FASTEST_GROWTH`).
+    computed again with shared pages divided, which costs more, before the container is killed. The
+    next check is after `interval_ms`, or later if the free memory cannot be used up before: 4 GiB
+    of free memory last a second (`_FASTEST_GROWTH`).
     """
 
     descriptor = None
@@ -124,7 +123,7 @@ class WatchedMemory:
         self.interval_ms = interval_ms
 
     def exceeded(self, pids: Sequence[int]) -> bool:
-        """Whether these processes hold more than the limit now."""
+        """Whether these processes use more than the limit now."""
         held = processes.resident_bytes(pids)
         if len(pids) > 1 and 0 < self._limit_bytes < held:
             held = processes.proportional_bytes(pids)
@@ -134,5 +133,5 @@ class WatchedMemory:
         return 0 < self._limit_bytes < held
 
     def peak_bytes(self) -> int:
-        """The most that was seen."""
+        """The highest measured sum."""
         return self._peak_bytes

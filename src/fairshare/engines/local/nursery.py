@@ -1,6 +1,6 @@
-"""Owns the server's end of the zygote: its start, orders, answers, and another one if it dies.
+"""Owns the server's side of the zygote: its start, orders, answers, and its replacement if it ends.
 
-Knows directories, no containers. Used by the engine's thread only.
+Knows directories, not containers. Used by the engine's thread only.
 """
 
 import contextlib
@@ -36,14 +36,14 @@ main(int(sys.argv[2]), int(sys.argv[3]))
 _PATIENCE_S = 20.0
 _STOPPED_S = 3.0
 SLOW_S = 2.0
-"""From then on `trouble` says so."""
+"""Without an answer for longer than this, `trouble` reports it."""
 SILENCE_S = 10.0
-"""So long the zygote may take for its next answer. A fork takes a millisecond."""
+"""The maximum time for the zygote's next answer. A fork takes a millisecond."""
 
 
 class Answer(NamedTuple):
-    """What came back for a directory: `forked` (with a pidfd if it could be had), `started`,
-    or `failed` with the error's number."""
+    """The answer for a directory: `forked` (with a pidfd if it could be opened), `started`, or
+    `failed` with the error number."""
 
     kind: str
     path: str
@@ -54,9 +54,8 @@ class Answer(NamedTuple):
 class Nursery:
     """One zygote at a time.
 
-    `file_limit` (RLIMIT_NOFILE) is what containers get; `group_paths` are the groups that theirs
-    are made in. `unanswered` holds the directories ordered
-    and not yet answered.
+    `file_limit` is the RLIMIT_NOFILE of containers; `group_paths` are the parents of their groups.
+    `unanswered` has the ordered directories without an answer.
     """
 
     def __init__(
@@ -74,14 +73,14 @@ class Nursery:
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: socket.socket | None = None
         self._backlog: deque[str] = deque()
-        self.unanswered: dict[str, None] = {}  # a set that keeps the order
-        self._heard_s = 0.0  # when it answered, or had nothing to answer
+        self.unanswered: dict[str, None] = {}  # an ordered set
+        self._heard_s = 0.0  # the last instant of an answer, or without orders
 
     def await_silence(self) -> int:
         """Wait until no zygote of this state directory is left that could still fork.
 
-        Returns the lock that says so, to be handed to the next zygote. Supervisors hold it too,
-        until their pid.json or exit.json is written. Raises EngineError if it takes too long.
+        Returns the acquired lock, which the next zygote inherits. Supervisors hold it too, until
+        their pid.json or exit.json is written. Raises EngineError after a timeout.
         """
         try:
             descriptor = os.open(self._state.zygote_lock, os.O_RDWR | os.O_CREAT, 0o600)
@@ -114,7 +113,7 @@ class Nursery:
         time.sleep(0.1)
 
     def start(self, lock: int) -> None:
-        """Start a zygote that holds this lock, and wait until it is ready; raises EngineError."""
+        """Start a zygote with this lock, and wait until it is ready; raises EngineError."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             self._process = self._spawn(theirs.fileno(), lock)
@@ -158,24 +157,24 @@ class Nursery:
                 pass_fds=(channel, lock),
                 start_new_session=True,
             )
-        # The server opens one more file for each container, and may have raised its own limit.
-        # That is none of the containers' business: a raised one makes old programs slow.
+        # The server needs one open file per container, and may have raised its own limit.
+        # Containers get the original limit, since a raised one slows down old programs.
         with contextlib.suppress(ProcessLookupError):
             resource.prlimit(process.pid, resource.RLIMIT_NOFILE, self._file_limit)
         return process
 
     @property
     def channel(self) -> socket.socket | None:
-        """What to wait for: answers come here, and its end is the zygote's."""
+        """The channel of the zygote's answers; its end means that the zygote has ended."""
         return self._channel
 
     @property
     def blocked(self) -> bool:
-        """Whether orders wait until the channel takes more."""
+        """Whether orders wait because the channel is full."""
         return bool(self._backlog)
 
     def order(self, path: str) -> None:
-        """Have the container of a directory supervised; an answer will come."""
+        """Order a supervisor for the container of a directory; an answer will follow."""
         if not self.unanswered:
             self._heard_s = time.monotonic()
         self.unanswered[path] = None
@@ -183,18 +182,18 @@ class Nursery:
         self.flush()
 
     def flush(self) -> None:
-        """Send what waits, as much as the channel takes."""
+        """Send as many waiting orders as the channel accepts."""
         while self._backlog and self._channel is not None:
             try:
                 self._channel.send(os.fsencode(self._backlog[0]))
             except BlockingIOError:
                 return
             except OSError:
-                return  # the zygote is gone, which `receive` will see
+                return  # the zygote has ended, which `receive` will notice
             self._backlog.popleft()
 
     def receive(self) -> tuple[list[Answer], bool]:
-        """The answers that are there, and whether the zygote is alive."""
+        """The available answers, and whether the zygote is alive."""
         answers: list[Answer] = []
         while self._channel is not None:
             try:
@@ -211,11 +210,11 @@ class Nursery:
         return answers, self._channel is not None
 
     def is_silent(self) -> bool:
-        """Whether an order has had no answer for so long."""
+        """Whether the zygote has not answered an order for SILENCE_S."""
         return bool(self.unanswered) and time.monotonic() - self._heard_s > SILENCE_S
 
     def trouble(self) -> str:
-        """Why no container can be begun now (from any thread); empty if it can."""
+        """Why no container can be started now; otherwise empty. Called from any thread."""
         if self._channel is None:
             return "the process that starts containers cannot be started"
         if self.unanswered and time.monotonic() - self._heard_s > SLOW_S:
@@ -223,7 +222,7 @@ class Nursery:
         return ""
 
     def kill(self) -> None:
-        """End the zygote, which `receive` then sees; also one that is stopped."""
+        """Kill the zygote, even if it is stopped; `receive` then notices its end."""
         self._heard_s = time.monotonic()
         if self._process is not None:
             self._process.kill()
@@ -242,10 +241,10 @@ class Nursery:
         return Answer(kind, path, pidfds[0] if pidfds else None, error)
 
     def restart(self) -> list[str]:
-        """Replace a zygote that died; returns what was ordered and not answered, in order.
+        """Replace a zygote that ended; returns the directories without an answer, in order.
 
-        Each of these is either on its way, and then has its pid.json or exit.json now, or was
-        never begun. Raises EngineError.
+        Each of them either has a supervisor, and then its pid.json or exit.json exists now, or was
+        never started. Raises EngineError.
         """
         lost = list(self.unanswered)
         self.unanswered.clear()
@@ -255,7 +254,7 @@ class Nursery:
         return lost
 
     def leave(self) -> None:
-        """Let the zygote do what it was ordered, and stay as long as supervisors live."""
+        """Let the zygote finish its orders, and stay as long as supervisors are alive."""
         if self._channel is not None:
             self._channel.close()
             self._channel = None
@@ -267,7 +266,7 @@ class Nursery:
             self._process = None
 
     def close(self, *, kill: bool = False) -> None:
-        """Let the zygote do what it was ordered and end; there may be no supervisors any more."""
+        """Let the zygote finish its orders and end; no supervisor may be left."""
         if self._channel is not None:
             self._channel.close()
             self._channel = None

@@ -1,6 +1,6 @@
-"""Owns how a container ended: the exit codes, the words for it, and the file `exit.json`.
+"""Owns the outcome of a container: exit codes, diagnostics, and the file `exit.json`.
 
-Exit codes are the process's own, 128 + signal number, or Hadoop's negative ones (spec/rest.md).
+Exit codes are those of the process, 128 + signal number, or Hadoop's negative ones (spec/rest.md).
 Must stay light: supervisors use it.
 """
 
@@ -14,13 +14,14 @@ from fairshare.errors import EngineError
 from fairshare.wording import TAIL_TITLE
 
 ABORTED = -100
-"""It was lost, or could not be started for a reason that is not its own."""
+"""The container was lost, or could not be started for an external reason."""
 DISK_FAILED = -101
-"""Its directory or its logs could not be written."""
+"""The container's directory or logs could not be written."""
 MEMORY_EXCEEDED = -104
-"""It used more physical memory than it was granted."""
+"""The container used more physical memory than allocated."""
 SUPERVISOR_KILLED = 137
-"""Its supervisor was killed while the server watched: by itself, as a rule, so it has failed."""
+"""The container's supervisor was killed while the server watched it, usually by the container
+itself, so that it counts as failed."""
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127
 
@@ -44,7 +45,7 @@ class Outcome(NamedTuple):
 
     @classmethod
     def decode(cls, value: dict[str, Any]) -> "Outcome":
-        """What `encode` wrote; raises TypeError for anything else."""
+        """Decode the result of `encode`; raises TypeError if invalid."""
         outcome = cls(**value)
         for name, found in zip(cls._fields, outcome, strict=True):
             if type(found) is not (str if name == "diagnostics" else int):
@@ -53,7 +54,7 @@ class Outcome(NamedTuple):
 
 
 class StartFailure(EngineError):
-    """A container could not be started: the exit code and the words to report."""
+    """A container could not be started; carries the exit code and the diagnostics to report."""
 
     def __init__(self, exit_code: int, diagnostics: str) -> None:
         super().__init__(diagnostics)
@@ -68,7 +69,7 @@ def exit_code_of(status: int) -> int:
 
 
 def ending_of(status: int) -> str:
-    """The words for a wait status; empty for success."""
+    """The diagnostics for a wait status; empty for success."""
     code = os.waitstatus_to_exitcode(status)
     if code == 0:
         return ""
@@ -81,7 +82,7 @@ def ending_of(status: int) -> str:
 
 
 def tail(path: Path) -> str:
-    """The last lines of a file: TAIL_LINES, TAIL_BYTES at most; empty if there is none."""
+    """The last lines of a file, at most TAIL_LINES and TAIL_BYTES; empty if it does not exist."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
@@ -91,11 +92,11 @@ def tail(path: Path) -> str:
         return ""
     lines = data.decode("utf-8", "replace").splitlines()
     if size > TAIL_BYTES and len(lines) > 1:
-        lines = lines[1:]  # most likely the end of a line
+        lines = lines[1:]  # probably incomplete
     return "\n".join(lines[-TAIL_LINES:]).strip("\n")
 
 
 def with_tail(words: str, stderr: Path) -> str:
-    """Words of a failure, and below them the end of what the container wrote to stderr."""
+    """The diagnostics of a failure, followed by the end of the container's stderr."""
     text = tail(stderr)
     return f"{words}\n{TAIL_TITLE}\n{text}" if text else words

@@ -1,4 +1,4 @@
-"""Owns how an order becomes the file that a supervisor reads. Starts nothing."""
+"""Owns the conversion of an order to the file that a supervisor reads. Starts no process."""
 
 import sys
 from collections.abc import Mapping
@@ -15,9 +15,9 @@ _INVOCATION = Path(__file__).with_name("invocation.py")
 
 
 class Preparation:
-    """What all containers of an engine have in common. `grace_ms` is from SIGTERM to SIGKILL,
-    `log_limit_mb` how much is kept of each stream (0: all); with `as_user` each runs under the
-    account of who submitted it."""
+    """The settings that all containers of an engine share. `grace_ms` is from SIGTERM to SIGKILL,
+    `log_limit_mb` the kept size of each stream (0: no limit); with `as_user` each container runs
+    under the account of its application's user."""
 
     def __init__(
         self,
@@ -35,10 +35,10 @@ class Preparation:
         self._as_user = as_user
 
     def launch(self, order: LaunchOrder, directory: ContainerDirectory) -> Launch:
-        """The order as a supervisor reads it.
+        """The order for a supervisor.
 
-        A working directory that is not absolute is taken from the container's own. Raises
-        StartFailure for a user without an account.
+        A relative working directory is relative to the container's own. Raises StartFailure for a
+        user without an account.
         """
         account = find_account(order.user) if self._as_user else None
         limits = self._limits.container(order.container_name, order.memory_mb, order.vcores)
@@ -72,7 +72,7 @@ class Preparation:
 def _arguments(order: LaunchOrder, directory: ContainerDirectory, result: Path) -> tuple[str, ...]:
     if not order.command.is_callable:
         return order.command.arguments
-    # -P: what lies beside the program is not importable under its bare name.
+    # -P: modules beside the program cannot be imported by their bare names.
     program = (sys.executable, "-P", str(_INVOCATION))
     if result == directory.returned:
         result /= directory.result.name

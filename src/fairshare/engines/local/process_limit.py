@@ -1,9 +1,8 @@
-"""Owns the watch over how many processes a container has, where the kernel holds it to a number.
+"""Owns the reaction to the kernel's limit on the number of a container's processes.
 
-The kernel refuses a process or thread too many (cgroup controller `pids`), and counts that it did.
-A container that was refused one is ended, as programs seldom survive it. The second version of
-cgroups wakes who waits for the count; in the first one it has to be looked at. Must stay light:
-supervisors use it.
+The kernel refuses processes and threads above the limit (cgroup controller `pids`), and counts the
+refusals. A container with a refusal is ended, as programs rarely survive it. Version 2 of cgroups
+notifies of a changed count; with version 1 it must be polled. Must stay light: supervisors use it.
 """
 
 import contextlib
@@ -16,7 +15,7 @@ _INTERVAL_S = 5.0
 
 
 class ProcessLimit:
-    """Of one container; its group must exist. Without a limit nothing is ever looked at."""
+    """The process limit of one container; its group must exist. Does nothing without a limit."""
 
     def __init__(self, launch: Launch, poll: select.poll) -> None:
         self._limit = launch.process_limit
@@ -25,21 +24,21 @@ class ProcessLimit:
         self._events: int | None = None  # pids.events
         if self._limit and launch.process_group:
             path = f"{launch.process_group}/pids.events"
-            with contextlib.suppress(OSError):  # a kernel before 4.8 refuses, and does not count
+            with contextlib.suppress(OSError):  # a kernel before 4.8 does not count refusals
                 self._events = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
                 poll.register(self._events, select.POLLPRI)
 
     @property
     def look_at(self) -> float | None:
-        """When to ask at the latest (monotonic, in seconds)."""
+        """When to call `look` at the latest (monotonic, in seconds)."""
         return None if self._events is None else self._looked_at + _INTERVAL_S
 
     def look(self, now: float) -> str:
-        """Why the container must be ended; empty if it need not. It is said once."""
+        """Why the container must be ended, returned once; otherwise empty."""
         if self._events is None:
             return ""
         self._looked_at = now
-        words = os.pread(self._events, 256, 0).split()  # the kernel wakes us for what is newer
+        words = os.pread(self._events, 256, 0).split()  # the kernel notifies of later changes
         if words[:1] != [b"max"] or words[1:2] == [b"0"]:
             return ""
         self._poll.unregister(self._events)

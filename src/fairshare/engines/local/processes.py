@@ -1,7 +1,7 @@
-"""Owns what /proc says of processes: their identity, their descendants, their memory.
+"""Owns the information in /proc about processes: their identity, descendants and memory.
 
-A process is named by its number *and* its start time (field 22 of /proc/PID/stat, in clock ticks
-since the start of the machine), since numbers are used again. Must stay light: supervisors use it.
+A process is identified by its pid *and* its start time (field 22 of /proc/PID/stat, in clock ticks
+since boot), since pids are reused. Must stay light: supervisors use it.
 """
 
 import contextlib
@@ -13,18 +13,18 @@ from pathlib import Path
 
 _READ_BYTES = 65536
 SUPERVISOR = "fs-supervisor"
-"""The name of a supervisor in `ps`. It works in the directory of its container."""
+"""The process name of a supervisor. Its working directory is the container's directory."""
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 @functools.cache
 def boot_id() -> str:
-    """A word that is another one after each start of the machine."""
+    """The identifier of the machine's current boot."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 def _read(path: str) -> bytes:
-    """A small file of /proc at once; memory is looked at so often that it matters."""
+    """Read a small file of /proc with few system calls, since memory is checked often."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         data = os.read(descriptor, _READ_BYTES)
@@ -40,36 +40,37 @@ def _fields(pid: int) -> list[bytes] | None:
         text = _read(f"/proc/{pid}/stat")
     except OSError:
         return None
-    # The second field is the command's name in parentheses, and may hold anything.
+    # The second field is the command's name in parentheses, which may contain any character.
     return text[text.rindex(b")") + 2 :].split()
 
 
 def start_time(pid: int) -> int | None:
-    """When a process started; None if there is none of this number."""
+    """The start time of a process; None if no process has this pid."""
     fields = _fields(pid)
     return int(fields[19]) if fields else None
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process can still run: an unreaped zombie cannot."""
+    """Whether a process can still run; a zombie cannot."""
     fields = _fields(pid)
     return fields is not None and fields[0] not in (b"Z", b"X")
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether a process was stopped, by SIGSTOP or by its tracer."""
+    """Whether a process is stopped, by SIGSTOP or by its tracer."""
     fields = _fields(pid)
     return fields is not None and fields[0] in (b"T", b"t")
 
 
 def number_of(pidfd: int) -> int:
-    """The number of the process of a pidfd; -1 if it has ended. Raises OSError."""
+    """The pid of a pidfd's process; -1 if it has ended. Raises OSError."""
     lines = _read(f"/proc/self/fdinfo/{pidfd}").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(b"Pid:"))
 
 
 def is_supervisor(pid: int, directory: Path) -> bool:
-    """Whether a process works in the directory of a container, as its supervisor does."""
+    """Whether the working directory of a process is a container's directory, as of its
+    supervisor."""
     try:
         return Path(f"/proc/{pid}/cwd").readlink() == directory
     except OSError:
@@ -77,7 +78,7 @@ def is_supervisor(pid: int, directory: Path) -> bool:
 
 
 def supervisors(directory: Path) -> list[int]:
-    """The supervisors of the container of a directory: one, if any. Raises OSError."""
+    """The pids of the supervisors of a container's directory: at most one. Raises OSError."""
     name = f"{SUPERVISOR}\n".encode()
     found = []
     for pid in all_pids():
@@ -88,7 +89,7 @@ def supervisors(directory: Path) -> list[int]:
 
 
 def supervised() -> frozenset[str]:
-    """The directories of all containers that have a supervisor now."""
+    """The directories of all containers with a supervisor."""
     found = set()
     for pid in all_pids():
         with contextlib.suppress(OSError):
@@ -98,7 +99,7 @@ def supervised() -> frozenset[str]:
 
 
 def all_pids() -> Iterator[int]:
-    """Every process number of the machine that we can see."""
+    """All visible pids of the machine."""
     with os.scandir("/proc") as entries:
         for entry in entries:
             if entry.name.isdigit():
@@ -106,9 +107,9 @@ def all_pids() -> Iterator[int]:
 
 
 def descendants(pid: int) -> list[int]:
-    """The numbers of all that descends from a process, parents before children.
+    """The pids of all descendants of a process, parents before children.
 
-    Concurrent forks may be missing: to end all of them, call it again until none is left.
+    Concurrent forks may be missing: to kill all descendants, repeat until none is left.
     """
     children = _finder()
     found: list[int] = []
@@ -121,7 +122,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def children(pid: int) -> list[int]:
-    """The numbers of the children of a process."""
+    """The pids of the children of a process."""
     return _finder()(pid)
 
 
@@ -138,7 +139,7 @@ def _listed_children(pid: int) -> list[int]:
 
 
 class _ScannedChildren:
-    """The same, by one look at every process: for kernels that do not list children."""
+    """Finds children by scanning all processes, for kernels that do not list children."""
 
     def __init__(self) -> None:
         self._children: dict[int, list[int]] = {}
@@ -165,9 +166,9 @@ def resident_bytes(pids: Iterable[int]) -> int:
 
 
 def proportional_bytes(pids: Iterable[int]) -> int:
-    """The memory of processes, where a page that n of them share counts 1/n for each.
+    """The memory of processes, where a page shared by n processes counts 1/n for each.
 
-    Falls back to the resident memory of a process whose share the kernel does not report.
+    Uses the resident memory of a process whose proportional size the kernel does not report.
     """
     total = 0
     for pid in pids:
@@ -180,7 +181,7 @@ def proportional_bytes(pids: Iterable[int]) -> int:
 
 
 def marked(variable: str, value: str) -> list[int]:
-    """The processes that were started with `variable=value` in their environment."""
+    """The pids of processes that were started with `variable=value` in their environment."""
     wanted = f"{variable}={value}".encode("utf-8", "surrogateescape")
     result = []
     for pid in all_pids():
@@ -191,7 +192,7 @@ def marked(variable: str, value: str) -> list[int]:
 
 
 def send(pids: Iterable[int], number: signal.Signals) -> None:
-    """Send a signal to each that still is there."""
+    """Send a signal to each process that still exists."""
     for pid in pids:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)

@@ -1,6 +1,7 @@
-"""Owns the engine's reports: that a container started, how it ended, and which still run.
+"""Owns the engine's reports: starts and ends of containers, and the set of running ones.
 
-Reports are made by the engine's thread (by `start` before it runs); `held` is asked from any.
+The engine's thread makes the reports (`start` does before the thread runs); any thread calls
+`held`.
 """
 
 import contextlib
@@ -14,7 +15,7 @@ from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
 
 
 class Reports:
-    """The way from what was observed to inputs of the resource manager."""
+    """Converts observations to inputs of the resource manager."""
 
     def __init__(self, report: Callable[[Input], None]) -> None:
         self._report = report
@@ -22,17 +23,17 @@ class Reports:
         self._held: set[ContainerId] = set()
 
     def hold(self, container: ContainerId) -> None:
-        """Count a container as running until its exit was reported."""
+        """Count a container as running until its exit is reported."""
         with self._lock:
             self._held.add(container)
 
     def held(self) -> frozenset[ContainerId]:
-        """The containers that were ordered or adopted and whose exit was not reported yet."""
+        """The containers that were ordered or adopted and not yet reported as exited."""
         with self._lock:
             return frozenset(self._held)
 
     def started(self, container: ContainerId) -> None:
-        """Report that a container runs. Its end will be reported too, so its room is its own."""
+        """Report that a container runs. It holds its room until its end is reported."""
         self._report(ContainerStarted(container, holds_room=True))
 
     def ended(self, outcome: Outcome) -> None:
@@ -50,8 +51,8 @@ class Reports:
             self._held.discard(outcome.container)
 
     def settle(self, directory: ContainerDirectory, outcome: Outcome) -> None:
-        """Report how a container ended, then mark it as reported: rather twice than never."""
-        directory.tidy()  # first, since the receiver of the report may delete the directory
+        """Report how a container ended, then mark it as reported: at least once."""
+        directory.tidy()  # first, because the receiver of the report may delete the directory
         self.ended(outcome)
         with contextlib.suppress(OSError):
             directory.settled.touch()

@@ -1,10 +1,9 @@
-"""Owns which room is free on the engine's nodes while containers end.
+"""Owns the free room on the engine's nodes while containers end.
 
-The state keeps the room of a container that it knows to run until its end was reported. It does
-not know all that runs here: a container that is ended before its start was reported, one that lazy
-preemption gives others the room of, one of another life of the journal. What comes in their place
-waits here until their processes have ended: so that a node never runs more than it has because
-somebody is slow to die.
+The state keeps the room of a container known to run until its end is reported. It does not know
+every process: a container may be ended before its start was reported, its room may be allocated by
+lazy preemption before its end, or it may belong to an earlier journal. Containers that replace them
+wait here until the processes have ended, so that slow ends never overcommit a node.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,7 +13,7 @@ from fairshare.engines.protocol import NodeOffer
 
 
 class Rooms:
-    """What the containers hold on each node, those that are ending among them."""
+    """The resources that containers hold on each node, including ending ones."""
 
     def __init__(self, offers: Iterable[NodeOffer]) -> None:
         self._totals = {offer.node: offer.resources for offer in offers}
@@ -22,25 +21,25 @@ class Rooms:
         self._ending: dict[str, int] = {}
 
     def enter(self, watched: Watched) -> None:
-        """A container is there."""
+        """Add a container."""
         self._add(watched, 1)
 
     def ends(self, watched: Watched) -> None:
-        """Its end was decided."""
+        """Mark a container as ending."""
         if not watched.ending:
             watched.ending = True
             self._ending[watched.launch.node] = self._ending.get(watched.launch.node, 0) + 1
 
     def leave(self, watched: Watched) -> None:
-        """All its processes are gone."""
+        """Remove a container whose processes have all ended."""
         self._add(watched, -1)
         if watched.ending:
             self._ending[watched.launch.node] -= 1
 
     def has_to_wait(self, node: str, wanted: Mapping[str, int]) -> bool:
-        """Whether a container would be too much there now, and somebody is about to end.
+        """Whether a container does not fit on the node now, and another one there is ending.
 
-        If nobody is, it begins: the state knows what it does.
+        If none is ending, the container starts: the state has decided that it fits.
         """
         if not self._ending.get(node):
             return False
@@ -50,6 +49,6 @@ class Rooms:
 
     def _add(self, watched: Watched, sign: int) -> None:
         held = self._held.get(watched.launch.node)
-        if held is not None:  # else of an earlier server, which had other nodes
+        if held is not None:  # otherwise an earlier server had other nodes
             for name, amount in watched.launch.resources.items():
                 held[name] = held.get(name, 0) + sign * amount

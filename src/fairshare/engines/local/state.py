@@ -1,10 +1,10 @@
-"""Owns where everything lies below the state directory. Used by the server only.
+"""Owns the layout of the engine's files in the state directory. Used by the server only.
 
 STATE/engine.lock    held by the server that uses the directory
-STATE/zygote.lock    held by a zygote, and by supervisors whose pid.json does not stand yet
-STATE/zygote.log     what a zygote or supervisor had to complain about
+STATE/zygote.lock    held by a zygote, and by supervisors whose pid.json does not exist yet
+STATE/zygote.log     errors of a zygote or supervisor
 STATE/containers/<application>/<container>/    see `directories`
-STATE/abandoned/<instant>/<application>/<container>/    of another life; nobody reads it
+STATE/abandoned/<instant>/<application>/<container>/    of an earlier journal; not read
 """
 
 import contextlib
@@ -36,33 +36,34 @@ class StateDirectory:
 
     @property
     def group_name(self) -> str:
-        """The name of this directory's cgroups, another one for each directory."""
+        """The name of this directory's cgroups, unique to the directory."""
         return f"{GROUPS_PREFIX}{hashlib.sha256(os.fsencode(self.path)).hexdigest()[:12]}"
 
     def create(self) -> None:
-        """Make it, for its owner only: orders hold the tokens of tenants."""
+        """Create the directory, accessible to its owner only: orders contain users' tokens."""
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.containers.mkdir(mode=0o700, exist_ok=True)
 
     def application(self, application_name: str) -> Path:
-        """The directory of an application; raises ValueError for what is no plain name."""
+        """The directory of an application; raises ValueError if the name is not plain."""
         return self.containers / _plain(application_name)
 
     def container(self, application_name: str, container_name: str) -> ContainerDirectory:
-        """The directory of a container; raises ValueError for what is no plain name."""
+        """The directory of a container; raises ValueError if a name is not plain."""
         return ContainerDirectory(self.application(application_name) / _plain(container_name))
 
     def all_containers(self) -> Iterator[ContainerDirectory]:
-        """Every container that was ordered and not pruned, by name."""
+        """All containers that were ordered and not pruned, by name."""
         if self.containers.is_dir():
             for application in sorted(self.containers.iterdir()):
                 for path in sorted(application.iterdir()) if application.is_dir() else ():
                     yield ContainerDirectory(path)
 
     def put_aside(self, directory: ContainerDirectory) -> Path:
-        """Move the files of a container away, to where nobody takes them for another one's.
+        """Move the files of a container to the abandoned ones, so that they are not taken for
+        another container's.
 
-        None of its processes may live. Returns where they are now; raises OSError.
+        None of its processes may be alive. Returns the new location; raises OSError.
         """
         instant = time.strftime("%Y-%m-%dT%H-%M-%S")
         application = directory.path.parent
@@ -75,7 +76,7 @@ class StateDirectory:
             folder.mkdir(mode=0o700, exist_ok=True)
         target.parent.mkdir(mode=0o700, exist_ok=True)
         directory.path.rename(target)
-        with contextlib.suppress(OSError):  # there are others in it
+        with contextlib.suppress(OSError):  # it contains others
             application.rmdir()
         return target
 
@@ -92,21 +93,21 @@ def _plain(name: str) -> str:
 
 
 _DELETIONS = 10
-"""How often a deletion begins again because somebody else deletes there too."""
+"""How often a deletion is repeated after a concurrent deletion."""
 
 
 def remove_tree(path: Path) -> None:
-    """Delete a directory with all that is in it, also what a container made unwritable.
+    """Delete a directory tree, including directories that a container made unwritable.
 
-    Raises OSError for what cannot be deleted.
+    Raises OSError if something cannot be deleted.
     """
     try:
         _delete(path)
     except OSError:
-        # Either a container took rights away from itself, or a file came while we were at it: the
-        # mark that an exit was reported.
+        # Either a container removed permissions, or a file appeared concurrently: the mark that an
+        # exit was reported.
         for root, directories, _ in os.walk(path):
-            for name in directories:  # before the walk goes down into them
+            for name in directories:  # before the walk descends into them
                 entry = Path(root) / name
                 if not entry.is_symlink():
                     with contextlib.suppress(FileNotFoundError):
@@ -115,7 +116,7 @@ def remove_tree(path: Path) -> None:
 
 
 def _delete(path: Path) -> None:
-    """Go on where somebody else deletes something inside meanwhile."""
+    """Delete a tree, repeating after concurrent deletions inside it."""
     for _ in range(_DELETIONS):
         try:
             shutil.rmtree(path)

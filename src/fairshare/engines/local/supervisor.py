@@ -1,10 +1,10 @@
-"""Owns one container from its start to its end: the life of the process that supervises it.
+"""Owns the supervision of one container from its start to its end, in a process of its own.
 
-It starts the command, holds it to memory and time, ends the whole tree, and writes how it ended.
-It needs nobody: the server and the zygote may be gone. As the subreaper of all that descends from
-the command it loses nobody, also no daemon and no new session. Must stay light.
+The supervisor starts the command, enforces memory and time limits, ends the whole process tree, and
+writes the outcome. It works without the server and the zygote. As the subreaper of all descendants
+of the command it loses none, including daemons and new sessions. Must stay light.
 
-    running ──(first process ends | stop | time)──> ending ──(grace is over)──> killing ──> gone
+    running ──(first process ends | stop | time)──> ending ──(grace is over)──> killing ──> ended
        └────────────────(memory)────────────────────────────────────────────────┘
 """
 
@@ -45,12 +45,12 @@ _LONGEST_KILL_PAUSE_MS = 320
 _WRITE_ATTEMPTS = 600
 _WRITE_PAUSE_S = 1.0
 _EXIT_BYTES = 32 * 1024
-"""Room for exit.json with the longest end of stderr: how a container ended can be said on a full
-disk too."""
+"""The space for exit.json with the longest tail of stderr, reserved so that the outcome can be
+written to a full disk."""
 
 
 class Supervisor:
-    """The supervision of one container, in the process that was forked for it."""
+    """Supervises one container, in the process forked for it."""
 
     def __init__(self, directory: ContainerDirectory, launch: Launch) -> None:
         self._directory = directory
@@ -58,13 +58,13 @@ class Supervisor:
         self._stop_wanted = False
         self._first = 0  # the container's first process
         self._status: int | None = None  # its wait status
-        self._reason = ""  # why we end it; empty if it ended by itself
+        self._reason = ""  # why the supervisor ends it; empty if it ended by itself
         self._reason_code: int | None = None
         self._kill_at: float | None = None  # set while ending
         self._kill_pause_ms = _KILL_PAUSE_MS
         self._over_memory = False
         self._logs = LogLimit((directory.stdout, directory.stderr), launch.log_limit_bytes)
-        self._unheard: socket.socket | None = None  # the receiver of the report that it runs
+        self._unheard: socket.socket | None = None  # where to report that it runs
         self._poll = select.poll()
         self._wake, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._poll.register(self._wake, select.POLLIN)
@@ -79,8 +79,8 @@ class Supervisor:
     def run(self, channel: socket.socket, lock: int) -> Outcome:
         """Run the container to its end.
 
-        `lock` is closed when pid.json stands (or there will be none), and so tells the next server
-        that nothing is about to appear. `channel` is then told once, if anybody still listens.
+        `lock` is closed when pid.json exists (or will never exist), so that the next server knows
+        that no further file will appear. Then `channel` gets one message, if its reader is alive.
         """
         launch = self._launch
         try:
@@ -108,7 +108,7 @@ class Supervisor:
         try:
             self._write_pid()
         except OSError as error:
-            # Without this file no other server would ever find it.
+            # Without this file no later server would find the container.
             self._end(f"cannot write {self._directory.pid}: {error.strerror}", DISK_FAILED, 0)
         os.close(lock)
         self._unheard = channel
@@ -138,7 +138,7 @@ class Supervisor:
         write_atomically(self._directory.pid, json.dumps(record).encode())
 
     def _supervise(self, started: float, holder: MemoryHolder) -> None:
-        """Until no process of the container is left."""
+        """Enforce the limits until no process of the container is left."""
         limit_ms = self._launch.time_limit_ms
         end_at = None if limit_ms is None else started + limit_ms / 1000
         look_at = started
@@ -185,7 +185,7 @@ class Supervisor:
         return self._kill_at is not None and now >= self._kill_at
 
     def _wait(self, until: float | None) -> None:
-        """Until a signal, a refusal of memory, or that moment."""
+        """Wait for a signal, a memory event, or the instant `until`."""
         timeout = None if until is None else max(0.0, until - time.monotonic()) * 1000
         for descriptor, _ in self._poll.poll(timeout):
             if descriptor == self._wake:
@@ -193,7 +193,7 @@ class Supervisor:
                     os.read(self._wake, 4096)
 
     def _reap(self) -> bool:
-        """Take in every process that ended; False when none is left."""
+        """Reap every ended process; False when none is left."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -205,14 +205,14 @@ class Supervisor:
                 self._status = status
 
     def _tell(self) -> None:
-        """Report once that the container runs; never wait for the receiver."""
+        """Report once that the container runs, without waiting for the receiver."""
         if self._unheard is None:
             return
         try:
             self._unheard.send(b"S " + os.fsencode(self._directory.path), socket.MSG_DONTWAIT)
         except BlockingIOError:
             return
-        except OSError:  # the server is gone; the next one reads pid.json
+        except OSError:  # the server has ended; the next one reads pid.json
             pass
         self._unheard.close()
         self._unheard = None
@@ -224,13 +224,13 @@ class Supervisor:
         processes.send(processes.descendants(os.getpid()), signal.SIGTERM)
 
     def _kill(self) -> float:
-        """Kill what is there; the answer is after how many seconds to look again.
+        """Kill all processes; returns the pause in seconds until the next attempt.
 
-        Each process that ends wakes us earlier. The pause grows for those that cannot end now, as
-        they wait for a device.
+        A process that ends wakes the supervisor earlier. The pause grows for processes that cannot
+        end now because they wait for a device.
         """
-        # The group first, as it misses nobody who forks meanwhile. The descendants too: there may
-        # be no group, and a privileged container can have left it.
+        # The group first, since it includes concurrent forks. The descendants too: there may be no
+        # group, and a privileged container can leave it.
         if self._launch.kill_group is not None:
             groups.kill(self._launch.kill_group)
         processes.send(processes.descendants(os.getpid()), signal.SIGKILL)
@@ -256,14 +256,14 @@ class Supervisor:
             return self._outcome(self._reason_code, self._reason, peak_mb)
         words = self._reason
         if code not in (128 + signal.SIGTERM, 128 + signal.SIGKILL):
-            # Its own exit code is not a success: it was ordered to end before it was done.
+            # Its own exit code does not count: it was ordered to end before it was done.
             words = f"{words}; it answered SIGTERM with exit code {code}"
             code = 128 + signal.SIGTERM
         return self._outcome(code, self._with_tail(words), peak_mb)
 
     def _peak_mb(self, peak_bytes: int) -> int:
         if self._launch.memory_limit == "watch":
-            # The largest single process, exactly. Between fork and exec it had our own size.
+            # The exact peak of the largest process. Before exec it had the supervisor's size.
             largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
             if largest > resource.getrusage(resource.RUSAGE_SELF).ru_maxrss:
                 peak_bytes = max(peak_bytes, largest * 1024)
@@ -287,7 +287,7 @@ class Supervisor:
 def supervise(directory: ContainerDirectory, channel: socket.socket, lock: int) -> None:
     """The whole life of a supervisor: from launch.json to exit.json.
 
-    Expects SIGTERM and SIGCHLD to be blocked. Raises for a launch.json that cannot be understood.
+    Expects SIGTERM and SIGCHLD to be blocked. Raises for an invalid launch.json.
     """
     execution.name_process(processes.SUPERVISOR)
     os.chdir(directory.path)
@@ -300,7 +300,7 @@ def supervise(directory: ContainerDirectory, channel: socket.socket, lock: int) 
         try:
             write_atomically(directory.exit, outcome.encode())
         except OSError:
-            # A full disk may become free again. A directory that was deleted has no readers.
+            # A full disk may get free space again. A deleted directory has no readers.
             if not directory.path.is_dir():
                 return
             if directory.exit.is_dir():  # a container has put it there

@@ -1,6 +1,6 @@
-"""Owns the watch over supervisors: by their pidfds, until each container is reported as ended.
+"""Owns the watched supervisors: by their pidfds, until each container is reported as ended.
 
-Used by the engine's thread only. A supervisor whose files cannot be read now is looked at again.
+Used by the engine's thread only. A supervisor whose files cannot be read now is checked again.
 """
 
 import contextlib
@@ -23,8 +23,8 @@ _log = logging.getLogger("fairshare.engine")
 
 
 class Vigil:
-    """All that is watched. `bases` are the groups that hold those of new containers; `freed` is
-    called when a container is watched no more, and holds nothing."""
+    """All watched containers. `bases` are the parents of new containers' groups; `freed` is called
+    when a container has ended and no longer holds room."""
 
     def __init__(
         self,
@@ -41,15 +41,15 @@ class Vigil:
         self._freed = freed
         self.watched: dict[str, Watched] = {}  # by the path of the directory
         self.current: dict[ContainerId, Watched] = {}
-        self.without_pidfd: set[str] = set()  # too many files were open: look again
+        self.without_pidfd: set[str] = set()  # too many files were open: check again
         self.overdue = Overdue()
         self.unattended = Unattended()
 
     def watch(self, watched: Watched) -> None:
-        """Count a container in; one of another name with its identifier is ended unheard.
+        """Watch a container; end one of another name with the same identifier, unreported.
 
-        That one is from another life of the manager. What it still does must not be taken for
-        what the new one does.
+        That one belongs to an earlier journal, and its reports must not be taken for those of the
+        new one.
         """
         old = self.current.get(watched.container)
         if old is not None:
@@ -61,7 +61,7 @@ class Vigil:
         self._reports.hold(watched.container)
 
     def forget(self, watched: Watched) -> None:
-        """Watch it no more. Whoever waits for room may have it now, or must wait for another."""
+        """Stop watching a container, and free its room for waiting orders."""
         watched.gone = True
         self._close_pidfd(watched)
         self.without_pidfd.discard(str(watched.directory.path))
@@ -79,7 +79,7 @@ class Vigil:
             watched.pidfd = None
 
     def set_pidfd(self, watched: Watched, pidfd: int) -> None:
-        """Watch it by this descriptor of its supervisor, which is ours now."""
+        """Watch a container by this pidfd of its supervisor, and take ownership of the pidfd."""
         watched.pidfd = pidfd
         self.without_pidfd.discard(str(watched.directory.path))
         self._selector.register(pidfd, selectors.EVENT_READ, watched)
@@ -87,7 +87,7 @@ class Vigil:
             self.stop(watched)
 
     def stop(self, watched: Watched) -> None:
-        """Have its supervisor end it."""
+        """Order the supervisor to end its container."""
         watched.stop_wanted = True
         self._rooms.ends(watched)
         if watched.pidfd is not None:
@@ -97,21 +97,21 @@ class Vigil:
                 signal.pidfd_send_signal(watched.pidfd, signal.SIGTERM)
 
     def recheck(self, watched: Watched) -> None:
-        """Look again at one that is watched by no descriptor."""
-        with contextlib.suppress(OSError):  # there may be too many files open still
+        """Check a container that is watched without a pidfd."""
+        with contextlib.suppress(OSError):  # too many files may still be open
             match adoption.fate(watched.directory):
                 case adoption.Alive(pidfd):
                     self._close_pidfd(watched)
                     self.set_pidfd(watched, pidfd)
                 case adoption.Finished() | adoption.Orphaned():
                     self.settle(watched)
-                case adoption.Never():  # it has not come so far
+                case adoption.Never():  # not started yet
                     pass
 
     def settle(self, watched: Watched) -> None:
-        """Its supervisor is gone: report how it ended."""
+        """Report how a container ended, after the end of its supervisor."""
         if self.watched.get(str(watched.directory.path)) is not watched:
-            return  # it was forgotten in this very round
+            return  # it was removed in this round
         try:
             outcome = adoption.read_outcome(watched.directory)
         except OSError as error:
@@ -120,15 +120,15 @@ class Vigil:
             self.without_pidfd.add(str(watched.directory.path))
             return
         if outcome is None:
-            # Who runs under the account of its supervisor can kill it. That it did is its own
-            # failure, or it could do so for ever.
+            # A container under the supervisor's account can kill the supervisor. This counts as the
+            # container's own failure, otherwise it could repeat it without limit.
             outcome = self._concluded(watched, adoption.KILLED, SUPERVISOR_KILLED)
         if watched.directory.pid.exists():
-            self.tell_start(watched)  # the word for it may still be on its way
+            self.tell_start(watched)  # the message of its start may still be on its way
         self._conclude(watched, outcome)
 
     def end_by_force(self, watched: Watched) -> None:
-        """End it without its supervisor, which does not do it."""
+        """End a container whose supervisor does not do it."""
         reason = f"{watched.overdue}; its supervisor was stopped, and so ended by force"
         _log.warning("%s: %s", watched.directory.path, reason)
         self._conclude(watched, self._concluded(watched, reason, SUPERVISOR_KILLED))
@@ -138,7 +138,7 @@ class Vigil:
         return adoption.conclude(watched.directory, watched.container, watched.launch, reason, code)
 
     def give_up(self, watched: Watched, reason: str) -> None:
-        """It cannot be begun."""
+        """Report that a container cannot be started."""
         self._conclude(watched, self._concluded(watched, reason))
 
     def _conclude(self, watched: Watched, outcome: Outcome) -> None:
@@ -151,7 +151,7 @@ class Vigil:
             adoption.remove_empty_bases(watched.launch, self._bases)
 
     def tell_start(self, watched: Watched) -> None:
-        """Report once that it runs."""
+        """Report once that a container runs."""
         if not watched.started_told and not watched.muted:
             watched.started_told = True
             limit_ms = watched.launch.time_limit_ms

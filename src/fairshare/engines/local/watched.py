@@ -1,8 +1,8 @@
-"""Owns what the engine knows of one container that it watches, and of when it must be over.
+"""Owns the state of one watched container, and the deadlines of ends.
 
-A supervisor holds its container to everything by itself. A container that runs under the server's
-account can stop it, though (SIGSTOP): so somebody looks after it when its end is overdue, and all
-the time where the zygote is gone that would let it go on.
+A supervisor enforces all limits itself. But a container under the server's account can stop its
+supervisor (SIGSTOP): so the engine checks supervisors whose container's end is overdue, and, if the
+zygote that would resume them has ended, all the time.
 """
 
 import contextlib
@@ -18,17 +18,17 @@ from fairshare.engines.local.zygote import MOST_STOPS
 from fairshare.model.identifiers import ContainerId
 
 PATIENCE_S = 5.0
-"""So long after the grace time of a container its supervisor may take to end it."""
+"""The time, after the grace time, in which a supervisor must end its container."""
 
 LOOK_S = 2.0
-"""Between two looks at the supervisors that have no zygote any more."""
+"""The interval of checks of supervisors without a zygote."""
 
 _AGAIN_S = 1.0
 _CHANCES = 2
 
 
 class Watched:
-    """A container whose supervisor was ordered, or found alive."""
+    """A container whose supervisor was ordered, or found alive at the start."""
 
     def __init__(
         self, container: ContainerId, directory: ContainerDirectory, launch: Launch
@@ -40,24 +40,24 @@ class Watched:
         self.started_told = False
         self.stop_wanted = False
         self.stop_reason = ""  # why the engine itself ends it
-        self.ending = False  # and its room is given to others already
-        self.muted = False  # another container has its identifier now; nobody asks for this one
-        self.earlier = False  # of an earlier server, whose groups may be elsewhere
+        self.ending = False  # its room may be allocated to others already
+        self.muted = False  # another container has its identifier; it is not reported
+        self.earlier = False  # adopted from an earlier server, whose groups may be elsewhere
         self.overdue = ""  # why its end is overdue
-        self.chances = _CHANCES  # how often its supervisor may yet be found stopped
-        self.gone = False  # and watched no more
-        self.stops = 0  # how often it was found stopped while nobody else let it go on
+        self.chances = _CHANCES  # how often its supervisor may still be found stopped
+        self.gone = False  # no longer watched
+        self.stops = 0  # how often it was found stopped without a zygote to resume it
 
 
 class Overdue:
-    """The containers that must be over at some moment, by that moment."""
+    """The containers with a deadline for their end, by deadline."""
 
     def __init__(self) -> None:
         self._moments: list[tuple[float, int, Watched]] = []
         self._count = itertools.count()
 
     def expect(self, watched: Watched, seconds: float, reason: str) -> None:
-        """Look after a container when that time and its grace time are over, and some patience."""
+        """Check a container after `seconds`, its grace time, and PATIENCE_S."""
         after_s = seconds + watched.launch.grace_ms / 1000 + PATIENCE_S
         watched.overdue = reason
         self._push(watched, after_s)
@@ -66,14 +66,14 @@ class Overdue:
         heapq.heappush(self._moments, (time.monotonic() + after_s, next(self._count), watched))
 
     def next(self) -> float | None:
-        """The next moment (monotonic, in seconds) to ask `take`."""
+        """The next instant (monotonic, in seconds) to call `take`."""
         return self._moments[0][0] if self._moments else None
 
     def take(self) -> list[Watched]:
-        """Those whose supervisor is stopped and stays so: they must be ended by force.
+        """The overdue containers whose supervisor stays stopped: they must be ended by force.
 
-        A supervisor that is at work is given time, for as long as it needs: a process of its
-        container may wait for a device.
+        A supervisor that is not stopped may take as long as it needs: a process of its container
+        may wait for a device.
         """
         lost = []
         now = time.monotonic()
@@ -81,7 +81,7 @@ class Overdue:
             watched = heapq.heappop(self._moments)[2]
             if watched.gone:
                 continue
-            if watched.pidfd is None:  # too many files were open; it is looked for
+            if watched.pidfd is None:  # too many files were open; a recheck will find it
                 self._push(watched, _AGAIN_S)
                 continue
             if not any(map(processes.is_stopped, processes.supervisors(watched.directory.path))):
@@ -97,31 +97,32 @@ class Overdue:
 
 
 class Unattended:
-    """The containers whose zygote is gone, or may go: of an earlier server, or of a zygote that
-    was replaced. Nobody else lets their supervisors go on."""
+    """The containers without a zygote that resumes their supervisors: of an earlier server, or of a
+    zygote that was replaced."""
 
     def __init__(self) -> None:
-        self._watched: dict[Watched, None] = {}  # a set that keeps the order
+        self._watched: dict[Watched, None] = {}  # an ordered set
         self._look_s: float | None = None
 
     def add(self, watched: Watched) -> None:
-        """Look after a container from now on."""
+        """Check a container's supervisor from now on."""
         self._watched[watched] = None
         if self._look_s is None:
             self._look_s = time.monotonic() + LOOK_S
 
     def remove(self, watched: Watched) -> None:
-        """It is gone, or was never there."""
+        """Stop checking a container; unknown ones are ignored."""
         self._watched.pop(watched, None)
         if not self._watched:
             self._look_s = None
 
     def next(self) -> float | None:
-        """The next moment (monotonic, in seconds) to ask `take`."""
+        """The next instant (monotonic, in seconds) to call `take`."""
         return self._look_s
 
     def take(self) -> list[Watched]:
-        """Let all that are stopped go on; those that were stopped too often must be ended."""
+        """Resume all stopped supervisors; returns the containers whose supervisor was stopped too
+        often, which must be ended."""
         now = time.monotonic()
         if self._look_s is None or now < self._look_s:
             return []
@@ -143,5 +144,5 @@ class Unattended:
 def _is_stopped(pidfd: int) -> bool:
     try:
         return processes.is_stopped(processes.number_of(pidfd))
-    except OSError:  # too many open files: the next look will tell
+    except OSError:  # too many open files: the next check decides
         return False

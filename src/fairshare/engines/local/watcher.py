@@ -1,10 +1,10 @@
-"""Owns the engine's thread: it has containers begun and watches their supervisors.
+"""Owns the engine's thread, which has containers started and watches their supervisors.
 
-Everything here is touched by that thread alone, except where a docstring says otherwise. A
-supervisor is watched by its pidfd; what happened stands in its files.
+Only that thread uses this state, except where a docstring says otherwise. It watches a supervisor
+by its pidfd, and reads the outcome from its files.
 
-What the machine refuses for a moment (too many open files, say) is tried again: one container's
-trouble never ends the thread. Anything else is a fault of ours, and ends it with `failed`.
+Temporary failures of the system (such as too many open files) are retried: the failure of one
+container never ends the thread. Any other exception is a defect, and ends the thread with `failed`.
 """
 
 import contextlib
@@ -42,7 +42,7 @@ _log = logging.getLogger("fairshare.engine")
 
 
 class Watcher:
-    """The thread and its books. `bases` are the groups that hold those of new containers."""
+    """The thread and its state. `bases` are the parents of new containers' groups."""
 
     def __init__(
         self,
@@ -73,29 +73,30 @@ class Watcher:
         self.failure: BaseException | None = None
 
     def post(self, word: Callable[[], None]) -> None:
-        """Have the thread do something soon (from any thread)."""
+        """Run a function in the thread soon; called from any thread."""
         self._words.append(word)
         os.eventfd_write(self._wake, 1)
 
-    # ---- before the thread runs, and after
+    # ---- before and after the thread runs
 
     def adopt(self, launched: Launched | None = None) -> None:
-        """Take over what an earlier server left: watch what runs, report what ended unreported.
+        """Adopt the containers of an earlier server: watch the running ones, report the ended ones.
 
-        What `launched` does not know is put aside. Raises OSError.
+        Containers unknown to `launched` are moved away. Raises OSError.
         """
         if launched is not None:
             abandoned.put_unknown_aside(self._state, launched)
         for directory in self._state.all_containers():
             if directory.settled.exists():
-                directory.tidy()  # unless it was killed in between, or is of an early release
+                directory.tidy()  # the server may have been killed before, or be an early release
                 continue
             launch = adoption.read_launch(directory)
             if launch is not None:
                 self._take(launch.container, directory, launch)
 
     def end_remaining(self, patience_s: float) -> list[str]:
-        """End what is still watched, without the thread; returns the names of what stays."""
+        """End the containers still watched, without the thread; returns the names of those that
+        remain."""
         deadline = time.monotonic() + patience_s
         while self._nursery.unanswered and time.monotonic() < deadline:
             for answer in self._nursery.receive()[0]:
@@ -112,7 +113,7 @@ class Watcher:
         return sorted(watched.directory.path.name for watched in self._vigil.watched.values())
 
     def release(self) -> None:
-        """Close what is open here."""
+        """Close all descriptors."""
         for watched in self._vigil.watched.values():
             if watched.pidfd is not None:
                 os.close(watched.pidfd)
@@ -122,7 +123,7 @@ class Watcher:
     # ---- the thread
 
     def run(self) -> None:
-        """Serve until `end` was posted."""
+        """Run until `end` is called in the thread."""
         try:
             self._attach()
             while not self._ending and not (self._ending_when_empty and not self._vigil.watched):
@@ -134,15 +135,15 @@ class Watcher:
             self._failed(error)
 
     def end(self) -> None:
-        """Leave `run` after this round."""
+        """Return from `run` after this round."""
         self._ending = True
 
     def end_when_empty(self) -> None:
-        """Leave `run` when no container is left."""
+        """Return from `run` when no container is left."""
         self._ending_when_empty = True
 
     def launch(self, order: LaunchOrder) -> None:
-        """Begin a container; one that was begun before is only looked after."""
+        """Start a container; if it was started before, only watch it."""
         try:
             directory = self._state.container(order.application_name, order.container_name)
         except ValueError as error:
@@ -165,11 +166,11 @@ class Watcher:
             self._begin(order, directory)
 
     def refuse(self, container: ContainerId, words: str) -> None:
-        """Report that a container cannot be begun."""
+        """Report that a container cannot be started."""
         self._reports.ended(Outcome(container, ABORTED, words))
 
     def running(self) -> list[Running]:
-        """What has begun and has not ended."""
+        """The containers that have started and not ended."""
         return [
             Running(
                 watched.container,
@@ -181,8 +182,8 @@ class Watcher:
         ]
 
     def stop(self, container: ContainerId, reason: str = "") -> None:
-        """Have a container ended; its supervisor does it. `reason` is what its end is called, if
-        the engine itself wants it."""
+        """Order a container's supervisor to end it. `reason` is the diagnostics if the engine
+        itself ends it."""
         watched = self._vigil.current.get(container)
         if watched is not None:
             if not watched.stop_wanted:
@@ -195,7 +196,7 @@ class Watcher:
             self._reports.ended(Outcome(container, 128 + signal.SIGTERM, words))
 
     def stop_all(self) -> None:
-        """Have every container ended."""
+        """End every container."""
         for order in list(self._waiting):
             self.stop(order.container)
         for watched in list(self._vigil.watched.values()):
@@ -229,7 +230,7 @@ class Watcher:
             self._nursery.kill()
 
     def _use_room(self) -> None:
-        """Begin what waited for a container to be gone."""
+        """Start the containers that waited for room."""
         while self._waiting:
             self.post(partial(self.launch, self._waiting.popleft()))
 
@@ -240,7 +241,7 @@ class Watcher:
         moment = min((look for look in looks if look is not None), default=None)
         return None if moment is None else max(0.0, moment - time.monotonic())
 
-    # ---- beginning
+    # ---- starting containers
 
     def _begin(self, order: LaunchOrder, directory: ContainerDirectory) -> None:
         try:
@@ -274,7 +275,7 @@ class Watcher:
         self._heed_backlog()
 
     def _take(self, container: ContainerId, directory: ContainerDirectory, launch: Launch) -> bool:
-        """Go on with a container as its files tell; False if nobody began with it."""
+        """Continue with a container according to its files; False if it was never started."""
         match adoption.fate(directory):
             case adoption.Never():
                 return False
@@ -303,7 +304,7 @@ class Watcher:
         self._selector.register(self._nursery.channel, selectors.EVENT_READ)
 
     def _heed_backlog(self) -> None:
-        """Wait for room in the channel exactly as long as something waits for it."""
+        """Wait for the channel to become writable only while orders wait."""
         if self._nursery.channel is not None:
             events = selectors.EVENT_READ
             if self._nursery.blocked:
@@ -340,7 +341,7 @@ class Watcher:
             self._vigil.set_pidfd(watched, answer.pidfd)
 
     def _replace_zygote(self) -> None:
-        """Another zygote, and an answer for every order that the dead one owed."""
+        """Start another zygote, and handle the orders that the old one did not answer."""
         lost = [self._vigil.watched[path] for path in self._nursery.unanswered]
         _log.warning("the process that starts containers ended, and is replaced")
         try:
@@ -360,4 +361,4 @@ class Watcher:
                 self._vigil.forget(watched)
         for watched in list(self._vigil.watched.values()):
             if watched.pidfd is not None and watched.directory.pid.exists():
-                self._vigil.tell_start(watched)  # its word may have got lost with the zygote
+                self._vigil.tell_start(watched)  # its message may be lost with the zygote

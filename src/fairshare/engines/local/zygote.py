@@ -1,6 +1,6 @@
-"""Owns the zygote: a small process that has everything imported and forks a supervisor per order.
+"""Owns the zygote: a small process with all modules imported, which forks a supervisor per order.
 
-Forking it is cheap because it is small, which a server is not. Its messages, one datagram each:
+Forking it is cheap because, unlike a server, it is small. Its messages, one datagram each:
 
     to the zygote     PATH               supervise the container of this directory
     from the zygote   R                  ready
@@ -8,13 +8,13 @@ Forking it is cheap because it is small, which a server is not. Its messages, on
                       X ERRNO PATH       could not fork
     from supervisors  S PATH             its command runs
 
-Supervisors are its children, so that none becomes a zombie while it lives, also where process 1
-reaps nobody. A container that runs under the account of its supervisor can stop that or kill it:
-then the zygote lets it go on, or ends what it left behind, which becomes its own child.
+Supervisors are its children, so that none stays a zombie while it lives, even if process 1 does not
+reap. A container under the account of its supervisor can stop or kill the supervisor: then the
+zygote resumes it, or kills the remaining processes, which become children of the zygote.
 
-It takes no more orders when the server's end is closed and all that was ordered before is forked;
-then it stays, as `fs-reaper`, while there are supervisors. If it is killed they live on. It has a
-session of its own: no Ctrl-C in a terminal reaches it.
+It ends its service when the server's end is closed and all earlier orders are forked; then it
+stays, as `fs-reaper`, while there are supervisors, which survive if it is killed. It has a session
+of its own, so that Ctrl-C in a terminal does not reach it.
 """
 
 import contextlib
@@ -33,12 +33,12 @@ from fairshare.engines.local.supervisor import supervise
 MESSAGE_BYTES = 8192
 _BLOCKED = (signal.SIGTERM, signal.SIGCHLD)
 MOST_STOPS = 20
-"""So often a supervisor that is stopped is let go on. Then it is ended, and its container fails."""
+"""How often a stopped supervisor is resumed. Then it is killed, and its container fails."""
 _LOCK_PATIENCE_S = 2.0
-"""A server that was killed lets go of its lock a little later than of its end of the channel."""
+"""A killed server releases its lock slightly later than its end of the channel."""
 
 _supervisors: dict[int, int] = {}
-"""The supervisors that live, by number, and how often each was stopped."""
+"""The live supervisors by pid, and how often each was stopped."""
 
 
 def main(channel_descriptor: int, lock: int) -> None:
@@ -52,8 +52,8 @@ def main(channel_descriptor: int, lock: int) -> None:
     with contextlib.suppress(OSError):
         adopt_orphans()
     signal.signal(signal.SIGCHLD, _reap)
-    boot_id()  # read once, for all
-    # What is there stays there: a supervisor shares these pages and does not look through them.
+    boot_id()  # read once, before forking
+    # Excludes existing objects from collection, so that supervisors keep sharing their pages.
     gc.collect()
     gc.freeze()
     with socket.socket(fileno=channel_descriptor) as channel:
@@ -73,8 +73,8 @@ def main(channel_descriptor: int, lock: int) -> None:
 def _next_order(channel: socket.socket) -> bytes:
     """The directory of the next order; empty if the server's end is closed and none is left.
 
-    A server that is killed before it has read all answers leaves an error here, once, before the
-    orders that wait and the end.
+    If the server is killed before it has read all answers, `recv` raises an error once, before it
+    returns the remaining orders and the end.
     """
     while True:
         with contextlib.suppress(ConnectionResetError):
@@ -92,7 +92,7 @@ def _reap(*_: object) -> None:
                 _let_go_on(pid)
             elif _supervisors.pop(pid, None) is None or os.WIFSIGNALED(status):
                 left_behind = True
-    if left_behind:  # each that ends now wakes us again, until there is nobody any more
+    if left_behind:  # each end wakes this process again, until none is left
         for pid in processes.children(os.getpid()):
             if pid not in _supervisors:
                 processes.send([pid, *processes.descendants(pid)], signal.SIGKILL)
@@ -107,8 +107,8 @@ def _let_go_on(pid: int) -> None:
 
 
 def _fork(path: bytes, channel: socket.socket, lock: int) -> None:
-    # Blocked until the supervisor is ready for them; and here until its pidfd is open, so that its
-    # number cannot be anybody else's.
+    # Blocked until the supervisor is ready for them; in this process until its pidfd is open, so
+    # that its pid cannot be reused.
     signal.pthread_sigmask(signal.SIG_BLOCK, _BLOCKED)
     pid = 0
     try:
@@ -119,11 +119,11 @@ def _fork(path: bytes, channel: socket.socket, lock: int) -> None:
         pidfd = os.pidfd_open(pid)
     except OSError as error:
         if pid:
-            os.kill(pid, signal.SIGKILL)  # nobody could watch it
+            os.kill(pid, signal.SIGKILL)  # it could not be watched
         answer, pidfds = b"X %d %b" % (error.errno or 0, path), []
     else:
         answer, pidfds = b"F " + path, [pidfd]
-    # Who is not there any more needs no answer; what it ordered is started nevertheless.
+    # A server that has ended needs no answer; its order is started nevertheless.
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         socket.send_fds(channel, [answer], pidfds)
     for pidfd in pidfds:
@@ -135,8 +135,8 @@ def _supervise(path: bytes, channel: socket.socket, lock: int) -> None:
     """In the new process; must not return."""
     try:
         supervise(ContainerDirectory(Path(os.fsdecode(path))), channel, lock)
-    except BaseException:  # there is nobody above to tell
-        import traceback  # large, and hardly ever needed
+    except BaseException:  # no caller can handle it
+        import traceback  # large, and rarely needed
 
         with Path("/dev/stderr").open("a") as log:
             log.write(traceback.format_exc())
