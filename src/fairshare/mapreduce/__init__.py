@@ -1,4 +1,4 @@
-"""Owns MapReduce jobs in the manner of Hadoop Streaming; decides nothing about who gets containers.
+"""Owns MapReduce jobs in the manner of Hadoop Streaming; does not schedule containers.
 
     from fairshare.mapreduce import MapReduce
 
@@ -13,9 +13,9 @@
                        combiner=add, reduces=2).run()
     print(result.counters.get("Map input records"))
 
-What submits a job (`jobs`, `inputs`, `submission`) uses the client of a server. What runs inside a
-container (`task` and all that it imports) is the standard library and this room: so the names below
-are only looked up when somebody wants them.
+The modules that submit a job (`jobs`, `inputs`, `submission`) use the client of a server. The code
+inside a container (`task` and its imports) uses only the standard library and this package: so the
+names below are imported lazily.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,8 +1,8 @@
-"""Owns the run of a mapper, combiner or reducer that is a line for the shell.
+"""Owns the execution of a mapper, combiner or reducer that is a shell command.
 
-It reads its stdin and writes its stdout, both at the same time, so a thread of ours feeds it and
-another one reads its stderr. That it does not read all is no failure, as in a pipe of the shell;
-that its exit code is not 0 is one.
+The command reads stdin and writes stdout concurrently, so that one thread writes its input and
+another one reads its stderr. As in a shell pipe, a command may stop reading early; an exit code
+other than 0 is a failure.
 """
 
 import contextlib
@@ -23,9 +23,9 @@ READ_BYTES = 1 << 18
 
 
 class Command:
-    """A process that is fed with `parts`; what it prints goes to `stdout`, or is read by `output`.
+    """A process with the input `parts`; its output goes to `stdout`, or is read with `output`.
 
-    Use it as a context: at the end the process has ended, or it is ended. `end` raises TaskFailed.
+    A context manager, which kills the process at the end if necessary. `end` raises TaskFailed.
     """
 
     def __init__(
@@ -56,9 +56,7 @@ class Command:
             raise TaskFailed(f"cannot start the {role} `{line}`: {cause(error)}") from error
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
-                with contextlib.suppress(
-                    OSError
-                ):  # more than this user may have: it is only slower
+                with contextlib.suppress(OSError):  # above the user's limit: only slower
                     fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         assert self._process.stderr is not None
         self._threads = [
@@ -80,7 +78,7 @@ class Command:
                         view = view[stdin.write(view) :]
         except BrokenPipeError:
             pass
-        except BaseException as error:  # told by whoever waits for the end
+        except BaseException as error:  # raised by `end`
             self._failure = error
 
     @staticmethod
@@ -89,14 +87,14 @@ class Command:
             reporter.follow(lines)
 
     def output(self) -> Iterator[bytes]:
-        """What it prints, in parts that end anywhere."""
+        """The process's output, in parts with arbitrary boundaries."""
         stdout = self._process.stdout
         assert stdout is not None
         while part := stdout.read(READ_BYTES):
             yield part
 
     def end(self) -> None:
-        """Wait for its end. Raises TaskFailed, or whatever its input has failed with."""
+        """Wait for the end of the process. Raises TaskFailed, or the exception of its input."""
         code = self._process.wait()
         for thread in self._threads:
             thread.join()
@@ -120,7 +118,7 @@ class Command:
 
 
 def environment_of(kind: str, index: int, attempt: str, job: Job) -> dict[str, str]:
-    """What a command finds in its environment, by the names that Hadoop Streaming gives it."""
+    """The environment variables of a command, with the names of Hadoop Streaming."""
     letter = kind[0]
     number = os.environ.get("FAIRSHARE_APPLICATION_ID", "").removeprefix("application_")
     task = f"task_{number}_{letter}_{index:06d}"

@@ -1,7 +1,7 @@
-"""Owns the ends of a job: the commit that makes its result whole, and the clearing after a failure.
+"""Owns the end of a job: the commit of its result, and the cleanup after a failure.
 
-A commit may be interrupted at any place and run again. First the counters are kept, then the parts
-are renamed, then the job is marked as whole, and at last the temporary files go.
+A commit can be interrupted at any point and repeated. It writes the counters, renames the parts,
+marks the job as successful, and finally removes the temporary files.
 """
 
 import contextlib
@@ -15,11 +15,11 @@ from fairshare.mapreduce.job import Job
 from fairshare.mapreduce.layout import COUNTERS, MAP, REDUCE, RESULT, Layout
 
 CLEARING_S = 5.0
-"""How long attempts that are being ended may go on to write."""
+"""How long the cleanup waits for ending attempts that still write files."""
 
 
 def commit(layout: Layout) -> None:
-    """Make the result whole; does nothing where it is. Raises TaskFailed if a task is missing."""
+    """Commit the result, unless it is committed. Raises TaskFailed if a task is missing."""
     if not layout.success.exists():
         job = Job.read(layout)
         kind, count = (REDUCE, job.reduces) if job.reduces else (MAP, job.maps)
@@ -45,11 +45,12 @@ def _write_counters(layout: Layout, folders: list[Path]) -> None:
 
 
 def clear(layout: Layout) -> None:
-    """Remove what a job has left that will not be committed, and its output if that is empty."""
+    """Remove the temporary files of a job that will not be committed, and its output directory if
+    it is empty."""
     deadline_s = time.monotonic() + CLEARING_S
     while layout.temporary.exists():
         shutil.rmtree(layout.temporary, ignore_errors=True)
         if time.monotonic() > deadline_s:
             break
-    with contextlib.suppress(OSError):  # some parts are there: the commit was under way
+    with contextlib.suppress(OSError):  # parts exist: the commit was interrupted
         layout.output.rmdir()

@@ -1,7 +1,7 @@
-"""Owns counters: named sums in groups, with Hadoop's names for those that every job has.
+"""Owns counters: named sums in groups, with Hadoop's names for the standard ones.
 
-They are added to in tasks, and summed over the committed ones, so that what is counted twice in two
-attempts of a task counts once.
+Tasks add to them, and the job's counters are the sums over the committed tasks, so that only one
+attempt of each task counts.
 """
 
 import json
@@ -52,7 +52,7 @@ class Counters:
         entries[name] = entries.get(name, 0) + amount
 
     def get(self, name: str, group: str = FRAMEWORK) -> int:
-        """One sum; 0 for what nobody has counted."""
+        """One sum; 0 for an unknown counter."""
         return self.sums.get(group, {}).get(name, 0)
 
     def merge(self, other: "Counters") -> None:
@@ -62,12 +62,12 @@ class Counters:
                 self.add(name, amount, group)
 
     def write(self, path: Path) -> None:
-        """Put them into a file, in the order of their names."""
+        """Write the counters to a file, sorted by name."""
         path.write_text(json.dumps(self.sums, sort_keys=True, indent=1), encoding="ascii")
 
     @classmethod
     def read(cls, path: Path) -> "Counters":
-        """What `write` wrote."""
+        """Read the counters of a file."""
         return cls(json.loads(path.read_text(encoding="ascii")))
 
     @classmethod

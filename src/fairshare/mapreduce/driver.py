@@ -1,13 +1,12 @@
 """Owns the driver of a job that needs one: `python -m fairshare.mapreduce.driver OUTPUT`.
 
-It hands in the groups of tasks, which the server runs, and decides two things while they run:
+It adds the groups of tasks, which the server runs, and makes two decisions while they run:
+* a straggler gets a second attempt (`stragglers`), in a separate group, `map-backup-3`. The first
+  of both that commits wins. The driver releases the other; the server then runs its task again,
+  which finds that it is committed, and ends at once.
+* reduces that wait for maps are released if maps lack room.
 
-* a straggler gets a second attempt (`stragglers`), in a group of its own, `map-backup-3`. The first
-  of both that commits wins. The other is released; the server then runs its task again, which finds
-  that it is committed, and is done at once.
-* reduces that wait for maps make room when no map can run for want of it.
-
-A driver that is started again hands in the same groups; tasks that are committed end at once.
+A restarted driver adds the same groups; committed tasks end at once.
 """
 
 import json
@@ -26,17 +25,18 @@ from fairshare.mapreduce.submission import Plan
 
 PACE_S = 0.5
 STALL_S = 5.0
-"""How long maps may be without any room before a reduce that waits for them makes some."""
+"""How long maps may lack room before the driver releases a reduce that waits for them."""
 
 PATIENCE_S = 60.0
-"""How long a server that is started again may be away."""
+"""How long the server may be unreachable, as during a restart."""
 
 PASSING = ("unknown-container", "stopping", "busy")
-"""Refusals that say nothing about the next look."""
+"""The codes of temporary refusals."""
 
 BACKUP = "backup"
 BACKUP_ATTEMPTS = 1000
-"""A second attempt that fails is no failure of the task: the first one still runs."""
+"""The maximum of attempts of a backup task: its failure is not a failure of the task, whose first
+attempt still runs."""
 
 
 class JobDriver:
@@ -52,7 +52,7 @@ class JobDriver:
         self._stalled_since_s: float | None = None
 
     def run(self) -> None:
-        """Until all is committed. That a task failed too often ends us from outside."""
+        """Run until the job is committed. If a task fails too often, the server ends the driver."""
         self._driver.register()
         self._driver.add_tasks(*self._plan.groups)
         seen_s = time.monotonic()
@@ -62,7 +62,7 @@ class JobDriver:
                 done = self._look()
                 seen_s = time.monotonic()
             except (ServerUnreachable, Refused) as error:
-                # The server is started again, or what we wanted to end has just ended by itself.
+                # The server is restarting, or a container to release has just ended by itself.
                 if isinstance(error, Refused) and error.code not in PASSING:
                     raise
                 if time.monotonic() - seen_s > PATIENCE_S:
@@ -72,7 +72,7 @@ class JobDriver:
         self._driver.finish()
 
     def _look(self) -> bool:
-        """Decide what there is to decide now; whether the job is done."""
+        """Make the decisions that are due; returns whether the job is done."""
         progress = {group.name: group for group in self._driver.application().groups}
         if progress[COMMIT].succeeded:
             return True
@@ -127,9 +127,10 @@ class JobDriver:
             return 0.0
 
     def _end_beaten(self, containers: Iterable[Container]) -> None:
-        """Release the attempts that go on although another one has committed their task.
+        """Release the attempts that continue although another one has committed their task.
 
-        The one that has committed needs a moment to end: so only who was there at the last look.
+        Only attempts that were also running at the last call, since the one that has committed
+        needs some time to end.
         """
         beaten = {
             one.id
@@ -162,7 +163,7 @@ class JobDriver:
 
 
 def _task_of(container: Container) -> tuple[str, int]:
-    """The kind and number of the task that a container works at; ("", 0) for the driver itself."""
+    """The kind and number of a container's task; ("", 0) for the driver itself."""
     kind, backup, index = (container.group or "").partition(f"-{BACKUP}-")
     return kind, int(index) if backup else container.task or 0
 

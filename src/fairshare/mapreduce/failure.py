@@ -1,5 +1,5 @@
-"""Owns the failure of a task that is explained by a sentence instead of a traceback."""
+"""Owns the failure of a task with a message for users instead of a traceback."""
 
 
 class TaskFailed(Exception):
-    """The attempt failed; the message is for whose job it is."""
+    """The attempt failed; the message is for the job's owner."""

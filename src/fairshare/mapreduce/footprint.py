@@ -1,4 +1,4 @@
-"""Owns how values become bytes, and about how much memory they take before that."""
+"""Owns the serialisation of values, and estimates of their size in memory."""
 
 import itertools
 import marshal
@@ -8,14 +8,14 @@ from collections.abc import Iterable
 from typing import Any
 
 LARGEST_SAMPLE = 100
-"""Of a collection so many entries are looked at."""
+"""The number of entries of a collection that are measured."""
 
 DEPTH = 2
-"""So deep are collections within collections looked at. (They may even contain themselves.)"""
+"""The maximum depth of nested collections that are measured; they may even contain themselves."""
 
 
 def dumped(values: list[Any]) -> bytes:
-    """Plain data is marshalled, which takes a fraction of the time; all else is pickled."""
+    """Serialise values: plain data is marshalled, which is much faster, other data is pickled."""
     try:
         return marshal.dumps(values)
     except ValueError:
@@ -23,21 +23,21 @@ def dumped(values: list[Any]) -> bytes:
     try:
         return pickle.dumps(values, pickle.HIGHEST_PROTOCOL)
     except (pickle.PicklingError, AttributeError, TypeError):
-        import cloudpickle  # a class came with the functions
+        import cloudpickle  # a class of the job's functions
 
         data: bytes = cloudpickle.dumps(values)
         return data
 
 
 def footprint(thing: Any, depth: int = DEPTH) -> int:
-    """About how many bytes a key or value takes in memory, with all that it holds.
+    """The approximate size, in bytes, of a key or value in memory, including its contents.
 
-    What several hold is counted for each of them, so it is rather too much. A tuple of a text of 7
-    letters and 1.5 takes 56 bytes, and the text 56, and the number 24.
+    Shared contents are counted repeatedly, so that the estimate is rather too high. A tuple of a
+    string of 7 letters and 1.5 takes 56 bytes, plus 56 for the string and 24 for the number.
     """
     kind = type(thing)
     if kind is int and -6 < thing < 257:
-        return 0  # such ints are there anyway
+        return 0  # the interpreter caches these ints
     size = sys.getsizeof(thing)
     if kind in (str, bytes, int, float, bool, type(None)):
         return size
@@ -46,11 +46,11 @@ def footprint(thing: Any, depth: int = DEPTH) -> int:
     if depth and kind is dict:
         entries = itertools.chain.from_iterable(thing.items())
         return size + _extrapolated(entries, 2 * len(thing), depth)
-    # Of any other object we know no parts; in memory they are about twice what they are pickled as.
+    # The contents of other objects are unknown; in memory they take about twice their pickled size.
     return max(size, 2 * len(dumped([thing])))
 
 
 def _extrapolated(things: Iterable[Any], number: int, depth: int) -> int:
-    """What many things take, of which only the first are looked at."""
+    """The size of many objects, extrapolated from the first ones."""
     seen = [footprint(thing, depth - 1) for thing in itertools.islice(things, LARGEST_SAMPLE)]
     return sum(seen) * number // max(1, len(seen))

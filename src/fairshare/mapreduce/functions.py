@@ -1,7 +1,7 @@
-"""Owns the Python functions of a job: how they travel, what they must be.
+"""Owns the Python functions of a job: their serialisation and their signatures.
 
-They travel as `fairshare.client.callables` describes: functions of the main program, lambdas and
-closures by value, those of a module that can be imported by its name.
+They are serialised as described in `fairshare.client.callables`: functions of the main program,
+lambdas and closures by value, functions of an importable module by its name.
 """
 
 import pickle
@@ -16,10 +16,11 @@ Partitioner = Callable[[Any, int], int]
 
 
 class Functions(NamedTuple):
-    """`mapper(line)` yields pairs; `combiner(key, values)` too, and has the form of a reducer.
+    """The functions of a job.
 
-    `reducer(key, values)` yields pairs, or lines that are written as they are.
-    `partitioner(key, reduces)` gives a number below `reduces`.
+    `mapper(line)` yields pairs, and so does `combiner(key, values)`. `reducer(key, values)` yields
+    pairs, or lines that are written verbatim. `partitioner(key, reduces)` returns a number below
+    `reduces`.
     """
 
     mapper: Mapper
@@ -28,19 +29,19 @@ class Functions(NamedTuple):
     partitioner: Partitioner | None = None
 
     def write(self, path: Path) -> None:
-        """Put them into a file; raises whatever cloudpickle raises."""
+        """Write the functions to a file; raises whatever cloudpickle raises."""
         import cloudpickle
 
         path.write_bytes(cloudpickle.dumps(tuple(self)))
 
     @classmethod
     def read(cls, path: Path) -> "Functions":
-        """What `write` wrote."""
+        """Read the functions of a file."""
         return cls(*pickle.loads(path.read_bytes()))  # noqa: S301 - the job's own code
 
 
 def line_of(result: Any) -> bytes:
-    """A line of the output, of what a reducer (or a mapper without reduces) has yielded.
+    """The line of the output for a value that a reducer (or a mapper without reduces) yielded.
 
     >>> line_of(("cat", 3)), line_of("as it is"), line_of(("alone", None))
     (b'cat\\t3', b'as it is', b'alone')

@@ -1,12 +1,12 @@
-"""Owns which files are the input of a job, and where they are divided. Reads none of them.
+"""Owns the selection of a job's input files, and their division into splits. Does not read them.
 
-A path is a file, a directory (all files in it; with `recursive` those below it too), or a pattern
-with `*`, `?` and `[...]`. What exists is taken as it is called, whatever characters that has. Files
-whose names begin with `_` or `.` are passed over in directories and patterns, as Hadoop does.
+A path is a file, a directory (all files in it; with `recursive` all files below it), or a pattern
+with `*`, `?` and `[...]`. An existing path is taken literally, even with these characters. As in
+Hadoop, directories and patterns skip files whose names start with `_` or `.`.
 
 The size of a split is max(least, min(goal, size)), where the goal is the size of all input divided
-by the number of maps that was asked for. A file's last split may be a tenth larger than that, so
-that none is tiny. With a size of 64 MB, 134 MB become 64 + 70 (Hadoop's FileInputFormat).
+by the requested number of maps. A file's last split may be a tenth larger, so that no split is
+tiny. With a size of 64 MB, 134 MB become 64 + 70 (Hadoop's FileInputFormat).
 """
 
 import glob
@@ -19,7 +19,7 @@ from fairshare.mapreduce.job import Split
 from fairshare.mapreduce.records import is_compressed
 
 SPLIT_BYTES = 128 << 20
-"""The size of a split, if nobody says one: that of a block of Hadoop's file system."""
+"""The default size of a split: the block size of Hadoop's file system."""
 
 SLOP = 1.1
 
@@ -29,7 +29,7 @@ def find_files(
 ) -> tuple[list[tuple[str, int]], list[str]]:
     """All input files with their sizes, in the order of the paths and then of the names.
 
-    What is named twice is read twice. The second list are the problems, one sentence each.
+    A file that is named twice is read twice. The second list has the problems, one sentence each.
     """
     found: list[tuple[str, int]] = []
     problems: list[str] = []
@@ -89,9 +89,9 @@ def splits_of(
     split_bytes: int = SPLIT_BYTES,
     least_bytes: int = 1,
 ) -> list[Split]:
-    """The splits of files with their sizes, the largest first, as Hadoop hands them out.
+    """The splits of files, given with their sizes; the largest first, as in Hadoop.
 
-    An empty file has one split, which is empty too. A compressed file is never divided.
+    An empty file has one empty split. A compressed file is never divided.
 
     >>> [split.length for split in splits_of([("a", 134), ("b", 10)], split_bytes=64)]
     [70, 64, 10]

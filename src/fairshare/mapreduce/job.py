@@ -1,6 +1,6 @@
-"""Owns the description of a job as its tasks read it: `job.json` and `splits.json`.
+"""Owns the description of a job for its tasks: `job.json` and `splits.json`.
 
-Must stay light, as every task reads it: standard library only.
+Must stay light, since every task imports it: standard library only.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ TAB = "\t"
 
 
 class Split(NamedTuple):
-    """The part of a file that one map reads: the records that begin in it (see `records`)."""
+    """The part of a file that one map reads: the records that start in it (see `records`)."""
 
     path: str
     start: int
@@ -23,12 +23,12 @@ class Split(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Job:
-    """What is to be done.
+    """A job.
 
-    `mapper`, `reducer` and `combiner` are lines for the shell; with `functions` they are Python
-    functions, which stand in a file of their own, and these are only their names. `key_fields`
-    fields up to `field_separator` are the key of a line of a mapper's output; `partition_fields`
-    of the key's fields choose the reduce, 0: all.
+    `mapper`, `reducer` and `combiner` are shell commands; with `functions` they are the names of
+    Python functions, which are in a separate file. The first `key_fields` fields, separated by
+    `field_separator`, are the key of a line of a mapper's output; the first `partition_fields` of
+    them determine the reduce, 0: all.
     """
 
     name: str
@@ -47,13 +47,13 @@ class Job:
     merge_factor: int = 16
 
     def write(self, layout: Layout, splits: list[Split]) -> None:
-        """Put both files in their places."""
+        """Write both files."""
         layout.splits.write_text(json.dumps(splits), encoding="ascii")
         layout.job.write_text(json.dumps(dataclasses.asdict(self)), encoding="ascii")
 
     @classmethod
     def read(cls, layout: Layout) -> "Job":
-        """What `write` wrote."""
+        """Read the description of a job."""
         return cls(**json.loads(layout.job.read_text(encoding="ascii")))
 
 

@@ -1,7 +1,7 @@
-"""Owns a MapReduce job from the side of who wants it: checked, prepared, submitted, waited for.
+"""Owns a MapReduce job on the side of the client: validation, preparation, submission, waiting.
 
-All that is wrong with a job is found before anything is written, and before the server is asked to
-run something. Whatever ends a job early clears what it has left.
+All problems of a job are found before anything is written or submitted. If a job ends early, its
+temporary files are removed.
 """
 
 import contextlib
@@ -34,12 +34,12 @@ MEBIBYTE = 1 << 20
 IDENTITY = "cat"
 
 PROGRAM_MB = 24
-"""What a task needs for its own program and for merging, before it holds any of the output."""
+"""The memory that a task needs for its program and for merging, besides buffered output."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """A job that is done."""
+    """The result of a finished job."""
 
     application: str
     output: Path
@@ -56,10 +56,9 @@ class MapReduce:
     """One job. `mapper`, `reducer` and `combiner` are all commands, or all Python functions.
 
     Without `reduces` the mapper's output is the result; without a reducer lines are only sorted.
-    Memory is of each task; `sort_memory_mb` of it holds what a map has not yet written: a quarter
-    if nothing is said, or less where there is little. What the functions must be stands in
-    `fairshare.mapreduce.functions`, all other fields are those of `fairshare mapreduce --help`,
-    with the same defaults.
+    Memory is per task; `sort_memory_mb` of it buffers the output of a map: by default a quarter, or
+    less if memory is small. `fairshare.mapreduce.functions` describes the functions; all other
+    fields are those of `fairshare mapreduce --help`, with the same defaults.
     """
 
     inputs: Sequence[str | os.PathLike[str]]
@@ -97,11 +96,11 @@ class MapReduce:
 
     @property
     def layout(self) -> Layout:
-        """Where its files are."""
+        """The paths of the job's files."""
         return Layout(Path(self.output).expanduser().absolute())
 
     def splits(self) -> list[Split]:
-        """What each map will read. Raises ConfigurationError with everything that is wrong."""
+        """The split of each map. Raises ConfigurationError with all problems."""
         files, problems = find_files(
             [os.fspath(path) for path in self.inputs], recursive=self.recursive
         )
@@ -111,10 +110,10 @@ class MapReduce:
         return splits_of(files, maps=self.maps, split_bytes=self.split_bytes)
 
     def submit(self, client: Client) -> str:
-        """Prepare the output directory and hand the job in; its application's id.
+        """Prepare the output directory and submit the job; returns its application's id.
 
-        Raises ConfigurationError, NotPicklable, Refused and ServerUnreachable, and then nothing is
-        left.
+        Raises ConfigurationError, NotPicklable, Refused and ServerUnreachable, and then removes the
+        output directory.
         """
         splits = self.splits()
         types = client.cluster().total
@@ -154,9 +153,9 @@ class MapReduce:
         show: Callable[[Application], None] | None = None,
         timeout_s: float | None = None,
     ) -> Result:
-        """Hand the job in and wait for its end; `show` is told how it stands after each change.
+        """Submit the job and wait for its end; `show` is called with its state after each change.
 
-        Raises ApplicationFailed when it fails. Whatever ends the waiting early kills it.
+        Raises ApplicationFailed if it fails. If the waiting ends early, the job is killed.
         """
         with contextlib.ExitStack() as stack:
             client = client or stack.enter_context(Client())
@@ -176,9 +175,9 @@ class MapReduce:
         show: Callable[[Application], None] | None = None,
         timeout_s: float | None = None,
     ) -> Result:
-        """Wait for the end of a job that was handed in; raises ApplicationFailed when it fails.
+        """Wait for the end of a submitted job; raises ApplicationFailed if it fails.
 
-        The job goes on when the waiting is interrupted.
+        The job continues if the waiting is interrupted.
         """
         for current in client.watch(application, timeout_s):
             if show is not None:
@@ -192,8 +191,8 @@ class MapReduce:
         return Result(application, self.layout.output, counters)
 
     def abort(self, client: Client, application: str) -> None:
-        """Kill a job and clear what it has left."""
-        with contextlib.suppress(FairshareError):  # over already, or no server: clear all the same
+        """Kill a job and remove its temporary files."""
+        with contextlib.suppress(FairshareError):  # it is over, or the server is unreachable
             client.kill(application, "Nobody waits for its result any more.")
         commit.clear(self.layout)
 
@@ -285,12 +284,12 @@ class MapReduce:
     def _sort_memory_mb(self) -> int:
         if self.sort_memory_mb is not None:
             return self.sort_memory_mb
-        # Beside what is held, as much again for merging, and for memory in pieces nobody can use.
+        # As much memory again is left for merging, and for fragmentation.
         return max(1, min(self.memory_mb // 4, (self.memory_mb - PROGRAM_MB) // 2))
 
     def _job(self, maps: int) -> Job:
         functions = not isinstance(self.mapper, str)
-        # A run that is merged has a block in memory, as bytes and as objects: about a megabyte.
+        # Each merged run has a block in memory, as bytes and as objects: about a megabyte.
         factor = max(4, min(100, self._reduce_memory_mb // 4, self.memory_mb // 4))
         return Job(
             name=self.name or _name(self.mapper),
@@ -318,7 +317,7 @@ class MapReduce:
             functions.write(layout.functions)
         except OSError:
             raise
-        except Exception as error:  # pickling runs the code of whatever hangs on a function
+        except Exception as error:  # pickling runs the code of referenced objects
             raise NotPicklable(
                 f"the functions cannot be sent to a container ({type(error).__name__}: {error}):"
                 " locks and connections have to be made inside of them"
@@ -344,7 +343,7 @@ def _name(work: str | Callable[..., object]) -> str:
 
 
 def job_counters(containers: Sequence[Container]) -> Counters:
-    """What the cluster has done for a job, by the names of Hadoop's Job Counters."""
+    """The counters of a job's containers, with the names of Hadoop's Job Counters."""
     found = Counters()
     for container in containers:
         kind = (container.group or "").partition("-")[0]

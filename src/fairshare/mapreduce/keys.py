@@ -1,11 +1,11 @@
-"""Owns the way of a Python key to bytes and back: the order of the bytes is that of the keys.
+"""Owns the order-preserving encoding of Python keys as bytes.
 
-Keys are str, bytes, int, or tuples of these. What is written has no tab and no line feed in it.
+Keys are str, bytes, int, or tuples of these. The encoding contains neither tabs nor line feeds.
 
-    str    by code points     bytes  by bytes     int  by value     tuple  one entry after the other
+    str    by code points     bytes  by bytes     int  by value     tuple  entry by entry
 
-Keys of different types never are equal; they stand in the order bytes, int, str, tuple.
-(Characters below the blank, inside of a text, are ordered a little differently.)
+Keys of different types are never equal; their order is bytes, int, str, tuple.
+(Control characters within a string are ordered slightly differently.)
 """
 
 from typing import Any
@@ -23,18 +23,18 @@ _ESCAPES = (
     (b"\n", b"\x01\x03"),
 )
 _END = b"\x00"
-"""Behind each entry of a tuple: below all that an entry has in it."""
+"""The terminator of each entry of a tuple: lower than every byte within an entry."""
 
 _INVERTED = bytes.maketrans(b"0123456789", b"9876543210")
 _DIGITS = 4
-"""Digits of the length of an int's digits."""
+"""The number of digits that encode the length of an int."""
 
 _MOST_BITS = 14_000
-"""Python reads and writes no more than 4300 digits at once."""
+"""Python converts at most 4300 digits at once."""
 
 
 def encoded(key: Key) -> bytes:
-    """The bytes of a key; raises TaskFailed for one of another type.
+    """The encoding of a key; raises TaskFailed for one of another type.
 
     >>> sorted([3, -20, 100, -3], key=encoded)
     [-20, -3, 3, 100]
@@ -55,7 +55,7 @@ def encoded(key: Key) -> bytes:
 
 
 def decoded(data: bytes) -> Key:
-    """The key that `encoded` made bytes of."""
+    """The key of an encoding."""
     key, rest = _taken(data)
     assert not rest
     return key
@@ -79,7 +79,7 @@ def _number(key: int) -> bytes:
 
 
 def _taken(data: bytes) -> tuple[Key, bytes]:
-    """The first key of some bytes, and what stands behind its end."""
+    """The first key of some bytes, and the remaining bytes."""
     kind, body = data[:1], data[1:]
     if kind == b"t":
         entries = []

@@ -1,15 +1,15 @@
-"""Owns the places of a job's files below its output directory. Reads and writes none of them.
+"""Owns the paths of a job's files in its output directory. Does not read or write them.
 
     OUTPUT/part-00000 ...             the result, one file for each reduce (or map, without reduces)
-    OUTPUT/_SUCCESS                   the job is whole
+    OUTPUT/_SUCCESS                   exists when the job is committed
     OUTPUT/_counters.json             its counters
-    OUTPUT/_temporary/job.json        what is to be done; splits.json: where each map begins
+    OUTPUT/_temporary/job.json        the description of the job; splits.json: its splits
     OUTPUT/_temporary/functions       pickled Python functions, if it has some
-    OUTPUT/_temporary/attempts/...    what attempts are working on, one folder each
-    OUTPUT/_temporary/committed/...   what attempts have finished, one folder for each task
+    OUTPUT/_temporary/attempts/...    running attempts, one directory each
+    OUTPUT/_temporary/committed/...   committed tasks, one directory each
 
-An attempt becomes a committed task by the rename of its folder, which only the first can do. All of
-it is on one file system, so a rename is never a copy.
+An attempt becomes a committed task by renaming its directory, which succeeds only for the first.
+All files are on one file system, so that a rename is never a copy.
 """
 
 from pathlib import Path
@@ -20,7 +20,7 @@ REDUCE: Final = "reduce"
 COMMIT: Final = "commit"
 
 RESULT: Final = "result"
-"""The file that a task leaves in its folder: partitions of a map, or the lines of a part."""
+"""The output file in a task's directory: the partitions of a map, or the lines of a part."""
 
 COUNTERS: Final = "counters.json"
 INDEX: Final = "index.json"
@@ -28,7 +28,7 @@ PROGRESS: Final = "progress.json"
 
 
 class Layout:
-    """The files of one job."""
+    """The paths of one job's files."""
 
     def __init__(self, output: Path) -> None:
         self.output = output
@@ -42,13 +42,13 @@ class Layout:
         self.committed = self.temporary / "committed"
 
     def part(self, index: int) -> Path:
-        """A part of the result: `part-00003`."""
+        """The path of a part of the result: `part-00003`."""
         return self.output / f"part-{index:05d}"
 
     def task(self, kind: str, index: int) -> Path:
-        """Where a committed task is."""
+        """The directory of a committed task."""
         return self.committed / f"{kind}-{index:05d}"
 
     def attempt(self, kind: str, index: int, group: str, container: str) -> Path:
-        """Where an attempt works: each container has its own folder."""
+        """The directory of an attempt, one for each container."""
         return self.attempts / f"{kind}-{index:05d}.{group}.{container}"

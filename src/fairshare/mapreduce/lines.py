@@ -1,11 +1,12 @@
-"""Owns the way of a command's lines from a map to a reduce: keys, partitions, the buffer.
+"""Owns the lines of commands between map and reduce: keys, partitions, the buffer.
 
-A line is a key and a value; between them stands the first tab, or whatever the job says. A line
-without it is all key, and gets a tab at its end, as Hadoop Streaming gives it to the reducer.
+A line consists of a key and a value, separated by the first tab, or by the job's separator. A line
+without a separator is a key, and gets a tab at its end, as Hadoop Streaming passes it to the
+reducer.
 
-Lines are ordered by all their bytes, as `LC_ALL=C sort` does. Those of one key stand together, for
-they begin with the same key and tab. Equal lines are kept once, with their number: text has many of
-them, and what is not there need not be sorted, written or read.
+Lines are ordered by all their bytes, as by `LC_ALL=C sort`. Lines of the same key are adjacent,
+because they start with the same key and tab. Equal lines are stored once, with their number, since
+they are frequent, and sorting, writing and reading them would cost time.
 """
 
 import zlib
@@ -18,7 +19,7 @@ from fairshare.mapreduce.records import line_lists
 from fairshare.mapreduce.runs import Batch, Groups
 
 ENTRY_BYTES = 120
-"""What a line costs beside its own bytes: the object, its place in the table and in the order."""
+"""The memory of a line besides its bytes: the object, and its entries in table and order."""
 
 WRITE_BYTES = 1 << 18
 
@@ -26,7 +27,7 @@ Key = Callable[[bytes], bytes]
 
 
 def key_of(job: Job) -> Key:
-    """How to find the key of a line that stands in a run.
+    """A function that returns the key of a line in a run.
 
     >>> key_of(Job(name="", maps=1, reduces=1, mapper="", key_fields=2))(b"a\\tb\\tc")
     b'a\\tb'
@@ -41,7 +42,8 @@ def _head(fields: int) -> Key:
 
 
 def partition_of(job: Job) -> Callable[[bytes], int]:
-    """How to find the reduce of a line: by a sum of its key, the same on every machine."""
+    """A function that returns the reduce of a line: by a checksum of its key, the same on every
+    machine."""
     reduces, fields = job.reduces, job.partition_fields
     crc32 = zlib.crc32
     if fields and job.field_separator != TAB:
@@ -60,24 +62,25 @@ def partition_of(job: Job) -> Callable[[bytes], int]:
 
 
 class Form(NamedTuple):
-    """What the key of a line is: so many fields."""
+    """The form of lines: the separator, and the number of fields of the key."""
 
     separator: bytes = b"\t"
     fields: int = 1
 
 
 def printed_form(job: Job) -> Form:
-    """The form of what a mapper prints."""
+    """The form of a mapper's output."""
     return Form(job.field_separator.encode(), job.key_fields)
 
 
 def sent_form(job: Job) -> Form:
-    """The form of what is sent: of what a combiner and a reducer read, and a combiner prints."""
+    """The form of lines between map and reduce: the input of combiners and reducers, and the output
+    of combiners."""
     return printed_form(job) if job.field_separator == TAB else Form()
 
 
 def normalised(counts: dict[bytes, int], form: Form) -> dict[bytes, int]:
-    """The lines with exactly one tab between key and value; takes the mapping over.
+    """The lines with exactly one tab between key and value; modifies the mapping.
 
     >>> normalised({b"a": 2, b"a\\t": 1, b"b\\tc": 1}, Form())
     {b'a\\t': 3, b'b\\tc': 1}
@@ -86,7 +89,7 @@ def normalised(counts: dict[bytes, int], form: Form) -> dict[bytes, int]:
     if separator == b"\t" and fields == 1:
         bare = [line for line in counts if b"\t" not in line]
         bare.reverse()
-        while bare:  # an old line goes before the next new one comes
+        while bare:  # frees an old line before it adds the next one
             line = bare.pop()
             number = counts.pop(line)
             line += b"\t"
@@ -103,14 +106,14 @@ def normalised(counts: dict[bytes, int], form: Form) -> dict[bytes, int]:
 
 
 def tabbed(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """The same text with a tab at the end of lines without one, where a whole part has none.
+    """The same text, with a tab appended to lines without one if a whole part has none.
 
-    That is what `normalised` would do later to each line by itself, and is much quicker.
+    `normalised` would do this later for each line separately, which is much slower.
 
     >>> b"".join(tabbed([b"a\\tb", b"c\\nd\\ne", b"f\\n"]))
     b'a\\tbc\\nd\\t\\nef\\t\\n'
     """
-    has_tab = False  # the line that has begun
+    has_tab = False  # of the incomplete line
     for part in parts:
         if b"\t" in part:
             has_tab = part.rfind(b"\t") > part.rfind(b"\n")
@@ -124,9 +127,9 @@ def tabbed(parts: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class LineBuffer:
-    """Lines in memory, up to about `limit_bytes`; with more of them, `full` is given all.
+    """Lines in memory, up to about `limit_bytes`; above that, all are passed to `full`.
 
-    They came in one form, and are given as they are sent.
+    Lines are added in one form, and passed on in the form between map and reduce.
     """
 
     def __init__(
@@ -138,23 +141,23 @@ class LineBuffer:
         self._counts: Counter[bytes] = Counter()
         self._known = 0  # lines whose exact size is in `_exact_bytes`
         self._exact_bytes = 0
-        self._came_bytes = 0  # since then
+        self._came_bytes = 0  # added since then
         self.records = 0
         self.bytes = 0
 
     def collect(self, parts: Iterable[bytes]) -> None:
-        """Take all lines of a text whose parts end anywhere."""
+        """Add all lines of a text, given in parts with arbitrary boundaries."""
         for _ in self.collecting(parts):
             pass
 
     def collecting(self, parts: Iterable[bytes]) -> Iterator[None]:
-        """The same, step by step: the caller may look whether `full` was called."""
+        """The same, step by step, so that the caller can check whether `full` was called."""
         text = self._measured(parts)
         for lines in line_lists(tabbed(text) if self._form == Form() else text):
             self._counts.update(lines)
             self.records += len(lines)
             new = len(self._counts) - self._known
-            # Never too low: whatever came may be new lines. So the exact size is seldom needed.
+            # An upper bound, as if all bytes were of new lines: the exact size is rarely needed.
             if self._exact_bytes + self._came_bytes + new * ENTRY_BYTES > self._limit_bytes:
                 self._measure()
             yield
@@ -174,7 +177,7 @@ class LineBuffer:
             self.flush()
 
     def flush(self) -> None:
-        """Give away what is there."""
+        """Pass on all buffered lines."""
         if self._counts:
             self._full(normalised(self._counts, self._form))
         self._counts = Counter()
@@ -182,7 +185,7 @@ class LineBuffer:
 
 
 def written(batches: Iterable[Batch]) -> Iterator[bytes]:
-    """The text of lines in order, each as often as it is there, in parts of some size."""
+    """The text of lines in order, including repetitions, in parts of limited size."""
     parts: list[bytes] = []
     weight = 0
     for keys, groups in batches:
@@ -197,7 +200,7 @@ def written(batches: Iterable[Batch]) -> Iterator[bytes]:
 
 
 def repeated(keys: Iterable[bytes], groups: Groups) -> Iterator[tuple[bytes, int]]:
-    """Each line with its number; one that would be too much at once comes several times."""
+    """Each line with its number of repetitions, divided if they would be too large at once."""
     for line in keys:
         left: int = groups[line]
         most = max(1, WRITE_BYTES // (len(line) + 1))

@@ -1,4 +1,4 @@
-"""Owns one attempt of a map: it reads its split, and leaves partitions, or a part of the result."""
+"""Owns one attempt of a map: it reads its split, and writes partitions, or a part of the result."""
 
 import itertools
 import os
@@ -18,14 +18,14 @@ from fairshare.mapreduce.runs import Batch, Groups
 from fairshare.mapreduce.spills import Spills
 
 READ = 2 / 3
-"""The part of a map's progress that is over when its input is read, as in Hadoop.
+"""The progress of a map that has read all its input, as in Hadoop.
 
-So one that hangs with all its input in a pipe is not taken for done.
+So a map that hangs with all its input in a pipe does not seem to be done.
 """
 
 
 class MapTask:
-    """One attempt in its folder."""
+    """One attempt in its directory."""
 
     def __init__(
         self, job: Job, split: Split, index: int, attempt: str, folder: Path, reporter: Reporter
@@ -43,7 +43,7 @@ class MapTask:
         }
 
     def run(self, functions: Functions | None) -> None:
-        """Do all of it; raises TaskFailed, or what a function raises."""
+        """Run the attempt; raises TaskFailed, or what a function raises."""
         if functions is not None:
             os.environ.update(self._environment)
             if self._job.reduces:
@@ -56,7 +56,7 @@ class MapTask:
             self._write_command()
 
     def _input(self) -> Iterator[bytes]:
-        """The split's bytes, counted; they end with a line feed."""
+        """The bytes of the split, which end with a line feed; counts them."""
         split, last = self._split, b"\n"
         records = done = 0
         for part in chunks(split):
@@ -94,7 +94,7 @@ class MapTask:
         def spill(groups: Groups) -> None:
             for part in combine([(sorted(groups), groups)]) if combine else [groups]:
                 spills.put(part)
-                del part  # so that it is gone while the next one is made
+                del part  # frees it before the next one is created
 
         buffer = lines.LineBuffer(job.sort_memory_bytes, lines.printed_form(job), spill)
         with self._command("mapper", job.mapper, self._input()) as command:
@@ -105,7 +105,7 @@ class MapTask:
         self._finish(spills, buffer.records)
 
     def _combine_lines(self, batches: Iterable[Batch]) -> Iterator[Groups]:
-        """Run the combiner's command over lines in order; its lines come in parts."""
+        """Run the combiner's command over lines in order; yields its lines in parts."""
         parts: list[Groups] = []
         form = lines.sent_form(self._job)
         buffer = lines.LineBuffer(self._job.sort_memory_bytes, form, parts.append)

@@ -1,4 +1,4 @@
-"""Owns how many runs become few: intermediate merges, so that no merge reads too many at once."""
+"""Owns intermediate merges of runs, which limit how many runs a merge reads at once."""
 
 from pathlib import Path
 
@@ -7,10 +7,10 @@ from fairshare.mapreduce.runs import RunWriter, Segment, merged, records_of
 
 
 class Merger:
-    """Keeps the runs of one partition, and merges some of them whenever there are too many.
+    """Collects the runs of one partition, and merges some of them if there are too many.
 
-    `factor` is how many are merged at once. The smallest go first, so that what was merged before
-    is read again as late as possible.
+    `factor` is the maximum number of runs merged at once. The smallest are merged first, so that
+    merged runs are read again as late as possible.
     """
 
     def __init__(self, folder: Path, factor: int, counters: Counters) -> None:
@@ -22,23 +22,23 @@ class Merger:
         self._segments: list[Segment] = []
 
     def add(self, segment: Segment) -> None:
-        """One run more."""
+        """Add a run."""
         if segment.length:
             self._segments.append(segment)
 
     def relieve(self) -> None:
-        """Merge on the way, if there is a factor's worth of runs beyond one final merge."""
+        """Merge some runs if there are at least `factor` more than one final merge can read."""
         while len(self._segments) >= 2 * self._factor:
             self._merge_some(self._factor)
 
     def final(self) -> list[Segment]:
-        """Runs that one merge can read at once."""
+        """The runs, merged until one merge can read them all."""
         while (excess := len(self._segments) - self._factor) > 0:
             self._merge_some(min(self._factor, excess + 1))
         return self._segments
 
     def _merge_some(self, count: int) -> None:
-        # The smallest first; equal ones in the order of their coming, which sorting keeps.
+        # The smallest first; sorting keeps the order of arrival of equal ones.
         self._segments.sort(key=lambda segment: segment.length)
         chosen = self._segments[:count]
         self._number += 1

@@ -1,7 +1,7 @@
-"""Owns the way of the pairs of Python functions from a map to a reduce: the buffer, the groups.
+"""Owns the pairs of Python functions between map and reduce: the buffer, the groups.
 
-Values of one key are kept together, so a key is written once for all its values in a buffer, and a
-combiner can be run in memory again and again before anything is written.
+Values are grouped by key, so that a key is written once for all its values in a buffer, and a
+combiner can run repeatedly in memory before anything is written.
 """
 
 import itertools
@@ -23,29 +23,29 @@ from fairshare.mapreduce.runs import BLOCK_BYTES, Batch, Groups
 BATCH_PAIRS = 4096
 FIRST_BATCH_PAIRS = 16
 BATCHES = 16
-"""So many batches of pairs fit at least into the memory that there is."""
+"""The minimum number of batches of pairs that fit into the memory."""
 
 KEY_BYTES = 400
-"""What a key costs beside its values: its encoded form in the end, with a list and an entry, and
-its place in two tables, of which one may grow. Keys of `SHORT_KEY_BYTES` are contained in that."""
+"""The memory of a key besides its values: its encoded form, with a list and an entry, and its
+entries in two tables, one of which may grow. Includes keys of up to `SHORT_KEY_BYTES`."""
 
 SHORT_KEY_BYTES = 64
 REFERENCE_BYTES = 16
-"""What a value costs in its list, of which some is room for more."""
+"""The memory of a value's reference in its list, including the list's spare capacity."""
 
 ENCODED_KEY_BYTES = 260
 ENTRY_BYTES = 110
-"""What a key costs beside itself when it is encoded (its place in a table, which is there twice
-while it grows, its list), and each of its entries beside its bytes."""
+"""The memory of an encoded key besides its bytes (its entry in a table, which exists twice while it
+grows, and its list), and of each of its entries besides its bytes."""
 
 Packed = list[tuple[int, bytes]]
 
 _PICKLED = 0x80
-"""The first byte of a pickle, and of nothing that is marshalled."""
+"""The first byte of every pickle, and of no marshalled data."""
 
 
 def partition_of(reduces: int, partitioner: Partitioner | None) -> Callable[[bytes], int]:
-    """How to find the reduce of an encoded key."""
+    """A function that returns the reduce of an encoded key."""
     crc32 = zlib.crc32
     if partitioner is None:
         return lambda key: crc32(key) % reduces
@@ -63,8 +63,8 @@ def partition_of(reduces: int, partitioner: Partitioner | None) -> Callable[[byt
 
 
 def packed(values: list[Any]) -> Packed:
-    """Some values as bytes, no entry larger than a block unless a single value is."""
-    if len(values) > BATCH_PAIRS:  # never all at once: a key may have all values that there are
+    """Values as bytes, each entry at most a block unless a single value is larger."""
+    if len(values) > BATCH_PAIRS:  # not all at once: one key may have all values of the input
         slices = range(0, len(values), BATCH_PAIRS)
         return [entry for at in slices for entry in packed(values[at : at + BATCH_PAIRS])]
     data = dumped(values)
@@ -75,7 +75,7 @@ def packed(values: list[Any]) -> Packed:
 
 
 def unpacked(payload: Packed) -> Iterator[Any]:
-    """The values again."""
+    """The values of a packed payload."""
     for _, data in payload:
         if data[0] == _PICKLED:
             yield from pickle.loads(data)  # noqa: S301 - written by another task of this job
@@ -84,7 +84,7 @@ def unpacked(payload: Packed) -> Iterator[Any]:
 
 
 def grouped(batches: Iterable[Batch]) -> Iterator[tuple[Any, Iterator[Any]]]:
-    """Each key with all its values, which are read while they are taken."""
+    """Each key with all its values, which are read lazily."""
     flat = ((key, groups[key]) for keys, groups in batches for key in keys)
     for key, same in itertools.groupby(flat, operator.itemgetter(0)):
         yield decoded(key), _values(same)
@@ -96,7 +96,7 @@ def _values(same: Iterator[tuple[bytes, Packed]]) -> Iterator[Any]:
 
 
 def _held_bytes(key: bytes, entries: Packed) -> int:
-    """About what an encoded key with its entries costs in memory.
+    """The approximate memory of an encoded key with its entries.
 
     A key of 7 bytes with one entry of 13 bytes costs 260 + 7 + 110 + 13 = 390.
     """
@@ -106,8 +106,8 @@ def _held_bytes(key: bytes, entries: Packed) -> int:
 class Combiner:
     """A combiner function with its counters.
 
-    Where a key has one value there is nothing to combine, and it is not called: Hadoop promises
-    as little how often a combiner runs.
+    It is not called for a key with a single value: Hadoop does not guarantee how often a combiner
+    runs either.
     """
 
     def __init__(self, function: Reducer, limit_bytes: int, counters: Counters) -> None:
@@ -116,7 +116,7 @@ class Combiner:
         self._counters = counters
 
     def compact(self, groups: defaultdict[Any, list[Any]]) -> None:
-        """Combine the values of each key where they are."""
+        """Combine the values of each key in place."""
         before = after = 0
         others: list[Pair] = []
         gone = []
@@ -143,7 +143,7 @@ class Combiner:
         self._counters.add(COMBINE_OUTPUT_RECORDS, after)
 
     def combine(self, batches: Iterable[Batch]) -> Iterator[Groups]:
-        """What it makes of runs that are merged, in parts that fit into memory."""
+        """The combined records of merged runs, in parts that fit into memory."""
         found: dict[bytes, Packed] = {}
         weight = 0
         for keys, groups in batches:
@@ -170,9 +170,9 @@ class Combiner:
 
 
 class PairBuffer:
-    """Pairs in memory, up to about `limit_bytes`; with more of them, `full` is given all, encoded.
+    """Pairs in memory, up to about `limit_bytes`; above that, all are passed to `full`, encoded.
 
-    What they cost is estimated from one pair of each batch.
+    Their size is estimated from one pair of each batch.
     """
 
     def __init__(
@@ -188,17 +188,17 @@ class PairBuffer:
         self.records = 0
 
     def collect(self, pairs: Iterable[Pair]) -> None:
-        """Take pairs, however many."""
+        """Add any number of pairs."""
         pairs = iter(pairs)
         number = FIRST_BATCH_PAIRS
         while some := list(itertools.islice(pairs, number)):
             self.add(some)
-            # What is on its way is not counted, so it must be little.
+            # Pairs in the current batch are not counted, so that a batch must be small.
             pair_bytes = KEY_BYTES + self._key_bytes + self._value_bytes
             number = max(1, min(BATCH_PAIRS, int(self._limit_bytes / BATCHES / pair_bytes)))
 
     def add(self, pairs: list[Pair]) -> None:
-        """Take a few pairs."""
+        """Add one batch of pairs."""
         groups = self._groups
         try:
             for key, value in pairs:
@@ -227,7 +227,7 @@ class PairBuffer:
         self._give()
 
     def flush(self) -> None:
-        """Give away what is there."""
+        """Pass on all buffered pairs."""
         if self._combiner is not None and self._groups:
             self._combiner.compact(self._groups)
         if self._groups:
@@ -237,12 +237,12 @@ class PairBuffer:
         groups, self._groups = self._groups, defaultdict(list)
         self._held = 0
         found: dict[bytes, Packed] = {}
-        while groups:  # so that no value is there twice for long
+        while groups:  # frees values while they are encoded
             key, values = groups.popitem()
             found[encoded(key)] = packed(values)
         self._full(found)
 
 
 def _larger(before: float, sample: int) -> float:
-    """A mean that rises at once and falls slowly."""
+    """A moving average that rises at once and falls slowly."""
     return max(sample, before * 0.9 + sample * 0.1)

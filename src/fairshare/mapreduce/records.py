@@ -1,10 +1,10 @@
-"""Owns the reading of splits: which records are a split's own, and compressed files.
+"""Owns the reading of splits: the records of a split, and compressed files.
 
-A record is a line; it ends with a line feed, the last one perhaps with the file. A split that
-begins in the middle of a file leaves out all up to its first line feed, and reads on to the first
-line feed at or after its end, as Hadoop's LineRecordReader does. So, with f(x) the place behind the
-first line feed at or after x and f(0) = 0, the split [s, e) is the bytes from f(s) to f(e), and the
-splits of a file are together the file, whatever their borders.
+A record is a line, which ends with a line feed; the last one may end with the file. A split that
+starts within a file skips all bytes up to its first line feed, and continues to the first line feed
+at or after its end, as in Hadoop's LineRecordReader. So, with f(x) the position after the first
+line feed at or after x and f(0) = 0, the split [s, e) has the bytes from f(s) to f(e), and the
+splits of a file cover it exactly, for any boundaries.
 
     "ab\\ncd\\nef\\n" in [0, 4), [4, 9):  "ab\\ncd\\n" and "ef\\n"
 
@@ -29,16 +29,16 @@ OPENERS: dict[str, Callable[[str], BufferedIOBase]] = {
     ".bz2": bz2.BZ2File,
     ".xz": lzma.LZMAFile,
 }
-"""How compressed files are opened, by the end of their names. They are never divided."""
+"""The functions that open compressed files, by suffix. Compressed files are never divided."""
 
 
 def is_compressed(path: str) -> bool:
-    """Whether a file has to be decompressed, and so cannot be divided."""
+    """Whether a file is compressed, so that it cannot be divided."""
     return Path(path).suffix in OPENERS
 
 
 def chunks(split: Split, size: int = CHUNK_BYTES) -> Iterator[bytes]:
-    """The bytes of a split's records, in parts that end anywhere. Raises TaskFailed."""
+    """The bytes of a split's records, in parts with arbitrary boundaries. Raises TaskFailed."""
     try:
         if is_compressed(split.path):
             yield from _decompressed(split.path, size)
@@ -70,11 +70,11 @@ def _divided(split: Split, size: int) -> Iterator[bytes]:
                 if not begin:
                     position += len(chunk)
                     continue
-                if position + begin > end:  # no record begins before the end
+                if position + begin > end:  # no record starts before the end
                     return
                 skipping = False
             if position + len(chunk) > end:
-                # The last record is the one that holds the byte at `end`; it ends behind it.
+                # The last record contains the byte at `end`, and ends after it.
                 last = chunk.find(b"\n", max(begin, end - position)) + 1
                 if last:
                     yield chunk[begin:last]
@@ -85,7 +85,7 @@ def _divided(split: Split, size: int) -> Iterator[bytes]:
 
 
 def line_lists(parts: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """Lists of whole lines, without their line feeds, from parts that end anywhere.
+    """Lists of whole lines, without line feeds, from parts with arbitrary boundaries.
 
     >>> list(line_lists([b"a\\nb", b"c\\n\\nd"]))
     [[b'a'], [b'bc', b''], [b'd']]

@@ -1,6 +1,6 @@
-"""Owns one attempt of a reduce: it takes its partition of every map, and leaves a part.
+"""Owns one attempt of a reduce: it reads its partition of every map, and writes a part.
 
-It may begin before all maps are done: it looks for what is committed, and merges meanwhile.
+It may start before all maps are done: it polls for committed maps, and merges meanwhile.
 """
 
 import os
@@ -21,14 +21,14 @@ from fairshare.mapreduce.reporter import Reporter
 from fairshare.mapreduce.runs import Batch, Segment, merged, read_index, records_of
 
 PACE_S = 0.1
-"""How often a reduce looks whether more maps are committed."""
+"""The interval at which a reduce polls for committed maps."""
 
 FETCHED = 1 / 3
-"""The part of a reduce's progress that is over when it has everything, as in Hadoop."""
+"""The progress of a reduce that has all its input, as in Hadoop."""
 
 
 class ReduceTask:
-    """One attempt in its folder."""
+    """One attempt in its directory."""
 
     def __init__(
         self, job: Job, index: int, attempt: str, layout: Layout, folder: Path, reporter: Reporter
@@ -42,7 +42,7 @@ class ReduceTask:
         self._environment = environment_of("reduce", index, attempt, job)
 
     def run(self, functions: Functions | None) -> None:
-        """Do all of it; raises TaskFailed, or what a function raises."""
+        """Run the attempt; raises TaskFailed, or what a function raises."""
         batches = self._batches(self._fetch())
         result = self._folder / RESULT
         if functions is not None:
@@ -55,7 +55,7 @@ class ReduceTask:
         self._counters.add(names.BYTES_WRITTEN, size, names.OUTPUT_FORMAT)
 
     def _fetch(self) -> list[Segment]:
-        """The partition of all maps, in few runs."""
+        """The runs of this partition of all maps, few enough for one merge."""
         merger = Merger(self._folder, self._job.merge_factor, self._counters)
         missing = list(range(self._job.maps))
         while missing:
@@ -78,7 +78,7 @@ class ReduceTask:
         return merger.final()
 
     def _batches(self, segments: list[Segment]) -> Iterator[Batch]:
-        """What is to be reduced, counted while it is read."""
+        """The records to reduce; counts them while they are read."""
         key_of = lines.key_of(self._job)
         pairs = self._job.functions
         total = sum(segment.length for segment in segments) or 1
@@ -91,7 +91,7 @@ class ReduceTask:
                     found += 1
                     last = own
             records += records_of(groups)
-            done += sum(map(len, keys))  # a part of what was read, so progress is never too much
+            done += sum(map(len, keys))  # less than was read: never too much progress
             self._reporter.progress(FETCHED + (1 - FETCHED) * done / total)
             yield keys, groups
         self._counters.add(names.REDUCE_INPUT_RECORDS, records)

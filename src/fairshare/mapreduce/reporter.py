@@ -1,8 +1,8 @@
-"""Owns what a running attempt tells: user counters, its status, how far it is.
+"""Owns the reports of a running attempt: user counters, its status and its progress.
 
-A command tells by lines of stderr, as for Hadoop Streaming: `reporter:counter:GROUP,NAME,AMOUNT`
+A command reports by lines of stderr, as in Hadoop Streaming: `reporter:counter:GROUP,NAME,AMOUNT`
 and `reporter:status:TEXT`. A Python function calls `count` and `status`. All other lines of stderr
-go into the log of the container as they are.
+go to the container's log unchanged.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"\s*-?[0-9]{1,18}\s*")
 
 
 class Reporter:
-    """Of one attempt, whose folder it writes the file `progress.json` into."""
+    """The reporter of one attempt, which writes `progress.json` into the attempt's directory."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -31,10 +31,10 @@ class Reporter:
         self.status = ""
         self._fraction = 0.0
         self._told_s = 0.0
-        self._lock = threading.Lock()  # a mapper and a combiner may tell at the same time
+        self._lock = threading.Lock()  # a mapper and a combiner may report concurrently
 
     def progress(self, fraction: float) -> None:
-        """How much is done, from 0 to 1; written now and then."""
+        """Set the progress, from 0 to 1; writes it at intervals."""
         self._fraction = min(1.0, fraction)
         now_s = time.monotonic()
         if now_s - self._told_s >= _PACE_S:
@@ -42,7 +42,7 @@ class Reporter:
             self.write_progress()
 
     def write_progress(self) -> None:
-        """Write the file now."""
+        """Write `progress.json` now."""
         if self._folder is None:
             return
         file = self._folder / PROGRESS
@@ -60,7 +60,7 @@ class Reporter:
                 log.flush()
 
     def _take(self, line: bytes) -> bool:
-        """Whether a line was one of ours; one that is badly written stays in the log."""
+        """Handle a reporter line; False for a malformed one, which goes to the log."""
         text = line.decode("utf-8", "replace").rstrip("\r\n").removeprefix("reporter:")
         kind, _, rest = text.partition(":")
         if kind == "status":
@@ -80,18 +80,18 @@ _current = Reporter(None)
 
 
 def begin(folder: Path) -> Reporter:
-    """The reporter of the attempt that this process runs from now on."""
+    """Create the reporter of the attempt that this process runs."""
     global _current
     _current = Reporter(folder)
     return _current
 
 
 def count(group: str, name: str, amount: int = 1) -> None:
-    """Add to a counter of the job, from inside a mapper, combiner or reducer."""
+    """Add to a counter of the job; called by mappers, combiners and reducers."""
     _current.counters.add(name, amount, group)
 
 
 def status(text: str) -> None:
-    """Say what the attempt is doing."""
+    """Set the status text of the attempt."""
     _current.status = text
     _current.write_progress()

@@ -3,10 +3,10 @@
 A record is a key (bytes) with a payload. For lines of text the key is the whole line and the
 payload the number of its repetitions, so that a thousand equal lines cost no more than one. For
 pairs of Python functions the payload is a list of entries (n, bytes of a list of n values).
-Payloads of one key are added up by `+`.
+Payloads of the same key are joined by `+`.
 
-A file holds one run for each partition, one behind the other. It is read by the interpreter that
-has written it, and no other: blocks are marshalled.
+A file contains one run for each partition, one after the other. Only the interpreter version that
+wrote it can read it: blocks are marshalled.
 """
 
 import bisect
@@ -27,18 +27,18 @@ Batch = tuple[list[bytes], Groups]
 """Keys in order, and their payloads."""
 
 BLOCK_BYTES = 1 << 16
-"""How much of a run is written and read at once; one record may be larger."""
+"""The size of the blocks that are written and read at once; one record may be larger."""
 
 BLOCK_RECORDS = 4096
 
 ENTRY_BYTES = 200
-"""What a key with an entry costs in memory beside its bytes: several objects."""
+"""The memory of a key with an entry besides its bytes: several objects."""
 
 _HEAD = struct.Struct("<Q")
 
 
 def records_of(groups: Groups) -> int:
-    """How many records there are, all repetitions counted.
+    """The number of records, including repetitions.
 
     >>> records_of({b"a\\t": 3, b"b\\t": 1}), records_of({b"sa": [(2, b"..."), (1, b"...")]})
     (4, 3)
@@ -50,14 +50,14 @@ def records_of(groups: Groups) -> int:
 
 
 class Segment(NamedTuple):
-    """One run: a part of a file."""
+    """One run: a range of a file."""
 
     path: str
     start: int
     length: int
 
     def blocks(self) -> Iterator[tuple[list[bytes], list[Payload]]]:
-        """Keys and payloads, block by block. Raises TaskFailed if the file is not whole."""
+        """Keys and payloads, block by block. Raises TaskFailed if the file is truncated."""
         with open(self.path, "rb") as file:  # noqa: PTH123 - a plain string
             file.seek(self.start)
             left = self.length
@@ -72,7 +72,7 @@ class Segment(NamedTuple):
 
 
 class RunWriter:
-    """Writes runs into a file, one partition after the other; a context that closes it."""
+    """Writes runs into a file, one partition after the other; a context manager."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -84,7 +84,7 @@ class RunWriter:
         self.segments: list[Segment] = []
 
     def write(self, keys: list[bytes], groups: Groups) -> None:
-        """More records of the partition; their keys are not below those before."""
+        """Append records to the partition; their keys must not be less than earlier ones."""
         if not keys:
             return
         if groups[keys[0]].__class__ is int:
@@ -94,7 +94,7 @@ class RunWriter:
         else:
             for key in keys:
                 payload = groups[key]
-                # What came together by merging is divided again.
+                # Entries that merging has joined are divided again.
                 for part in [payload] if len(payload) == 1 else [[entry] for entry in payload]:
                     self._keys.append(key)
                     self._payloads.append(part)
@@ -113,7 +113,7 @@ class RunWriter:
 
     def _emit(self, keys: list[bytes], payloads: list[Payload]) -> None:
         data = marshal.dumps((keys, payloads))
-        if len(data) > 4 * BLOCK_BYTES and len(keys) > 1:  # there are a few very large ones
+        if len(data) > 4 * BLOCK_BYTES and len(keys) > 1:  # a few very large records
             middle = len(keys) // 2
             self._emit(keys[:middle], payloads[:middle])
             self._emit(keys[middle:], payloads[middle:])
@@ -122,7 +122,7 @@ class RunWriter:
         self._file.write(data)
 
     def end_partition(self) -> Segment:
-        """The run of the partition that ends here; the next one begins."""
+        """End the current partition and return its run."""
         self._flush()
         end = self._file.tell()
         segment = Segment(str(self._path), self._start, end - self._start)
@@ -134,12 +134,12 @@ class RunWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """No more partitions. Raises OSError when the disk is full."""
+        """Close the file. Raises OSError if the disk is full."""
         self._file.close()
 
 
 def write_index(path: Path, segments: Iterable[Segment]) -> None:
-    """Keep where each partition of a file is."""
+    """Write the position of each partition of a file."""
     path.write_text(json.dumps([[part.start, part.length] for part in segments]))
 
 
@@ -150,7 +150,7 @@ def read_index(path: Path, file: Path, partition: int) -> Segment:
 
 
 class _Head:
-    """Where a merge stands in one run."""
+    """The position of a merge in one run."""
 
     __slots__ = ("blocks", "keys", "payloads", "position")
 
@@ -161,7 +161,7 @@ class _Head:
         self.position = 0
 
     def advance(self) -> bool:
-        """To the next block; false at the end."""
+        """Advance to the next block; False at the end."""
         block = next(self.blocks, None)
         if block is None:
             return False
@@ -171,11 +171,11 @@ class _Head:
 
 
 def merged(segments: Iterable[Segment]) -> Iterator[Batch]:
-    """All records of some runs, in order, in batches. A key may come again in the next batch.
+    """All records of some runs, in order, in batches. A key may occur again in the next batch.
 
-    Of each run one block is in memory. Up to the least of their last keys all that will come is
-    there: so much is taken of each, and sorted at once. The sorting finds the runs in it and merges
-    them, which is many times as fast as a heap that gives one record after the other.
+    One block of each run is in memory. All records up to the least of the blocks' last keys are
+    available: they are taken from each block, and sorted at once. Python's sort detects the runs
+    and merges them, which is many times faster than a heap that returns one record at a time.
     """
     heads = [head for segment in segments if (head := _Head(segment)).advance()]
     while heads:

@@ -1,7 +1,7 @@
-"""Owns the output of one map on disk: runs that were put aside, and in the end one file of all.
+"""Owns the output of one map on disk: the spills, and finally one merged file.
 
-Each spill is a sorted run for each partition. If there is only one spill, it is the result; else
-they are merged. With three or more of them a combiner is worth another run, as Hadoop has it.
+Each spill has a sorted run for each partition. A single spill is the result; otherwise spills are
+merged. With three or more of them the combiner runs once more, as in Hadoop.
 """
 
 import shutil
@@ -24,13 +24,13 @@ COMBINE_SPILLS = 3
 """Hadoop's mapreduce.map.combine.minspills."""
 
 Combine = Callable[[Iterable[Batch]], Iterator[Groups]]
-"""Runs a combiner over batches in order; what it gives comes in parts, each of them no order."""
+"""Runs a combiner over batches in order; yields unordered parts."""
 
 
 class Spills:
-    """The runs of one attempt in its folder.
+    """The spills of one attempt in its directory.
 
-    `partition` says for the key of a record to which of `partitions` it belongs.
+    `partition` returns, for the key of a record, one of `partitions`.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Spills:
         self._paths: list[Path] = []
 
     def put(self, groups: Groups) -> None:
-        """Put records aside; they are gone from memory as soon as the caller lets go of them."""
+        """Write records to a spill; keeps no reference to them."""
         path = self._folder / f"spill-{len(self._paths)}"
         with RunWriter(path) as writer:
             for keys in self._divided(sorted(groups)):
@@ -72,7 +72,7 @@ class Spills:
         return parts
 
     def finish(self, result: Path, index: Path) -> int:
-        """Make the one file of all runs, and its index; how many bytes it has."""
+        """Create the merged file and its index; returns its size in bytes."""
         if not self._paths:
             self.put({})
         if len(self._paths) == 1:
@@ -101,7 +101,7 @@ class Spills:
         return self._folder / f"merges-{number}"
 
     def _final(self, number: int) -> list[Segment]:
-        """The runs of a partition, combined if that is worth it, and few enough for one merge."""
+        """The runs of a partition, combined if there are enough, and few enough for one merge."""
         folder = self._merges(number)
         folder.mkdir()
         merger = Merger(folder, self._factor, self._counters)
@@ -113,7 +113,7 @@ class Spills:
         return final
 
     def _recombined(self, parts: Iterable[Groups], folder: Path) -> list[Segment]:
-        """Runs of what a combiner made of a whole partition, few enough for one merge."""
+        """The runs of a combiner's output for a whole partition, few enough for one merge."""
         merger = Merger(folder, self._factor, self._counters)
         segments: list[Segment] = []
         for groups in parts:
@@ -121,8 +121,8 @@ class Spills:
                 writer.write(sorted(groups), groups)
                 segments.append(writer.end_partition())
             self._counters.add(SPILLED_RECORDS, records_of(groups))
-            # The next part is made when it is asked for: this one must be gone by then. (An
-            # enumerate would hold it, too.)
+            # Frees this part before the generator creates the next one. (`enumerate` would keep a
+            # reference, too.)
             del groups
         for segment in segments:
             merger.add(segment)

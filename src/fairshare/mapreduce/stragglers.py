@@ -1,14 +1,14 @@
-"""Owns the choice of tasks that get a second attempt beside the one that runs. A pure function.
+"""Owns the choice of tasks that get a second concurrent attempt. A pure function.
 
 A task is a straggler when
 
-* at least half of the tasks of its kind have succeeded, so that it is known how long one takes,
-* it has run for `delay_ms` at least, and for twice the mean of those,
-* it would end later than a new attempt: with p of it done after t, it needs t (1 - p) / p more, and
-  a new attempt needs the mean.
+* at least half of the tasks of its kind have succeeded, so that their mean duration is known,
+* it has run for at least `delay_ms`, and for twice that mean,
+* it would end later than a new attempt: with progress p after the time t, it needs t (1 - p) / p
+  more, and a new attempt needs the mean.
 
-Example: tasks take 10 s; one has run for 30 s and says that it is at 0.6: it needs 20 s more, so a
-new attempt would be done before it. At 0.9 it needs 3.3 s, and is left alone.
+Example: tasks take 10 s; one has run for 30 s and reports 0.6: it needs 20 s more, so that a new
+attempt would end before it. At 0.9 it needs 3.3 s, and gets no second attempt.
 """
 
 from collections.abc import Sequence
@@ -17,11 +17,11 @@ import msgspec
 
 FACTOR = 2.0
 MOST_AT_ONCE = 0.1
-"""The part of all tasks of a kind that may have second attempts at the same time, at least one."""
+"""The fraction of the tasks of a kind that may have second attempts at once, at least one task."""
 
 
 class Run(msgspec.Struct, frozen=True):
-    """A task that runs: since when, and how far it is by its own word (0 to 1)."""
+    """A running task: the instant of its start, and its reported progress (0 to 1)."""
 
     index: int
     started_ms: int
@@ -36,10 +36,10 @@ def stragglers(
     doubled: int,
     delay_ms: int,
 ) -> list[int]:
-    """The tasks to try again, the one that would end last first.
+    """The tasks that get a second attempt, the one that would end last first.
 
-    `count` tasks there are of the kind, `durations_ms` is how long those took that have succeeded,
-    `doubled` how many have a second attempt now. None of `running` may have one.
+    `count` is the number of tasks of the kind, `durations_ms` are the durations of successful ones,
+    `doubled` is the number of current second attempts. No task in `running` may have one.
     """
     if not durations_ms or 2 * len(durations_ms) < count:
         return []

@@ -1,10 +1,10 @@
-"""Owns what a job is for the cluster: its groups of tasks, and the application of them.
+"""Owns the conversion of a job to an application with groups of tasks.
 
-    map ──> reduce (begins when `slow_start` of the maps are done) ──> commit
+    map ──> reduce (starts when the fraction `slow_start` of the maps is done) ──> commit
 
-Without speculation and slow start the server runs that by itself. With one of them somebody must
-decide while it runs, so the application has a driver (`fairshare.mapreduce.driver`), which hands in
-the same groups.
+Without speculation and slow start the server runs the groups by itself. With one of them decisions
+are needed while the job runs, so that the application has a driver (`fairshare.mapreduce.driver`),
+which adds the same groups.
 """
 
 import sys
@@ -21,15 +21,15 @@ COMMIT_MEMORY_MB = 256
 DRIVER_RESOURCES = {"memory-mb": 256, "vcores": 1}
 
 SLOTS = {MAP: "map-slots", REDUCE: "reduce-slots", COMMIT: "map-slots"}
-"""What a task takes of where the cluster has such a type of resource. A commit is as a map, as the
-cleanup tasks of the original MapReduce were."""
+"""The slot type of each kind of task, if the cluster has this resource type. A commit uses a map
+slot, as the cleanup tasks of the original MapReduce."""
 
 PRIORITIES = {"VERY_HIGH": 5, "HIGH": 4, "NORMAL": 3, "LOW": 2, "VERY_LOW": 1}
-"""The priorities of MapReduce jobs, as numbers of YARN's applications."""
+"""The priorities of MapReduce jobs, as priorities of YARN applications."""
 
 
 class Needs(msgspec.Struct, frozen=True, kw_only=True):
-    """What the tasks of a job ask for, and how often they are tried."""
+    """The resources and the maximum attempts of a job's tasks."""
 
     memory_mb: int = 1024
     reduce_memory_mb: int = 1024
@@ -44,36 +44,36 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What a driver hands in, and what it must decide."""
+    """The groups that a driver adds, and the settings of its decisions."""
 
     groups: tuple[TaskGroup, ...]
     speculative: bool
     speculation_delay_ms: int
 
     def write(self, layout: Layout) -> None:
-        """Put it where the driver finds it."""
+        """Write the plan for the driver."""
         plan_file(layout).write_bytes(msgspec.json.encode(self))
 
     @classmethod
     def read(cls, layout: Layout) -> "Plan":
-        """What `write` wrote."""
+        """Read the plan of a job."""
         return msgspec.json.decode(plan_file(layout).read_bytes(), type=cls)
 
 
 def plan_file(layout: Layout) -> Path:
-    """The plan of a job with a driver."""
+    """The path of a job's plan for its driver."""
     return layout.temporary / "plan.json"
 
 
 def program(module: str, output: Path, *arguments: str) -> tuple[str, ...]:
-    """The command that runs a module of this room, by the interpreter that runs us."""
+    """The command that runs a module of this package with the current interpreter."""
     return (sys.executable, "-P", "-m", f"fairshare.mapreduce.{module}", str(output), *arguments)
 
 
 def groups_of(
     output: Path, maps: int, reduces: int, needs: Needs, types: Collection[str]
 ) -> tuple[TaskGroup, ...]:
-    """The groups of tasks of a job; `types` are the cluster's types of resources."""
+    """The groups of tasks of a job; `types` are the cluster's resource types."""
 
     def group(
         kind: str, count: int, memory_mb: int, after: str | None, **more: object
@@ -112,9 +112,9 @@ def groups_of(
 
 
 def needs_driver(needs: Needs) -> bool:
-    """Whether somebody must decide while the job runs.
+    """Whether the job needs decisions while it runs.
 
-    Reduces that begin early wait in their containers for maps, which may then find no room.
+    Reduces that start early wait in their containers for maps, which may then lack room.
     """
     return needs.speculative or needs.slow_start < 1.0
 
@@ -125,7 +125,7 @@ def submission_of(
     needs: Needs,
     job: Mapping[str, Any],
 ) -> Submission:
-    """The application; `job` has the fields of a submission that say whose and where it is."""
+    """The application; `job` has further fields of the submission, such as user and queue."""
     if needs_driver(needs):
         driver = DriverCommand(arguments=program("driver", output), environment=needs.environment)
         work: dict[str, Any] = {

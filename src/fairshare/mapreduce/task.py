@@ -1,6 +1,6 @@
 """Owns the program that runs in a container: `python -m fairshare.mapreduce.task OUTPUT KIND [N]`.
 
-KIND is map, reduce or commit; N is the task's number, else it is that of the container's task. The
+KIND is map, reduce or commit; N is the task's number, by default that of the container's task. The
 exit code is 0 if the task is committed, by this attempt or an earlier one, and 1 if it failed.
 """
 
@@ -25,11 +25,11 @@ from fairshare.wording import failed_call
 
 
 def main(arguments: list[str]) -> int:
-    """Run one attempt; the exit code."""
+    """Run one attempt; returns the exit code."""
     layout = Layout(Path(arguments[0]))
     kind = arguments[1]
     signal.signal(signal.SIGTERM, _stop)
-    # A buffer of many small objects that stay: looking through them again and again is in vain.
+    # The buffer has many small long-lived objects, so that frequent collections are useless.
     gc.set_threshold(100_000, 50, 1000)
     try:
         if kind == COMMIT:
@@ -47,13 +47,13 @@ def main(arguments: list[str]) -> int:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    """Leave through every `finally`, so that a container that is ended clears its folder."""
+    """Exit through every `finally`, so that an ended container removes its directory."""
     signal.signal(number, signal.SIG_IGN)
     raise SystemExit(128 + number)
 
 
 def attempt(layout: Layout, kind: str, index: int) -> None:
-    """Run one attempt of a map or reduce, and commit it unless another one has been quicker."""
+    """Run one attempt of a map or reduce, and commit it unless another one was faster."""
     target = layout.task(kind, index)
     if target.exists():
         return
@@ -61,7 +61,7 @@ def attempt(layout: Layout, kind: str, index: int) -> None:
     group = os.environ.get("FAIRSHARE_TASK_GROUP", kind)
     container = os.environ.get("FAIRSHARE_CONTAINER_ID", str(os.getpid()))
     folder = layout.attempt(kind, index, group, container)
-    # Of one group only one container at a time runs a task: what an earlier one left is nobody's.
+    # Only one container of a group runs a task at a time: directories of earlier ones are unused.
     prefix = folder.name.removesuffix(container)
     for left in layout.attempts.iterdir():
         if left.name.startswith(prefix):
@@ -84,9 +84,9 @@ def attempt(layout: Layout, kind: str, index: int) -> None:
 
 
 def commit_attempt(folder: Path, target: Path) -> bool:
-    """Make an attempt's folder that of the task; false if there is one already.
+    """Make an attempt's directory that of the task; False if the task has one already.
 
-    A folder with files in it is never replaced by a rename, so the first attempt wins.
+    A rename never replaces a directory with files, so that the first attempt wins.
     """
     try:
         folder.rename(target)
@@ -98,7 +98,7 @@ def commit_attempt(folder: Path, target: Path) -> bool:
 
 
 def cpu_ms() -> int:
-    """The time of processors that this attempt and its commands have used."""
+    """The CPU time that this attempt and its commands have used, in milliseconds."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return round(sum(one.ru_utime + one.ru_stime for one in used) * 1000)
 
