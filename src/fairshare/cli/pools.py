@@ -9,7 +9,7 @@ from rich.text import Text
 from fairshare.cli.cells import NOTHING
 from fairshare.cli.tables import Column, table
 from fairshare.client import Queue
-from fairshare.client.answers import JobFigures, SlotFigures
+from fairshare.client.answers import JobFigures, JobSlots, PoolSlots
 
 _OF_A_KIND = ("run", "want", "fair", "min", "max")
 COLUMNS = (
@@ -40,7 +40,7 @@ def pool_table(console: Console, queues: Sequence[Queue]) -> Table | None:
     return table(console, COLUMNS, rows) if rows else None
 
 
-def _figures(slots: SlotFigures) -> list[str]:
+def _figures(slots: PoolSlots) -> list[str]:
     return [
         str(slots.running),
         str(slots.demand),
@@ -59,7 +59,7 @@ def job_lines(job: JobFigures) -> list[tuple[str, str | Text]]:
     ]
 
 
-def job_line(slots: SlotFigures) -> str:
+def job_line(slots: JobSlots) -> str:
     """`3 run, 5 to start, 2 done; fair share 4.0, minimum 1, weight 1.0, deficit 12s`.
 
     A deficit is shown in whole seconds, and only of a job that wants tasks.

@@ -34,7 +34,9 @@ def command(client: Client, stop_containers: bool | None, wait: bool, as_json: b
     if wait:
         wait_until_gone(client)
     if as_json:
-        print_json({"url": client.url, "ended": wait, **msgspec.to_builtins(left)})
+        running = msgspec.to_builtins(left)
+        del running["stopping"]
+        print_json({"url": client.url, "ended": wait, **running})
     else:
         click.echo(f"the server at {client.url} {'has ended' if wait else 'is ending'}")
         if not left.stop_containers and left.containers:

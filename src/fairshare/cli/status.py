@@ -134,7 +134,6 @@ def cluster_facts(console: Console, url: str, cluster: Cluster, configuration: s
     """What the cluster is and how busy; `configuration` says what is wrong with its files."""
     use = dominant_fraction(cluster.used, cluster.total)
     counts = ", ".join(f"{n} {state.lower()}" for state, n in cluster.applications.items() if n)
-    pending = cluster.pending
     pairs: list[tuple[str, str | Text]] = [
         ("Server", f"{url} (fairshare {cluster.version})"),
         ("Scheduler", cluster.scheduler),
@@ -151,7 +150,7 @@ def cluster_facts(console: Console, url: str, cluster: Cluster, configuration: s
         ),
         ("Used", f"{amounts_text(cluster.used)} of {amounts_text(cluster.total)}"),
         ("Available", amounts_text(cluster.available)),
-        ("Asked for", str(pending) if isinstance(pending, int) else amounts_text(pending)),
+        ("Asked for", amounts_text(cluster.pending)),
         ("Containers", str(cluster.containers)),
         ("Applications", counts or "none"),
     ]

@@ -4,17 +4,41 @@
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import httpx
 import msgspec
 
+from fairshare.api.applications import (
+    Containers,
+    KillBody,
+    MoveBody,
+    PriorityBody,
+    Reasons,
+    Submitted,
+    Tasks,
+)
+from fairshare.api.cluster import SafeModeBody, ShutdownBody, Version
+from fairshare.api.configuration import ChangeBody
+from fairshare.api.nodes import (
+    AddLabelsBody,
+    DecommissionBody,
+    LabelNodesBody,
+    Nodes,
+    NodesBody,
+    RemoveLabelsBody,
+)
+from fairshare.api.queues import Queues
+from fairshare.api.values import ActorBody
+from fairshare.api.work import DEFAULT_RESOURCES, Submission, TaskGroup
 from fairshare.client import callables
 from fairshare.client.answers import (
     Application,
+    Applications,
     Cluster,
     Configuration,
     Container,
+    Decoded,
     Label,
     Labels,
     Node,
@@ -25,18 +49,19 @@ from fairshare.client.answers import (
     SafeMode,
     Stopping,
     Task,
-    listed,
-    understood,
 )
 from fairshare.client.connection import segment
 from fairshare.client.discovery import Server
 from fairshare.client.methods import Call as Call
 from fairshare.client.methods import Conversation as Conversation
 from fairshare.client.methods import Returned, method
-from fairshare.client.submissions import DEFAULT_RESOURCES, Submission, TaskGroup
 
 Answer = TypeVar("Answer")
-Entry = TypeVar("Entry")
+
+LABELS: Final = Decoded(Labels, lambda answer: answer.labels)
+NODES: Final = Decoded(Nodes, lambda answer: answer.nodes)
+SAFE_MODE: Final = Decoded(SafeMode, lambda answer: answer.safe_mode)
+VERSION: Final = Decoded(Version, lambda answer: answer.version)
 
 
 class CallTable:
@@ -49,72 +74,71 @@ class CallTable:
     _server: Server
 
     def _posted(
-        self, path: str, body: Mapping[str, Any], understand: Callable[[Any], Answer]
+        self, path: str, body: ActorBody, understand: Callable[[Any], Answer]
     ) -> Call[Answer]:
-        """An order, with who gives it, for a server that asks whether he may."""
-        user = self._server.user()
-        return Call(path, understand, {**body, **({} if user is None else {"user": user})})
-
-    def _change_labels(self, verb: str, **body: Any) -> Call[list[Label]]:
-        return self._posted(f"/admin/labels/{verb}", body, _labels)
+        """An order with the user who gives it, for a server that checks permissions."""
+        return Call(path, understand, msgspec.structs.replace(body, user=self._server.user()))
 
     @method
     def cluster(self) -> Call[Cluster]:
         """The cluster as a whole."""
-        return Call("/cluster", _as(Cluster))
+        return Call("/cluster", _whole(Cluster))
 
     @method
     def configuration(self) -> Call[Configuration]:
         """The configuration in force, and whether the files say something else."""
-        return Call("/configuration", _as(Configuration))
+        return Call("/configuration", _whole(Configuration))
 
     @method
     def refresh_queues(self) -> Call[Refreshed]:
         """Let the server read its configuration again. Raises Refused with all problems."""
-        return self._posted("/admin/refresh-queues", {}, _as(Refreshed))
+        return self._posted("/admin/refresh-queues", ActorBody(), _whole(Refreshed))
 
     @method
     def labels(self) -> Call[list[Label]]:
         """The cluster's partitions (node labels), and the nodes of each."""
-        return Call("/labels", _labels)
+        return Call("/labels", LABELS)
 
     @method
     def add_labels(self, labels: Mapping[str, bool]) -> Call[list[Label]]:
         """Make partitions, by name: whether each is exclusive."""
-        return self._change_labels("add", labels=dict(labels))
+        return self._posted("/admin/labels/add", AddLabelsBody(labels=dict(labels)), LABELS)
 
     @method
     def remove_labels(self, labels: Sequence[str]) -> Call[list[Label]]:
         """Remove partitions that no queue names."""
-        return self._change_labels("remove", labels=list(labels))
+        return self._posted("/admin/labels/remove", RemoveLabelsBody(labels=tuple(labels)), LABELS)
 
     @method
     def label_nodes(self, nodes: Mapping[str, str], *, known: bool = False) -> Call[list[Label]]:
         """Put nodes into partitions; "" is the default one."""
-        return self._change_labels("assign", nodes=dict(nodes), known=known)
+        body = LabelNodesBody(nodes=dict(nodes), known=known)
+        return self._posted("/admin/labels/assign", body, LABELS)
 
     @method
     def order_nodes(
         self, /, verb: str, nodes: Sequence[str], **more: int
     ) -> Call[tuple[Node, ...]]:
         """`drain`, `undrain` or `decommission` (with `timeout_ms`) nodes; all nodes as they are."""
-        body = {"nodes": list(nodes), **more}
-        return self._posted(f"/admin/nodes/{verb}", body, _list_of(Node, "nodes"))
+        body = NodesBody(nodes=tuple(nodes))
+        if more:
+            body = DecommissionBody(nodes=body.nodes, timeout_ms=more["timeout_ms"])
+        return self._posted(f"/admin/nodes/{verb}", body, NODES)
 
     @method
     def safe_mode(self) -> Call[bool]:
         """Whether nothing is admitted and granted."""
-        return Call("/admin/safe-mode", _safe_mode)
+        return Call("/admin/safe-mode", SAFE_MODE)
 
     @method
     def set_safe_mode(self, on: bool) -> Call[bool]:
         """Admit and grant nothing any more, or again."""
-        return self._posted("/admin/safe-mode", {"on": on}, _safe_mode)
+        return self._posted("/admin/safe-mode", SafeModeBody(on=on), SAFE_MODE)
 
     @method
     def properties(self) -> Call[Properties]:
         """The scheduler's properties. Raises Refused where only a file can change them."""
-        return Call("/configuration/properties", _as(Properties))
+        return Call("/configuration/properties", _whole(Properties))
 
     @method
     def change_configuration(
@@ -123,23 +147,23 @@ class CallTable:
         """Change properties by a document as Hadoop's `scheduler-conf` takes it; with `check` only
         see what would come of it. Raises Refused with all that is wrong: nothing has changed then.
         """
-        body = {"update": update, "check": check}
-        return self._posted("/admin/configuration", body, _as(Properties))
+        body = ChangeBody(update=dict(update), check=check)
+        return self._posted("/admin/configuration", body, _whole(Properties))
 
     @method
     def format_configuration(self) -> Call[Properties]:
         """Forget all changes: the file holds again."""
-        return self._posted("/admin/configuration/format", {}, _as(Properties))
+        return self._posted("/admin/configuration/format", ActorBody(), _whole(Properties))
 
     @method
     def queues(self) -> Call[tuple[Queue, ...]]:
         """All queues, the root first."""
-        return Call("/queues", _list_of(Queue, "queues"))
+        return Call("/queues", Decoded(Queues, lambda answer: answer.queues))
 
     @method
     def nodes(self) -> Call[tuple[Node, ...]]:
         """All nodes."""
-        return Call("/nodes", _list_of(Node, "nodes"))
+        return Call("/nodes", NODES)
 
     @method
     def applications(
@@ -152,33 +176,39 @@ class CallTable:
     ) -> Call[tuple[Application, ...]]:
         """The applications of that state, user and queue, the newest first."""
         parameters = {"state": state, "user": user, "queue": queue, "limit": limit}
-        return Call("/applications", _list_of(Application, "applications"), parameters=parameters)
+        return Call(
+            "/applications",
+            Decoded(Applications, lambda answer: answer.applications),
+            parameters=parameters,
+        )
 
     @method
     def application(self, application: str | int) -> Call[Application]:
         """One application with its groups, its live containers and its diagnostics."""
-        return Call(_path(application), _as(Application))
+        return Call(_path(application), _whole(Application))
 
     @method
     def reasons(self, application: str | int) -> Call[tuple[Reason, ...]]:
         """Why an application waits, the weightiest reason first; none if it waits for nothing."""
-        return Call(_path(application, "reasons"), _list_of(Reason, "reasons"))
+        return Call(_path(application, "reasons"), Decoded(Reasons, lambda answer: answer.reasons))
 
     @method
     def tasks(self, application: str | int) -> Call[tuple[Task, ...]]:
         """Every task of an application."""
-        return Call(_path(application, "tasks"), _list_of(Task, "tasks"))
+        return Call(_path(application, "tasks"), Decoded(Tasks, lambda answer: answer.tasks))
 
     @method
     def containers(self, application: str | int) -> Call[tuple[Container, ...]]:
         """Every container of an application, alive or over."""
-        return Call(_path(application, "containers"), _list_of(Container, "containers"))
+        return Call(
+            _path(application, "containers"), Decoded(Containers, lambda answer: answer.containers)
+        )
 
     @method
     def changes(self, since: int = 0, timeout_s: int = 0) -> Call[int]:
         """The version of the cluster's state: when it is not `since`, or after the timeout."""
         parameters = {"since": since, "timeout": timeout_s}
-        return Call("/changes", _field("version", int), parameters=parameters, wait_s=timeout_s)
+        return Call("/changes", VERSION, parameters=parameters, wait_s=timeout_s)
 
     @method
     def submit(self, submission: Submission) -> Call[str]:
@@ -189,28 +219,29 @@ class CallTable:
         """
         if submission.user is None:
             submission = msgspec.structs.replace(submission, user=self._server.user())
-        return Call("/applications", _field("id", str), submission)
+        return Call("/applications", Decoded(Submitted, lambda answer: answer.id), submission)
 
     @method
     def kill(self, application: str | int, diagnostics: str | None = None) -> Call[None]:
         """End an application; `diagnostics` tells its user why."""
-        body = {} if diagnostics is None else {"diagnostics": diagnostics}
+        body = KillBody(diagnostics=diagnostics)
         return self._posted(_path(application, "kill"), body, _nothing)
 
     @method
     def move(self, application: str | int, queue: str) -> Call[None]:
         """Put an application into another queue; its containers go on."""
-        return self._posted(_path(application, "move"), {"queue": queue}, _nothing)
+        return self._posted(_path(application, "move"), MoveBody(queue=queue), _nothing)
 
     @method
     def set_priority(self, application: str | int, priority: int) -> Call[None]:
         """Change an application's priority."""
-        return self._posted(_path(application, "priority"), {"priority": priority}, _nothing)
+        body = PriorityBody(priority=priority)
+        return self._posted(_path(application, "priority"), body, _nothing)
 
     @method
     def stop_container(self, container: str) -> Call[None]:
         """End one container as if it had failed: its task runs again."""
-        return self._posted(f"/containers/{segment(container)}/stop", {}, _nothing)
+        return self._posted(f"/containers/{segment(container)}/stop", ActorBody(), _nothing)
 
     @method
     def shutdown(self, *, stop_containers: bool | None = None) -> Call[Stopping]:
@@ -219,8 +250,8 @@ class CallTable:
         With None they live on, unless the server was started with --stop-containers. The answer
         says which, and how much was running.
         """
-        body = {} if stop_containers is None else {"stop_containers": stop_containers}
-        return self._posted("/shutdown", body, _as(Stopping))
+        body = ShutdownBody(stop_containers=stop_containers)
+        return self._posted("/shutdown", body, _whole(Stopping))
 
     @method
     def result(self, container: str) -> Call[Any]:
@@ -286,24 +317,8 @@ def _path(application: str | int, call: str = "") -> str:
     return f"{path}/{call}" if call else path
 
 
-def _as(form: type[Entry]) -> Callable[[Any], Entry]:
-    return lambda answer: understood(answer, form)
-
-
-def _list_of(form: type[Entry], name: str) -> Callable[[Any], tuple[Entry, ...]]:
-    return lambda answer: listed(answer, name, form)
-
-
-def _field(name: str, form: type[Entry]) -> Callable[[Any], Entry]:
-    return lambda answer: understood(understood(answer, dict[str, Any]).get(name), form)
-
-
-def _labels(answer: Any) -> list[Label]:
-    return understood(answer, Labels).labels
-
-
-def _safe_mode(answer: Any) -> bool:
-    return understood(answer, SafeMode).safe_mode
+def _whole(form: type[Answer]) -> Decoded[Answer, Answer]:
+    return Decoded(form, lambda answer: answer)
 
 
 def _nothing(answer: Any) -> None:

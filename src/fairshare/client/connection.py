@@ -13,6 +13,7 @@ from urllib.parse import quote
 import httpx
 import msgspec
 
+from fairshare.api.cluster import Refusal
 from fairshare.client.discovery import is_loopback
 from fairshare.client.errors import START_ONE, AnswerNotUnderstood, Refused, ServerUnreachable
 from fairshare.errors import FairshareError, InputError
@@ -26,14 +27,6 @@ Result = TypeVar("Result")
 BASE = "/api/v1"
 CONNECT_TIMEOUT_S = 5.0
 READ_TIMEOUT_S = 30.0
-
-
-class ErrorAnswer(msgspec.Struct, frozen=True):
-    """The body of every refusal. `id` is that of a refused application."""
-
-    code: str
-    message: str
-    id: str | None = None
 
 
 class Connection:
@@ -177,7 +170,7 @@ def unreachable(error: httpx.HTTPError, url: str, read_s: float) -> ServerUnreac
 def refusal(response: httpx.Response, url: str) -> Exception:
     """What an answer that is no success becomes."""
     try:
-        answer = msgspec.json.decode(response.content, type=ErrorAnswer)
+        answer = msgspec.json.decode(response.content, type=Refusal)
     except msgspec.DecodeError:
         return _strange(url, f"HTTP {response.status_code} without a reason")
     return Refused(response.status_code, answer.code, answer.message, answer.id)

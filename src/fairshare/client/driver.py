@@ -11,7 +11,10 @@ from typing import Self
 
 import httpx
 
-from fairshare.client.answers import Application, Container, listed, understood
+from fairshare.api.applications import Containers
+from fairshare.api.values import NothingBody
+from fairshare.api.work import FinishBody, ReleaseBody, RequestsBody, TasksBody
+from fairshare.client.answers import Application, Container, understood
 from fairshare.client.connection import Connection, segment
 from fairshare.client.discovery import (
     APPLICATION_VARIABLE,
@@ -56,15 +59,15 @@ class Driver:
 
     def register(self) -> None:
         """Say that the master runs: from now on its requests count."""
-        self._post("register", {})
+        self._post("register", NothingBody())
 
     def request(self, *requests: ContainerRequest) -> None:
         """Ask for more containers, or for fewer with a negative count."""
-        self._post("requests", {"requests": requests})
+        self._post("requests", RequestsBody(requests=requests))
 
     def add_tasks(self, *groups: TaskGroup) -> None:
         """Hand groups of tasks to the manager, which runs them and tries again."""
-        self._post("tasks", {"tasks": groups})
+        self._post("tasks", TasksBody(tasks=groups))
 
     def launch(
         self,
@@ -81,16 +84,16 @@ class Driver:
 
     def release(self, containers: Iterable[str]) -> None:
         """Give containers back; what runs in them is ended."""
-        self._post("release", {"containers": list(containers)})
+        self._post("release", ReleaseBody(containers=tuple(containers)))
 
     def finish(self, *, succeeded: bool = True, diagnostics: str = "") -> None:
         """Say that the application is done; all its containers end, this one too."""
-        self._post("finish", {"succeeded": succeeded, "diagnostics": diagnostics})
+        self._post("finish", FinishBody(succeeded=succeeded, diagnostics=diagnostics))
 
     def containers(self) -> tuple[Container, ...]:
         """All its containers, granted, running and over, the driver's own among them."""
         answer = self.connection.get(f"/applications/{segment(self.id)}/containers")
-        return listed(answer, "containers", Container)
+        return understood(answer, Containers).containers
 
     def application(self) -> Application:
         """How the application stands, with the progress of the groups that were handed over."""

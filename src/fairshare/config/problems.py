@@ -3,14 +3,13 @@
 Knows no file format. A reader goes on after a problem, so that one run tells everything.
 """
 
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
+from fairshare.api.configuration import Problem as Problem
+from fairshare.api.configuration import Severity as Severity
 from fairshare.errors import ConfigurationError
-
-Severity = Literal["error", "warning", "trap"]
-"""`error`: cannot be used. `warning`: has no effect. `trap`: legal, but hardly what is meant."""
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -19,32 +18,6 @@ class Place(msgspec.Struct, frozen=True):
     file: str
     line: int = 0
     column: int = 0
-
-
-class Problem(msgspec.Struct, frozen=True):
-    """One thing to say about a file.
-
-    `rule` is the stable name of what was checked; `hadoop` says what Hadoop itself does here.
-
-    >>> str(Problem("fair-scheduler.xml", 3, 5, "weight", "error", "'two' is not a number"))
-    "fair-scheduler.xml:3:5: error: 'two' is not a number [weight]"
-    """
-
-    file: str
-    line: int
-    column: int
-    rule: str
-    severity: Severity
-    message: str
-    hadoop: str = ""
-
-    def __str__(self) -> str:
-        place = self.file
-        if self.line:
-            place += f":{self.line}"
-            if self.column:
-                place += f":{self.column}"
-        return f"{place}: {self.severity}: {self.message} [{self.rule}]"
 
 
 MOST_TOLD: Final = 1_000

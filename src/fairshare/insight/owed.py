@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from fairshare.api.pages import OwedPartFields
 from fairshare.insight.why import Words
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.resources import Resource, fits
@@ -76,15 +77,8 @@ class Waiting(msgspec.Struct, frozen=True):
     reasons: Sequence[Reason]
 
 
-class OwedPart(msgspec.Struct, frozen=True):
+class OwedPart(OwedPartFields[ApplicationId], frozen=True):
     """One part of the gap. `sentence` is what the core says of the first application of it."""
-
-    kind: str
-    words: str
-    amount: int
-    applications: int
-    first: ApplicationId | None
-    sentence: str
 
 
 def kind_of(reason: Reason, free: Resource) -> str:

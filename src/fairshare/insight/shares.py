@@ -7,29 +7,13 @@ Reads only the views of one instant; decides nothing. A queue's entitlement is
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import msgspec
-
+from fairshare.api.queues import ShareFields
 from fairshare.model.resources import MEMORY, Resource, ResourceTypes, positive, smallest, subtract
 from fairshare.schedulers.views import QueueView
 
 
-class Share(msgspec.Struct, frozen=True):
-    """One queue beside its share; ratios are parts of 1, None where the divisor is 0.
-
-    `dominant` is the type that is scarcest for it. `state`: idle (nothing runs or waits), served
-    (has all it asks for), full (has its whole share, asks for more), borrows, owed. `borrower` is
-    the queue that has most beyond its own share of what is owed here.
-    """
-
-    dominant: str
-    used_share: float
-    used_of_fair: float | None
-    entitled: Resource
-    owed: Resource
-    borrowed: Resource
-    state: str
-    sentence: str
-    borrower: str | None = None
+class Share(ShareFields[Resource], frozen=True):
+    """One queue beside its share."""
 
 
 class Shares:

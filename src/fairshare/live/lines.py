@@ -9,9 +9,8 @@ changes nothing.
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from fairshare.live.views import NodeView, Progress, kind_of, node_view, progress_of
+from fairshare.api.pages import LineFields
+from fairshare.live.views import NodeView, kind_of, node_view, progress_of
 from fairshare.live.views import group_view as view_of_group
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationState
@@ -24,27 +23,10 @@ if TYPE_CHECKING:
     from fairshare.live.service import Service
 
 
-class ApplicationLine(msgspec.Struct, frozen=True):
+class ApplicationLine(LineFields[ApplicationId, Resource], frozen=True):
     """One application as a list shows it. `id` is its number."""
 
-    id: ApplicationId
-    name: str
-    user: str
-    queue: str
-    kind: str
     state: ApplicationState
-    priority: int
-    attempt: int
-    runnable: bool
-    submitted_ms: int
-    started_ms: int
-    finished_ms: int | None
-    containers: int
-    used: Resource
-    reserved: Resource
-    pending: Resource
-    preempted: int
-    progress: Progress
 
 
 class Lines:

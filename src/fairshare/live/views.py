@@ -11,84 +11,22 @@ from functools import cached_property
 
 import msgspec
 
+from fairshare.api.applications import Container, GroupProgress, Progress, Task
+from fairshare.api.nodes import NodeFields
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationState
 from fairshare.model.identifiers import ApplicationId, application_name, container_name
 from fairshare.model.nodes import Node
 from fairshare.model.operations import Drain
 from fairshare.model.resources import Resource, subtract
-from fairshare.model.tasks import GroupProgress, TaskState
+from fairshare.model.tasks import GroupProgress as TaskGroupProgress
 from fairshare.projections.container_history import ContainerHistory, ContainerRecord
 from fairshare.schedulers.protocol import Scheduler, State
 from fairshare.schedulers.views import ApplicationView, QueueView
 
 
-class Progress(msgspec.Struct, frozen=True):
-    """The numbers of tasks by state; the four parts add up to `total`."""
-
-    total: int
-    succeeded: int
-    running: int
-    waiting: int
-    failed: int
-
-
-class GroupView(msgspec.Struct, frozen=True):
-    """One group of tasks; the four parts add up to `count`."""
-
-    name: str
-    count: int
-    succeeded: int
-    running: int
-    waiting: int
-    failed: int
-
-
-class TaskView(msgspec.Struct, frozen=True):
-    """One task. `container` is that of its last attempt; fields that are no longer known are
-    None."""
-
-    group: str
-    index: int
-    state: TaskState
-    attempts: int
-    container: str | None
-    exit_code: int | None
-    diagnostics: str
-
-
-class ContainerView(msgspec.Struct, frozen=True):
-    """One container, alive or over; `group` and `task` say which task it runs, if it runs one."""
-
-    id: str
-    node: str
-    resources: Resource
-    state: str
-    group: str | None
-    task: int | None
-    exit_code: int | None
-    diagnostics: str
-    peak_memory_mb: int
-    cpu_ms: int
-    allocated_ms: int
-    finished_ms: int | None
-    master: bool
-
-
-class NodeView(msgspec.Struct, frozen=True):
-    """One node. `reserved_for` is the application that has a reservation on it."""
-
-    name: str
-    rack: str
-    total: Resource
-    used: Resource
-    available: Resource
-    containers: int
-    reserved_for: str | None
-    attributes: dict[str, str]
-    label: str = ""  # the partition that it belongs to
-    state: str = "RUNNING"  # or DRAINING, DRAINED (it is empty), DECOMMISSIONING
-    leaves_ms: int | None = None  # when it leaves at the latest, if it is decommissioned
+class NodeView(NodeFields[Resource], frozen=True):
+    """One node in its present state."""
 
 
 class ClusterView(msgspec.Struct, frozen=True):
@@ -169,13 +107,13 @@ class Views:
             view = self._applications[number] = self._scheduler.application_view(number)
         return view
 
-    def groups(self, application: Application) -> tuple[GroupView, ...]:
+    def groups(self, application: Application) -> tuple[GroupProgress, ...]:
         """The groups of tasks of one application in the order of their submission."""
         return tuple(group_view(progress) for progress in application.tasks.groups)
 
     def tasks(
         self, application: Application, offset: int = 0, limit: int | None = None
-    ) -> Iterator[TaskView]:
+    ) -> Iterator[Task]:
         """The tasks of one application, by group and index: `limit` of them from `offset` on."""
         history = self._history.application(application.id)
         for number, progress in enumerate(application.tasks.groups):
@@ -189,7 +127,7 @@ class Views:
                 container = progress.results.get(index) or progress.running.get(index)
                 if container is None and last is not None:
                     container = last.container
-                yield TaskView(
+                yield Task(
                     group=progress.spec.name,
                     index=index,
                     state=progress.state(index),
@@ -203,24 +141,24 @@ class Views:
                     diagnostics=last.diagnostics if last else "",
                 )
 
-    def containers(self, application: Application) -> Iterator[ContainerView]:
+    def containers(self, application: Application) -> Iterator[Container]:
         """The containers of one application in the order of their allocation, ended ones too."""
         for record in list(self._history.application(application.id).containers.values()):
             yield self._container(application, record)
 
-    def live_containers(self, application: Application) -> Iterator[ContainerView]:
+    def live_containers(self, application: Application) -> Iterator[Container]:
         """Those that have not ended."""
         for container in list(application.containers):
             record = self._history.container(container)
             if record is not None:
                 yield self._container(application, record)
 
-    def _container(self, application: Application, record: ContainerRecord) -> ContainerView:
+    def _container(self, application: Application, record: ContainerRecord) -> Container:
         group = application.tasks.groups[record.group].spec.name if record.group >= 0 else None
-        return ContainerView(
+        return Container(
             id=container_name(self._state.epoch_ms, record.container),
             node=record.node,
-            resources=record.resource,
+            resources=self._state.types.mapping(record.resource),
             state=record.state,
             group=group,
             task=record.task if record.group >= 0 else None,
@@ -267,12 +205,12 @@ def deadline_of(drain: Drain | None) -> int | None:
     return None if drain is None else drain.deadline_ms
 
 
-def group_view(progress: GroupProgress) -> GroupView:
+def group_view(progress: TaskGroupProgress) -> GroupProgress:
     """The numbers of tasks by state of one group."""
     limit = progress.spec.max_attempts
     failed = sum(1 for failures in progress.failed.values() if failures >= limit)
     succeeded, running = progress.succeeded, len(progress.running)
-    return GroupView(
+    return GroupProgress(
         name=progress.spec.name,
         count=progress.spec.count,
         succeeded=succeeded,
@@ -282,7 +220,7 @@ def group_view(progress: GroupProgress) -> GroupView:
     )
 
 
-def progress_of(groups: tuple[GroupView, ...]) -> Progress:
+def progress_of(groups: tuple[GroupProgress, ...]) -> Progress:
     """The sum over all groups of an application."""
     return Progress(
         total=sum(group.count for group in groups),

@@ -5,6 +5,7 @@ Each scheduler derives its own queue from `Queue`.
 
 from typing import Final, Generic, TypeVar
 
+from fairshare.documents.bounds import LONGEST_QUEUE_NAME
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.resources import Resource
@@ -26,7 +27,7 @@ def full_name(name: str) -> str:
     return f"{ROOT}.{name}"
 
 
-LONGEST_NAME: Final = 1_000
+LONGEST_NAME: Final = LONGEST_QUEUE_NAME
 """The maximum length, in characters, of a full queue name from outside. It also bounds the depth of
 the tree, so that work for all ancestors of a queue stays cheap."""
 

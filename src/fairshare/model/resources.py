@@ -91,7 +91,9 @@ class ResourceTypes(msgspec.Struct, frozen=True):
 
     def mapping(self, resource: Resource) -> dict[str, int]:
         """The named amounts of a vector, in the order of the types."""
-        return dict(zip(self.names, resource, strict=True))
+        if len(resource) != len(self.names):
+            raise ValueError(f"{resource} has not one amount of each of {', '.join(self.names)}")
+        return dict(zip(self.names, resource))  # noqa: B905 - checked, and twice as fast so
 
     @property
     def none(self) -> Resource:

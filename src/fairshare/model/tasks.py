@@ -10,11 +10,9 @@ from math import ceil
 
 import msgspec
 
+from fairshare.documents.bounds import GROUP_REQUESTS as GROUP_REQUESTS
 from fairshare.model.identifiers import ContainerId
 from fairshare.model.work import TaskGroup
-
-GROUP_REQUESTS = 1 << 20
-"""The allocation request id of an application's first group; a master's own ids are below."""
 
 
 class TaskState(enum.StrEnum):

@@ -5,12 +5,13 @@ Everything is read from the scheduler's views; nothing is computed here.
 
 from typing import Any
 
+from fairshare.api.queues import PoolFigures
 from fairshare.model.identifiers import ApplicationId
 from fairshare.scenarios.cluster import Cluster
 from fairshare.scenarios.description import Description
 from fairshare.schedulers.pools.settings import SLOTS
 from fairshare.schedulers.pools.tree import pool_of
-from fairshare.schedulers.views import ApplicationView, PoolView, QueueView
+from fairshare.schedulers.views import ApplicationView, QueueView
 
 DEFICITS = ("0.19", "0.20")
 
@@ -59,7 +60,7 @@ def _pair(maps: Any, reduces: Any) -> dict[str, Any]:
     return dict(zip(SLOTS, (maps, reduces), strict=True))
 
 
-def _describe_job(view: ApplicationView, root: PoolView) -> Description:
+def _describe_job(view: ApplicationView, root: PoolFigures) -> Description:
     job = view.job
     assert job is not None
     maps, reduces = job.maps, job.reduces
@@ -90,7 +91,7 @@ def _describe_job(view: ApplicationView, root: PoolView) -> Description:
     return described
 
 
-def _describe_pool(view: QueueView, pool: PoolView) -> Description:
+def _describe_pool(view: QueueView, pool: PoolFigures) -> Description:
     maps, reduces = pool.maps, pool.reduces
     described: Description = {
         "apps": pool.jobs,

@@ -8,6 +8,7 @@ trusts the claimed name, as Hadoop does without Kerberos; it looks up the groups
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
+from fairshare.api.values import ActorBody
 from fairshare.errors import InputError
 from fairshare.live.access.identity import Identity
 from fairshare.live.access.lists import may_change, may_look
@@ -16,7 +17,6 @@ from fairshare.live.users.identity import own_user
 from fairshare.model.applications import Application
 from fairshare.web.audit import note
 from fairshare.web.authentication import KEY
-from fairshare.web.bodies import ActorBody
 from fairshare.web.requests import server_of
 
 Actor = tuple[str, tuple[str, ...]]

@@ -6,12 +6,14 @@ formats; it computes nothing.
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from starlette.responses import Response
 
 from fairshare.model.resources import Resource, ResourceTypes
+
+Form = TypeVar("Form", bound=msgspec.Struct)
 
 _encoder = msgspec.json.Encoder()
 
@@ -38,10 +40,21 @@ def refusal(
     return Response(content, status, headers, media_type="application/json")
 
 
+def filled(form: type[Form], view: msgspec.Struct, types: ResourceTypes, **more: Any) -> Form:
+    """An answer with the fields of a view, named amounts in place of vectors, and `more` fields,
+    which take precedence. A field of the view that the answer lacks raises TypeError."""
+    fields = msgspec.structs.asdict(view)
+    for name in vectors_of(type(view)):
+        if fields[name] is not None and name not in more:
+            fields[name] = types.mapping(fields[name])
+    fields.update(more)
+    return form(**fields)
+
+
 def named(view: msgspec.Struct, types: ResourceTypes) -> dict[str, Any]:
     """A view's fields; those that hold vectors as mappings from type to amount.
 
-    Of all fields of views only vectors are annotated as `Resource`.
+    Of all fields of views only vectors have the type `Resource`.
     """
     fields = msgspec.structs.asdict(view)
     for name in vectors_of(type(view)):

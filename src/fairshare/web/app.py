@@ -1,6 +1,7 @@
 """Owns the assembly of the web application: all routes, and the middleware in front of them."""
 
 import time
+from typing import Final
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
@@ -36,6 +37,7 @@ from fairshare.web.guard import LOOPBACK_NAMES, Guard, host_name
 from fairshare.web.limits import Buckets, Throttle, requests_per_second
 from fairshare.web.node_rows import NodeRows
 from fairshare.web.openapi import document
+from fairshare.web.openapi.operation import ApiRoute
 from fairshare.web.pages import applications as application_lines
 from fairshare.web.pages import history, session, tree
 from fairshare.web.pages import nodes as node_lines
@@ -51,6 +53,31 @@ from fairshare.web.yarn.routes import yarn_routes
 
 BASE = "/api/v1"
 
+ROUTES: Final[list[ApiRoute]] = [
+    *cluster.ROUTES,
+    *drafts.ROUTES,
+    *configuration.ROUTES,
+    *queues.ROUTES,
+    *reasons.ROUTES,
+    *timelines.ROUTES,
+    *applications.ROUTES,
+    *containers.ROUTES,
+    *nodes.ROUTES,
+    *node_containers.ROUTES,
+    *labels.ROUTES,
+    *driver.ROUTES,
+    *events.ROUTES,
+    *operations.ROUTES,
+    *document.ROUTES,
+    *session.ROUTES,
+    *history.ROUTES,
+    *queue_names.ROUTES,
+    *tree.ROUTES,
+    *application_lines.ROUTES,
+    *node_lines.ROUTES,
+]
+"""The routes of `/api/v1`."""
+
 
 def own_schemes(settings: LiveSettings) -> tuple[str, ...]:
     """The schemes by which a browser loads the server's own pages; a proxy may add TLS."""
@@ -62,30 +89,6 @@ def own_schemes(settings: LiveSettings) -> tuple[str, ...]:
 def build_app(server: LiveServer) -> Starlette:
     """The web application of one server, which has started and therefore knows its URL."""
     own_name = host_name(urlsplit(server.url).netloc)
-    topics = (
-        cluster,
-        drafts,
-        configuration,
-        queues,
-        reasons,
-        timelines,
-        applications,
-        containers,
-        nodes,
-        node_containers,
-        labels,
-        driver,
-        events,
-        operations,
-        document,
-        session,
-        history,
-        queue_names,
-        tree,
-        application_lines,
-        node_lines,
-    )
-    routes = [route for topic in topics for route in topic.ROUTES]
     gateway = LiveGateway(server, server.directory.secret())
     buckets = Buckets(requests_per_second(server.settings), time.monotonic)
 
@@ -97,7 +100,7 @@ def build_app(server: LiveServer) -> Starlette:
             *page_routes(),
             *health.ROUTES,
             *metrics.ROUTES,
-            Mount(BASE, routes=routes),
+            Mount(BASE, routes=ROUTES),
             *yarn_routes(),
         ],
         middleware=[
@@ -117,7 +120,7 @@ def build_app(server: LiveServer) -> Starlette:
         exception_handlers=HANDLERS,
     )
     app.state.server = server
-    app.state.own_routes = routes
+    app.state.own_routes = ROUTES
     app.state.openapi = None
     app.state.listings = Listings(server)
     app.state.gateway = gateway

@@ -7,10 +7,11 @@ shows one instant: only frozen values are written in slices.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
+from fairshare.api.applications import ApplicationRow
 from fairshare.families.registry import family_of
 from fairshare.live.server import LiveServer
 from fairshare.live.views import kind_of, progress_of
@@ -18,9 +19,11 @@ from fairshare.model.applications import Application
 from fairshare.model.identifiers import ApplicationId, application_name
 from fairshare.model.resources import Resource
 from fairshare.schedulers.views import VolatileFields
-from fairshare.web.answers import encoded, named
+from fairshare.web.answers import encoded, filled
 from fairshare.web.slices import brought_up_to_date, sliced
 from fairshare.wording import without_output
+
+Row = TypeVar("Row", bound=ApplicationRow)
 
 MAX_VECTORS: Final = 10_000
 
@@ -28,15 +31,26 @@ Chosen = Callable[[], Iterable[tuple[Application, bool]]]
 """The applications that a list has now, and whether all of their output may be shown."""
 
 
-def application_row(server: LiveServer, application: Application) -> dict[str, Any]:
+def application_row(server: LiveServer, application: Application) -> ApplicationRow:
     """One application as a list shows it."""
+    return application_document(ApplicationRow, server, application)
+
+
+def application_document(
+    form: type[Row], server: LiveServer, application: Application, **more: Any
+) -> Row:
+    """One application as an answer of some form, with `more` fields."""
     views = server.service.views
     state = server.service.state
-    row = named(views.application(application.id), state.types)
-    row["id"] = application_name(state.epoch_ms, application.id)
-    row["kind"] = kind_of(application)
-    row["progress"] = progress_of(views.groups(application))
-    return row
+    return filled(
+        form,
+        views.application(application.id),
+        state.types,
+        id=application_name(state.epoch_ms, application.id),
+        kind=kind_of(application),
+        progress=progress_of(views.groups(application)),
+        **more,
+    )
 
 
 class KeptRow(msgspec.Struct, frozen=True):
@@ -134,7 +148,7 @@ def _list(rows: list[bytes]) -> bytes:
     return b'{"applications":[' + b",".join(rows) + b"]}"
 
 
-def _open_row(row: dict[str, Any], full: bool) -> bytes:
+def _open_row(row: ApplicationRow, full: bool) -> bytes:
     if not full:
-        row["diagnostics"] = without_output(row["diagnostics"])
+        row = msgspec.structs.replace(row, diagnostics=without_output(row.diagnostics))
     return encoded(row)

@@ -3,10 +3,25 @@
 from collections.abc import Mapping
 from itertools import islice
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from fairshare.api.applications import (
+    Application as ApplicationDetails,
+)
+from fairshare.api.applications import (
+    ApplicationRow,
+    Applications,
+    Containers,
+    KillBody,
+    MoveBody,
+    PriorityBody,
+    Submitted,
+    Tasks,
+)
+from fairshare.api.values import MAX_TASKS
+from fairshare.api.work import Submission
 from fairshare.errors import InputError
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationRejected, ApplicationState, ApplicationSubmitted
@@ -22,11 +37,16 @@ from fairshare.web.actors import (
     mover_of,
     sees_all_of,
 )
-from fairshare.web.answers import answer, named, refusal
-from fairshare.web.application_rows import ApplicationRows, Chosen, application_row
+from fairshare.web.answers import answer, refusal
+from fairshare.web.application_rows import (
+    ApplicationRows,
+    Chosen,
+    application_document,
+    application_row,
+)
 from fairshare.web.audit import note
-from fairshare.web.bodies import MAX_TASKS, KillBody, MoveBody, PriorityBody, SubmissionBody
 from fairshare.web.limits import check_places, check_tasks, submission_slot
+from fairshare.web.openapi.operation import NUMBER, POSITIVE, Parameter, get, post
 from fairshare.web.requests import (
     read_application,
     read_body,
@@ -39,10 +59,13 @@ from fairshare.web.submissions import submission_of
 
 MAX_LISTED = 100_000
 
+TAG = "applications"
+ONE = "/applications/{application}"
+
 
 async def list_applications(request: Request) -> Response:
     """GET /applications: the newest first; `state` takes several, separated by commas."""
-    parameters = read_parameters(request, "state", "user", "queue", "limit")
+    parameters = read_parameters(request)
     server = server_of(request)
     identity = identity_of(request)
     who = None if identity is None or identity.administrator else identity.user
@@ -98,7 +121,7 @@ def wanted_states(text: str | None) -> frozenset[ApplicationState] | None:
 
 async def submit_application(request: Request) -> Response:
     """POST /applications: 201 with the id, or 409 if the scheduler refuses it."""
-    body = await read_body(request, SubmissionBody)
+    body = await read_body(request, Submission)
     server = server_of(request)
     user = caller_of(request, body.user)
     check_claimed_groups(request, body.groups)
@@ -120,7 +143,7 @@ async def submit_application(request: Request) -> Response:
         match event:
             case ApplicationSubmitted(application=number):
                 state = server.service.state.applications[number].state
-                return answer({"id": application_name(epoch_ms, number), "state": state}, 201)
+                return answer(Submitted(application_name(epoch_ms, number), state), 201)
             case ApplicationRejected(application=number):
                 name = application_name(epoch_ms, number)
                 return refusal(409, event.code, event.reason, id=name)
@@ -135,13 +158,11 @@ async def show_application(request: Request) -> Response:
     application = read_application(request)
     server = server_of(request)
     views = server.service.views
-    types = server.service.state.types
-    row = application_row(server, application)
-    row["groups"] = views.groups(application)
-    row["containers"] = [
-        named(view, types) async for view in sliced(views.live_containers(application))
-    ]
-    return answer(row)
+    found = application_document(
+        ApplicationDetails, server, application, groups=views.groups(application), containers=()
+    )
+    containers = [view async for view in sliced(views.live_containers(application))]
+    return answer(msgspec.structs.replace(found, containers=containers))
 
 
 async def list_tasks(request: Request) -> Response:
@@ -149,7 +170,7 @@ async def list_tasks(request: Request) -> Response:
 
     A long list is streamed, and shows each task as it is when its row is written.
     """
-    parameters = read_parameters(request, "offset", "limit")
+    parameters = read_parameters(request)
     offset = whole_number(parameters, "offset", 0, MAX_TASKS)
     limit = whole_number(parameters, "limit", MAX_TASKS, MAX_TASKS, least=1)
     views = server_of(request).service.views
@@ -160,10 +181,7 @@ async def list_containers(request: Request) -> Response:
     """GET /applications/ID/containers: live ones, and those that ended not too long ago."""
     read_parameters(request)
     application = read_application(request)
-    service = server_of(request).service
-    types = service.state.types
-    views = service.views.containers(application)
-    return listing("containers", (named(view, types) for view in views))
+    return listing("containers", server_of(request).service.views.containers(application))
 
 
 async def kill_application(request: Request) -> Response:
@@ -197,12 +215,28 @@ async def change_priority(request: Request) -> Response:
 
 
 ROUTES = [
-    Route("/applications", list_applications),
-    Route("/applications", submit_application, methods=["POST"]),
-    Route("/applications/{application}", show_application),
-    Route("/applications/{application}/tasks", list_tasks),
-    Route("/applications/{application}/containers", list_containers),
-    Route("/applications/{application}/kill", kill_application, methods=["POST"]),
-    Route("/applications/{application}/move", move_application, methods=["POST"]),
-    Route("/applications/{application}/priority", change_priority, methods=["POST"]),
+    get(
+        "/applications",
+        list_applications,
+        TAG,
+        Applications,
+        Parameter("state", "Several with commas between."),
+        Parameter("user", "Only his."),
+        Parameter("queue", "Only those of this queue."),
+        Parameter("limit", "How many at most.", POSITIVE),
+    ),
+    post("/applications", submit_application, TAG, Submission, Submitted, 201),
+    get(ONE, show_application, TAG, ApplicationDetails),
+    get(
+        f"{ONE}/tasks",
+        list_tasks,
+        TAG,
+        Tasks,
+        Parameter("offset", "How many are left out before.", NUMBER),
+        Parameter("limit", "How many at most.", POSITIVE),
+    ),
+    get(f"{ONE}/containers", list_containers, TAG, Containers),
+    post(f"{ONE}/kill", kill_application, TAG, KillBody, ApplicationRow),
+    post(f"{ONE}/move", move_application, TAG, MoveBody, ApplicationRow),
+    post(f"{ONE}/priority", change_priority, TAG, PriorityBody, ApplicationRow),
 ]

@@ -1,19 +1,35 @@
 """Owns the paths of the configuration: its state, and the orders to change it."""
 
 import json
+from typing import Any, cast
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from fairshare.api.configuration import (
+    Change,
+    ChangeBody,
+    CheckedChange,
+    Configuration,
+    ConfigurationVersion,
+    ConfigurationVersionDetails,
+    ConfigurationVersions,
+    Properties,
+    Refreshed,
+    RollBackBody,
+    RolledBack,
+)
+from fairshare.api.values import ActorBody
 from fairshare.errors import ConfigurationError
 from fairshare.families.capacity.mutation import read_json
 from fairshare.live import mutation
 from fairshare.web.actors import believed_administrator, caller_of, check_administrator
 from fairshare.web.answers import answer
-from fairshare.web.bodies import ActorBody, ChangeBody, RollBackBody
+from fairshare.web.openapi.operation import get, post
 from fairshare.web.requests import read_body, read_parameters, server_of
+
+TAG = "configuration"
 
 
 async def show_configuration(request: Request) -> Response:
@@ -38,13 +54,7 @@ async def refresh_queues(request: Request) -> Response:
         return answer(content, 400)
     view = configuration.view()
     return answer(
-        {
-            "file": view.file,
-            "loaded_ms": view.loaded_ms,
-            "version": view.version,
-            "needs_restart": found.needs_restart,
-            "problems": found.problems,
-        }
+        Refreshed(view.file, view.loaded_ms, view.version, found.needs_restart, found.problems)
     )
 
 
@@ -53,8 +63,7 @@ async def show_properties(request: Request) -> Response:
     where documents cannot change them."""
     read_parameters(request)
     server = server_of(request)
-    properties = mutation.current(server)
-    return answer({"version": mutation.version(server), "properties": properties})
+    return answer(Properties(mutation.version(server), mutation.current(server)))
 
 
 async def change_properties(request: Request) -> Response:
@@ -67,10 +76,9 @@ async def change_properties(request: Request) -> Response:
         await check_administrator(request, body)
         properties = await mutation.validate(server, update)
         traps = await mutation.traps_of(server, update)
-        content = {"version": mutation.version(server), "properties": properties}
-        return answer({**content, "ignored": update.ignored, "problems": traps})
+        return answer(CheckedChange(mutation.version(server), properties, update.ignored, traps))
     outcome = await mutation.update(server, update, believed_administrator(request, body.user))
-    return answer(msgspec.to_builtins(outcome))
+    return answer(outcome)
 
 
 async def format_properties(request: Request) -> Response:
@@ -79,7 +87,7 @@ async def format_properties(request: Request) -> Response:
     outcome = await mutation.format_store(
         server_of(request), believed_administrator(request, body.user)
     )
-    return answer(msgspec.to_builtins(outcome))
+    return answer(outcome)
 
 
 async def list_versions(request: Request) -> Response:
@@ -87,11 +95,11 @@ async def list_versions(request: Request) -> Response:
     read_parameters(request)
     server = server_of(request)
     in_force = server.configuration.view().version
-    rows = [
-        {"version": one.version, "loaded_ms": one.loaded_ms, "in_force": one.version == in_force}
+    rows = tuple(
+        ConfigurationVersion(one.version, one.loaded_ms, one.version == in_force)
         for one in reversed(server.projections.versions.all)
-    ]
-    return answer({"versions": rows})
+    )
+    return answer(ConfigurationVersions(rows))
 
 
 async def show_version(request: Request) -> Response:
@@ -102,13 +110,13 @@ async def show_version(request: Request) -> Response:
     number = int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else 0
     found = server.projections.versions.get(number)
     return answer(
-        {
-            "version": found.version,
-            "loaded_ms": found.loaded_ms,
-            "in_force": found.version == server.configuration.view().version,
-            "scheduler": server.scheduler_name,
-            "settings": msgspec.Raw(found.settings),
-        }
+        ConfigurationVersionDetails(
+            found.version,
+            found.loaded_ms,
+            found.version == server.configuration.view().version,
+            server.scheduler_name,
+            cast(Any, msgspec.Raw(found.settings)),  # JSON as it was stored
+        )
     )
 
 
@@ -120,16 +128,16 @@ async def roll_back(request: Request) -> Response:
     server = server_of(request)
     found = server.projections.versions.get(body.version)
     await server.editor.roll_back(found, caller_of(request, body.user))
-    return answer({"version": server.configuration.view().version, "restored": body.version})
+    return answer(RolledBack(server.configuration.view().version, body.version))
 
 
 ROUTES = [
-    Route("/configuration/versions", list_versions),
-    Route("/configuration/versions/{version}", show_version),
-    Route("/admin/configuration/roll-back", roll_back, methods=["POST"]),
-    Route("/configuration/properties", show_properties),
-    Route("/admin/configuration", change_properties, methods=["POST"]),
-    Route("/admin/configuration/format", format_properties, methods=["POST"]),
-    Route("/configuration", show_configuration),
-    Route("/admin/refresh-queues", refresh_queues, methods=["POST"]),
+    get("/configuration/versions", list_versions, TAG, ConfigurationVersions),
+    get("/configuration/versions/{version}", show_version, TAG, ConfigurationVersionDetails),
+    post("/admin/configuration/roll-back", roll_back, TAG, RollBackBody, RolledBack),
+    get("/configuration/properties", show_properties, TAG, Properties),
+    post("/admin/configuration", change_properties, TAG, ChangeBody, (Change, CheckedChange)),
+    post("/admin/configuration/format", format_properties, TAG, ActorBody, Change),
+    get("/configuration", show_configuration, TAG, Configuration),
+    post("/admin/refresh-queues", refresh_queues, TAG, ActorBody, Refreshed),
 ]

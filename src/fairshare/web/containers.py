@@ -12,13 +12,14 @@ from pathlib import Path
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import Route
 
+from fairshare.api.applications import ContainerStopping
+from fairshare.api.values import ActorBody
 from fairshare.errors import InputError
 from fairshare.model.identifiers import ContainerId, application_of
 from fairshare.web.actors import caller_of, check_administrator
 from fairshare.web.answers import answer, refusal
-from fairshare.web.bodies import ActorBody
+from fairshare.web.openapi.operation import NUMBER, TEXT, Parameter, get, post
 from fairshare.web.ranges import NotSatisfiable, read_range
 from fairshare.web.requests import (
     read_body,
@@ -27,6 +28,8 @@ from fairshare.web.requests import (
     server_of,
     whole_number,
 )
+
+ONE = "/containers/{container}"
 
 PIECE_BYTES = 64 * 1024
 """The bytes of a file that are in memory at once."""
@@ -41,7 +44,7 @@ async def read_log(request: Request) -> Response:
     X-Fairshare-Complete is true when the container has ended and no bytes follow these.
     X-Fairshare-Skipped says how many bytes before these were left out, as the log is limited.
     """
-    parameters = read_parameters(request, "offset", "limit")
+    parameters = read_parameters(request)
     offset = whole_number(parameters, "offset", 0, 2**63 - 1)
     limit = whole_number(parameters, "limit", DEFAULT_PART_BYTES, MAX_PART_BYTES)
     container = read_container(request)
@@ -134,7 +137,7 @@ async def stop_container(request: Request) -> Response:
             "not-running", f"nothing runs in {request.path_params['container']} (any more, or yet)"
         )
     server.engine.stop(container)
-    return answer({"id": request.path_params["container"], "stopping": True}, 202)
+    return answer(ContainerStopping(request.path_params["container"]), 202)
 
 
 def is_launched(request: Request, container: ContainerId) -> bool:
@@ -212,7 +215,16 @@ def open_regular(path: Path) -> int:
 
 
 ROUTES = [
-    Route("/containers/{container}/logs/{stream}", read_log),
-    Route("/containers/{container}/result", read_result),
-    Route("/containers/{container}/stop", stop_container, methods=["POST"]),
+    get(
+        f"{ONE}/logs/{{stream}}",
+        read_log,
+        "containers",
+        "text/plain",
+        Parameter("offset", "The first byte.", NUMBER),
+        Parameter("limit", "How many bytes at most.", NUMBER),
+        Parameter("Range", "`bytes=FIRST-LAST`, without the two above.", TEXT, "header"),
+        others={206: "The bytes of the range."},
+    ),
+    get(f"{ONE}/result", read_result, "containers", "application/octet-stream"),
+    post(f"{ONE}/stop", stop_container, "containers", ActorBody, ContainerStopping, 202),
 ]

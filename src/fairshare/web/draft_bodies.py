@@ -4,9 +4,9 @@ from typing import Annotated
 
 import msgspec
 
+from fairshare.api.values import ActorBody
 from fairshare.config.xml import MAX_BYTES
 from fairshare.families.draft import Edit
-from fairshare.web.bodies import ActorBody
 
 Text = Annotated[str, msgspec.Meta(max_length=MAX_BYTES)]
 

@@ -5,7 +5,6 @@ from typing import Any
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from fairshare.errors import ConfigurationError, InputError
 from fairshare.live.configuration_editor import ConfigurationEditor, Judgement
@@ -13,10 +12,14 @@ from fairshare.live.configuration_texts import ConfigurationText
 from fairshare.web.actors import caller_of, check_administrator
 from fairshare.web.answers import answer
 from fairshare.web.draft_bodies import ApplyBody, DraftBody
+from fairshare.web.openapi.operation import get, post
 from fairshare.web.requests import read_body, read_parameters, server_of
 
 MOST_EDITED = 10_000_000
 """The limit on the length of a draft's text times its edits: each edit parses the text again."""
+
+
+TAG = "configuration"
 
 
 def editor_of(request: Request) -> ConfigurationEditor:
@@ -119,10 +122,10 @@ def text_row(found: ConfigurationText, newest: int) -> dict[str, Any]:
 
 
 ROUTES = [
-    Route("/configuration/document", show_document),
-    Route("/configuration/draft", judge_draft, methods=["POST"]),
-    Route("/configuration/texts", list_texts),
-    Route("/configuration/texts/{version}", show_text),
-    Route("/configuration/site", list_properties),
-    Route("/admin/configuration/document", apply_draft, methods=["POST"]),
+    get("/configuration/document", show_document, TAG, dict[str, Any]),
+    post("/configuration/draft", judge_draft, TAG, DraftBody, dict[str, Any]),
+    get("/configuration/texts", list_texts, TAG, dict[str, Any]),
+    get("/configuration/texts/{version}", show_text, TAG, dict[str, Any]),
+    get("/configuration/site", list_properties, TAG, dict[str, Any]),
+    post("/admin/configuration/document", apply_draft, TAG, ApplyBody, dict[str, Any]),
 ]

@@ -6,8 +6,10 @@ another application, is refused.
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from fairshare.api.applications import ApplicationRow, Launched
+from fairshare.api.values import NothingBody
+from fairshare.api.work import FinishBody, Launch, ReleaseBody, RequestsBody, TasksBody
 from fairshare.errors import InputError
 from fairshare.live.access.handed_in import size_of_command, size_of_group
 from fairshare.model.applications import Application
@@ -22,15 +24,8 @@ from fairshare.model.inputs import (
 )
 from fairshare.web.answers import answer
 from fairshare.web.application_rows import application_row
-from fairshare.web.bodies import (
-    FinishBody,
-    LaunchBody,
-    NothingBody,
-    ReleaseBody,
-    RequestsBody,
-    TasksBody,
-)
 from fairshare.web.limits import check_asks, check_places, check_tasks, room_for
+from fairshare.web.openapi.operation import post
 from fairshare.web.requests import (
     container_of,
     read_application,
@@ -39,6 +34,8 @@ from fairshare.web.requests import (
     server_of,
 )
 from fairshare.web.submissions import Translation
+
+OWN = "/applications/{application}"
 
 
 def check_token(request: Request, application: Application) -> None:
@@ -117,7 +114,7 @@ async def launch_container(request: Request) -> Response:
     server = server_of(request)
     application = server.service.state.applications[application_of(container)]
     check_token(request, application)
-    body = await read_body(request, LaunchBody)
+    body = await read_body(request, Launch)
     translation = Translation(server.service.state.types, server.settings.limits)
     command = translation.command(body, "launch")
     translation.finish()
@@ -127,7 +124,7 @@ async def launch_container(request: Request) -> Response:
     ):
         launch = LaunchContainer(application.id, container, wanted, body.time_limit_ms)
         await server.service.ask(launch)
-    return answer({"id": request.path_params["container"]})
+    return answer(Launched(request.path_params["container"]))
 
 
 async def release_containers(request: Request) -> Response:
@@ -150,10 +147,10 @@ async def finish_application(request: Request) -> Response:
 
 
 ROUTES = [
-    Route("/applications/{application}/register", register_master, methods=["POST"]),
-    Route("/applications/{application}/requests", request_containers, methods=["POST"]),
-    Route("/applications/{application}/tasks", add_tasks, methods=["POST"]),
-    Route("/applications/{application}/release", release_containers, methods=["POST"]),
-    Route("/applications/{application}/finish", finish_application, methods=["POST"]),
-    Route("/containers/{container}/launch", launch_container, methods=["POST"]),
+    post(f"{OWN}/register", register_master, "drivers", NothingBody, ApplicationRow),
+    post(f"{OWN}/requests", request_containers, "drivers", RequestsBody, ApplicationRow),
+    post(f"{OWN}/tasks", add_tasks, "drivers", TasksBody, ApplicationRow),
+    post(f"{OWN}/release", release_containers, "drivers", ReleaseBody, ApplicationRow),
+    post(f"{OWN}/finish", finish_application, "drivers", FinishBody, ApplicationRow),
+    post("/containers/{container}/launch", launch_container, "drivers", Launch, Launched),
 ]

@@ -13,13 +13,13 @@ import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from fairshare.errors import FairshareError, InputError
 from fairshare.live.event_feed import PAGE, EventFeed, Gone, Line
 from fairshare.live.server import LiveServer
 from fairshare.web.actors import sees_records
+from fairshare.web.openapi.operation import NUMBER, TEXT, Parameter, get
 from fairshare.web.requests import read_parameters, server_of
 
 LEAST_INTERVAL_S = 0.25
@@ -70,7 +70,7 @@ async def stream_events(request: Request) -> Response:
     authentication is on, only administrators get records: they hold the commands of all users.
     `[limits]` of fairshare.toml limits the number of streams; a stream above it gets 429.
     """
-    parameters = read_parameters(request, "since", "kinds")
+    parameters = read_parameters(request)
     server = server_of(request)
     kinds = frozenset(parameters.get("kinds", ",".join(KINDS)).split(","))
     if not kinds <= set(KINDS):
@@ -173,4 +173,14 @@ def _event(kind: str, told: Mapping[str, object], number: int | None = None) -> 
     return b"%sevent: %s\ndata: %s\n\n" % (name, kind.encode(), msgspec.json.encode(told))
 
 
-ROUTES = [Route("/events", stream_events)]
+ROUTES = [
+    get(
+        "/events",
+        stream_events,
+        "cluster",
+        "text/event-stream",
+        Parameter("since", "The last record that is known.", NUMBER),
+        Parameter("kinds", "`record`, `changed`, or both with a comma between."),
+        Parameter("Last-Event-ID", "As `since`, which stands before it.", TEXT, "header"),
+    )
+]

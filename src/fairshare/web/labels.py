@@ -2,14 +2,15 @@
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from fairshare.api.nodes import AddLabelsBody, Label, LabelNodesBody, Labels, RemoveLabelsBody
+from fairshare.api.values import ActorBody
 from fairshare.live.server import LiveServer
 from fairshare.model.inputs import AddLabels, LabelNodes, RemoveLabels
 from fairshare.schedulers.protocol import Partitioned
 from fairshare.web.actors import Actor, believed_administrator, groups_of
 from fairshare.web.answers import answer
-from fairshare.web.bodies import ActorBody, AddLabelsBody, LabelNodesBody, RemoveLabelsBody
+from fairshare.web.openapi.operation import get, post
 from fairshare.web.requests import read_body, read_parameters, server_of
 
 
@@ -53,20 +54,20 @@ def _labels(server: LiveServer) -> Response:
     scheduler = server.scheduler
     state = server.service.state
     if not isinstance(scheduler, Partitioned):
-        return answer({"labels": []})
+        return answer(Labels([]))
     nodes: dict[str, list[str]] = {}
     for node in state.nodes.values():
         nodes.setdefault(state.label_of(node), []).append(node.name)
     labels = [
-        {"name": name, "exclusive": exclusive, "nodes": nodes.get(name, [])}
+        Label(name, exclusive, tuple(nodes.get(name, ())))
         for name, exclusive in scheduler.labels().items()
     ]
-    return answer({"labels": labels})
+    return answer(Labels(labels))
 
 
 ROUTES = [
-    Route("/labels", list_labels),
-    Route("/admin/labels/add", add_labels, methods=["POST"]),
-    Route("/admin/labels/remove", remove_labels, methods=["POST"]),
-    Route("/admin/labels/assign", label_nodes, methods=["POST"]),
+    get("/labels", list_labels, "nodes", Labels),
+    post("/admin/labels/add", add_labels, "nodes", AddLabelsBody, Labels),
+    post("/admin/labels/remove", remove_labels, "nodes", RemoveLabelsBody, Labels),
+    post("/admin/labels/assign", label_nodes, "nodes", LabelNodesBody, Labels),
 ]

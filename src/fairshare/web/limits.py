@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from fairshare.api.work import ContainerRequest, TaskGroup
 from fairshare.config.limits import DEFAULT_REQUESTS_PER_SECOND, LimitSettings
 from fairshare.errors import InputError
 from fairshare.live.access.handed_in import size_of
@@ -23,7 +24,6 @@ from fairshare.model.inputs import ForgetApplications, SubmitApplication
 from fairshare.model.work import Command
 from fairshare.web.addresses import address_of_scope, peer_of_scope
 from fairshare.web.answers import refusal
-from fairshare.web.bodies import ContainerRequestBody, TaskGroupBody
 from fairshare.wording import counted
 
 BURST_S = 2.0
@@ -210,9 +210,7 @@ def check_asks(limits: LimitSettings, counts: list[int]) -> None:
         )
 
 
-def check_places(
-    limits: LimitSettings, wishes: Sequence[ContainerRequestBody | TaskGroupBody]
-) -> None:
+def check_places(limits: LimitSettings, wishes: Sequence[ContainerRequest | TaskGroup]) -> None:
     """Raise InputError (`too-many-places`) for more names than one request may look up."""
     named = sum(
         len(wish.hosts) + len(wish.racks) + len(getattr(wish, "after", ())) for wish in wishes

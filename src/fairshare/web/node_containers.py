@@ -2,11 +2,12 @@
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from fairshare.api.nodes import NodeContainer, NodeDetails
 from fairshare.errors import InputError
 from fairshare.model.identifiers import application_name, container_name
-from fairshare.web.answers import answer, named
+from fairshare.web.answers import answer, filled
+from fairshare.web.openapi.operation import get
 from fairshare.web.requests import read_parameters, server_of
 
 
@@ -21,27 +22,22 @@ async def show_node(request: Request) -> Response:
     if view is None:
         gone = server.projections.nodes.inactive.get(name)
         raise unknown_node(name, "any more" if gone is None else f"any more: it is {gone.state}")
-    containers = [
-        {
-            "id": container_name(state.epoch_ms, container),
-            "application": application_name(state.epoch_ms, grant.application),
-            "name": state.applications[grant.application].submission.name,
-            "user": state.applications[grant.application].user,
-            "queue": state.applications[grant.application].queue,
-            "resources": state.types.mapping(grant.resource),
-            "master": grant.master,
-            "allocated_ms": grant.allocated_ms,
-            "marked": container in state.nodes[name].marked,
-        }
+    containers = tuple(
+        NodeContainer(
+            id=container_name(state.epoch_ms, container),
+            application=application_name(state.epoch_ms, grant.application),
+            name=state.applications[grant.application].submission.name,
+            user=state.applications[grant.application].user,
+            queue=state.applications[grant.application].queue,
+            resources=state.types.mapping(grant.resource),
+            master=grant.master,
+            allocated_ms=grant.allocated_ms,
+            marked=container in state.nodes[name].marked,
+        )
         for container, grant in state.nodes[name].containers.items()
-    ]
-    return answer(
-        {
-            **named(view, state.types),
-            "joined_ms": server.projections.nodes.joined_ms.get(name),
-            "running": containers,
-        }
     )
+    joined_ms = server.projections.nodes.joined_ms.get(name)
+    return answer(filled(NodeDetails, view, state.types, joined_ms=joined_ms, running=containers))
 
 
 def unknown_node(name: str, when: str) -> InputError:
@@ -49,4 +45,4 @@ def unknown_node(name: str, when: str) -> InputError:
     return InputError("unknown-node", f"there is no node '{name}' {when}")
 
 
-ROUTES = [Route("/nodes/{node}", show_node)]
+ROUTES = [get("/nodes/{node}", show_node, "nodes", NodeDetails)]

@@ -4,10 +4,12 @@ from typing import Any
 
 import msgspec
 
+from fairshare.api.nodes import Node as NamedNode
+from fairshare.api.nodes import Nodes
 from fairshare.live.server import LiveServer
 from fairshare.live.views import node_view
 from fairshare.model.nodes import Node
-from fairshare.web.answers import encoded, named
+from fairshare.web.answers import encoded, filled
 from fairshare.web.slices import brought_up_to_date
 
 
@@ -43,7 +45,7 @@ class NodeRows:
 
     def _write(self, node: Node) -> KeptRow:
         state = self._server.service.state
-        content = encoded(named(node_view(state, node), state.types))
+        content = encoded(filled(NamedNode, node_view(state, node), state.types))
         kept = self._kept[node.name] = KeptRow(self._made_of(node), content)
         return kept
 
@@ -61,20 +63,18 @@ class NodeRows:
         )
 
 
-def node_rows(server: LiveServer) -> dict[str, Any]:
-    """The nodes and the decommissioned ones, as plain data."""
+def node_rows(server: LiveServer) -> Nodes:
+    """The nodes and the decommissioned ones."""
     types = server.service.state.types
-    return {
-        "nodes": [named(view, types) for view in server.service.views.nodes],
-        "decommissioned": taken_out(server),
-    }
+    nodes = tuple(filled(NamedNode, view, types) for view in server.service.views.nodes)
+    return Nodes(nodes, taken_out(server))
 
 
-def taken_out(server: LiveServer) -> list[str]:
+def taken_out(server: LiveServer) -> tuple[str, ...]:
     """The names of nodes that administrators have decommissioned, and that are gone."""
     state = server.service.state
-    return [
+    return tuple(
         name
         for name, drain in state.drains.items()
         if drain.deadline_ms is not None and name not in state.nodes
-    ]
+    )

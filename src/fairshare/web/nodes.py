@@ -2,9 +2,10 @@
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from fairshare.api.nodes import Nodes
 from fairshare.web.node_rows import NodeRows
+from fairshare.web.openapi.operation import get
 from fairshare.web.requests import read_parameters
 
 
@@ -16,4 +17,4 @@ async def list_nodes(request: Request) -> Response:
     return Response(await rows.listed(), media_type="application/json")
 
 
-ROUTES = [Route("/nodes", list_nodes)]
+ROUTES = [get("/nodes", list_nodes, "nodes", Nodes)]

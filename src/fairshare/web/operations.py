@@ -1,12 +1,13 @@
 """Owns the paths by which administrators operate the cluster: draining nodes, and the safe mode."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from fairshare.api.cluster import SafeMode, SafeModeBody
+from fairshare.api.nodes import DecommissionBody, Nodes, NodesBody
+from fairshare.api.values import ActorBody
 from fairshare.engines.protocol import NodeOffer
 from fairshare.live.server import LiveServer
 from fairshare.model.inputs import (
@@ -19,8 +20,8 @@ from fairshare.model.inputs import (
 )
 from fairshare.web.actors import Actor, believed_administrator, groups_of
 from fairshare.web.answers import answer
-from fairshare.web.bodies import ActorBody, DecommissionBody, NodesBody, SafeModeBody
 from fairshare.web.node_rows import node_rows
+from fairshare.web.openapi.operation import get, post
 from fairshare.web.requests import read_body, read_parameters, server_of
 
 
@@ -53,13 +54,13 @@ async def undrain_nodes(request: Request) -> Response:
     for offer in server.engine.nodes():
         if offer.node in gone:
             await server.service.ask(_joined(server, offer))
-    return answer(_nodes(server))
+    return answer(node_rows(server))
 
 
 async def show_safe_mode(request: Request) -> Response:
     """GET /admin/safe-mode."""
     read_parameters(request)
-    return answer({"safe_mode": server_of(request).service.state.safe_mode})
+    return answer(SafeMode(server_of(request).service.state.safe_mode))
 
 
 async def set_safe_mode(request: Request) -> Response:
@@ -67,7 +68,7 @@ async def set_safe_mode(request: Request) -> Response:
     body = await read_body(request, SafeModeBody)
     server = server_of(request)
     await server.service.ask(SetSafeMode(body.on, *await _actor(request, body)))
-    return answer({"safe_mode": server.service.state.safe_mode})
+    return answer(SafeMode(server.service.state.safe_mode))
 
 
 async def _order(request: Request, orders: Sequence[Input]) -> Response:
@@ -82,11 +83,7 @@ async def _order(request: Request, orders: Sequence[Input]) -> Response:
             await server.service.ask(order)  # refused, with the core's message
     for order in orders:
         await server.service.ask(order)
-    return answer(_nodes(server))
-
-
-def _nodes(server: LiveServer) -> dict[str, Any]:
-    return node_rows(server)
+    return answer(node_rows(server))
 
 
 def _joined(server: LiveServer, offer: NodeOffer) -> NodeJoined:
@@ -101,9 +98,9 @@ async def _actor(request: Request, body: ActorBody) -> Actor:
 
 
 ROUTES = [
-    Route("/admin/nodes/drain", drain_nodes, methods=["POST"]),
-    Route("/admin/nodes/decommission", decommission_nodes, methods=["POST"]),
-    Route("/admin/nodes/undrain", undrain_nodes, methods=["POST"]),
-    Route("/admin/safe-mode", show_safe_mode),
-    Route("/admin/safe-mode", set_safe_mode, methods=["POST"]),
+    post("/admin/nodes/drain", drain_nodes, "nodes", NodesBody, Nodes),
+    post("/admin/nodes/decommission", decommission_nodes, "nodes", DecommissionBody, Nodes),
+    post("/admin/nodes/undrain", undrain_nodes, "nodes", NodesBody, Nodes),
+    get("/admin/safe-mode", show_safe_mode, "administration", SafeMode),
+    post("/admin/safe-mode", set_safe_mode, "administration", SafeModeBody, SafeMode),
 ]

@@ -1,17 +1,23 @@
 """Owns the path of the queues: their present state, and past states."""
 
-from typing import Any
-
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from fairshare.api.queues import (
+    CapacityFigures,
+    PartitionFigures,
+    Queue,
+    Queues,
+    UserFigures,
+)
+from fairshare.api.queues import Share as NamedShare
 from fairshare.errors import InputError
 from fairshare.insight.shares import Share, Shares
 from fairshare.live.moments import Moment
 from fairshare.model.resources import Resource, ResourceTypes
-from fairshare.schedulers.views import CapacityView, QueueView, UserView
-from fairshare.web.answers import answer, named
+from fairshare.schedulers.views import CapacityView, QueueView
+from fairshare.web.answers import answer, filled
+from fairshare.web.openapi.operation import AT, get
 from fairshare.web.requests import read_parameters, server_of, whole_number
 
 
@@ -21,15 +27,15 @@ async def list_queues(request: Request) -> Response:
     `at`: a past instant in milliseconds; the answer is the last remembered state before it, whose
     instant is `at_ms`. 404 if no remembered state is that old.
     """
-    parameters = read_parameters(request, "at")
+    parameters = read_parameters(request)
     server = server_of(request)
     service = server.service
     types = service.state.types
     if "at" not in parameters:
         queues, total = service.views.queues, service.views.cluster.total
-        return answer({"at_ms": None, **_content(queues, total, types)})
+        return answer(_queues(None, queues, total, types))
     moment = moment_at(request, whole_number(parameters, "at", 0, 2**63 - 1))
-    return answer({"at_ms": moment.at_ms, **_content(moment.queues, moment.cluster.total, types)})
+    return answer(_queues(moment.at_ms, moment.queues, moment.cluster.total, types))
 
 
 def moment_at(request: Request, at_ms: int) -> Moment:
@@ -44,34 +50,29 @@ def moment_at(request: Request, at_ms: int) -> Moment:
     return moment
 
 
-def _content(
-    queues: tuple[QueueView, ...], total: Resource, types: ResourceTypes
-) -> dict[str, Any]:
+def _queues(
+    at_ms: int | None, queues: tuple[QueueView, ...], total: Resource, types: ResourceTypes
+) -> Queues:
     shares = Shares(queues, total, types)
-    rows = [queue_row(view, shares.of(view), types) for view in queues]
-    return {"total": types.mapping(total), "queues": rows}
+    rows = tuple(queue_row(view, shares.of(view), types) for view in queues)
+    return Queues(at_ms=at_ms, total=types.mapping(total), queues=rows)
 
 
-def queue_row(view: QueueView, share: Share, types: ResourceTypes) -> dict[str, Any]:
+def queue_row(view: QueueView, share: Share, types: ResourceTypes) -> Queue:
     """One queue beside its share, with named amounts."""
-    row = named(view, types)
-    row["share"] = named(share, types)
-    if view.capacity is not None:
-        row["capacity"] = capacity_row(view.capacity, types)
-    return row
+    capacity = None if view.capacity is None else _capacity_row(view.capacity, types)
+    measured = filled(NamedShare, share, types)
+    return filled(Queue, view, types, capacity=capacity, share=measured)
 
 
-def capacity_row(view: CapacityView, types: ResourceTypes) -> dict[str, Any]:
-    """The fields of a queue that only the Capacity Scheduler has, with named amounts."""
-    row = named(view, types)
-    row["users"] = [user_row(user, types) for user in view.users]
-    row["partitions"] = [named(part, types) for part in view.partitions]
-    return row
+def _capacity_row(view: CapacityView, types: ResourceTypes) -> CapacityFigures:
+    return filled(
+        CapacityFigures,
+        view,
+        types,
+        users=tuple(filled(UserFigures, user, types) for user in view.users),
+        partitions=tuple(filled(PartitionFigures, part, types) for part in view.partitions),
+    )
 
 
-def user_row(view: UserView, types: ResourceTypes) -> dict[str, Any]:
-    """One user of a leaf."""
-    return named(view, types)
-
-
-ROUTES = [Route("/queues", list_queues)]
+ROUTES = [get("/queues", list_queues, "queues", Queues, AT)]

@@ -1,17 +1,16 @@
 """Owns the path that reports why an application waits."""
 
-from typing import Any
-
-import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from fairshare.api.applications import Reason as NamedReason
+from fairshare.api.applications import Reasons
 from fairshare.insight.why import Words
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import application_name
 from fairshare.schedulers.reasons import Reason
-from fairshare.web.answers import answer
+from fairshare.web.answers import answer, filled
+from fairshare.web.openapi.operation import get
 from fairshare.web.requests import read_application, read_parameters, server_of
 
 
@@ -24,21 +23,21 @@ async def list_reasons(request: Request) -> Response:
     words = Words(state.types, state.epoch_ms, service.now_ms())
     rows = []
     for reason in service.reasons(application.id):
-        row = msgspec.structs.asdict(reason)
-        for amount in ("wanted", "used", "limit", "available"):
-            if row[amount] is not None:
-                row[amount] = state.types.mapping(row[amount])
-        row["ahead"] = [application_name(state.epoch_ms, number) for number in reason.ahead]
-        row["also"] = [other.cause for other in reason.also]
-        row["group"] = _group(application, reason)
         explanation = words.explain(reason)
-        rows.append({**row, "sentence": explanation.sentence, "remedy": explanation.remedy})
-    answered: dict[str, Any] = {
-        "id": application_name(state.epoch_ms, application.id),
-        "state": application.shown_state,
-        "reasons": rows,
-    }
-    return answer(answered)
+        rows.append(
+            filled(
+                NamedReason,
+                reason,
+                state.types,
+                ahead=tuple(application_name(state.epoch_ms, number) for number in reason.ahead),
+                also=tuple(other.cause for other in reason.also),
+                group=_group(application, reason),
+                sentence=explanation.sentence,
+                remedy=explanation.remedy,
+            )
+        )
+    name = application_name(state.epoch_ms, application.id)
+    return answer(Reasons(id=name, state=application.shown_state, reasons=tuple(rows)))
 
 
 def _group(application: Application, reason: Reason) -> str | None:
@@ -49,4 +48,4 @@ def _group(application: Application, reason: Reason) -> str | None:
     return name
 
 
-ROUTES = [Route("/applications/{application}/reasons", list_reasons)]
+ROUTES = [get("/applications/{application}/reasons", list_reasons, "applications", Reasons)]

@@ -22,6 +22,7 @@ from fairshare.model.identifiers import (
 )
 from fairshare.schedulers.protocol import State
 from fairshare.web.limits import body_limit_bytes
+from fairshare.web.openapi.operation import operation_of
 from fairshare.wording import no_application, no_container
 
 Body = TypeVar("Body", bound=msgspec.Struct)
@@ -49,6 +50,7 @@ async def read_body(request: Request, form: type[Body]) -> Body:
                 f"the body is larger than {most_bytes} bytes; put large data into a file, "
                 "or submit several applications",
             )
+    assert form is operation_of(request).body, "the route describes another body"
     try:
         return msgspec.json.decode(bytes(content) or b"{}", type=form)
     except msgspec.ValidationError as error:
@@ -57,8 +59,10 @@ async def read_body(request: Request, form: type[Body]) -> Body:
         raise InputError("bad-request", f"the body is not JSON: {error}") from None
 
 
-def read_parameters(request: Request, *names: str) -> dict[str, str]:
-    """The query parameters; an unexpected or repeated name is refused."""
+def read_parameters(request: Request) -> dict[str, str]:
+    """The query parameters; a name that the route does not describe, or that is repeated, is
+    refused."""
+    names = operation_of(request).query
     found: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
         if name not in names:

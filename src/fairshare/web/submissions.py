@@ -7,26 +7,19 @@ state of the cluster nor its limits: the scheduler checks whether a queue exists
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
+from fairshare.api import work
+from fairshare.api.values import MAX_TASKS, Resources
 from fairshare.config.limits import LimitSettings
 from fairshare.errors import InputError
 from fairshare.manager.groups import check_groups
 from fairshare.model.inputs import SubmissionDetails, SubmitApplication
-from fairshare.model.resources import MEMORY, VCORES, Resource, ResourceTypes
+from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.model.work import Command, ContainerRequest, TaskGroup
 from fairshare.schedulers.protocol import Refusal
-from fairshare.web.bodies import (
-    MAX_TASKS,
-    CommandBody,
-    ContainerRequestBody,
-    MasterBody,
-    Resources,
-    SubmissionBody,
-    TaskGroupBody,
-)
 from fairshare.web.limits import too_large
 
-DEFAULT_AMOUNTS = {MEMORY: 1024, VCORES: 1}
-"""The default amounts of a container's resource types; 0 for types that are not listed here."""
+DEFAULT_QUEUE = "default"
+"""The queue of a submission that names none; placement rules may choose another one."""
 
 
 class Translation:
@@ -46,17 +39,17 @@ class Translation:
             raise InputError("bad-request", "; ".join(self.problems))
 
     def resources(self, amounts: Resources, place: str) -> Resource:
-        """The vector of named amounts, with `DEFAULT_AMOUNTS` for the types that are not named."""
+        """The vector of named amounts, with `DEFAULT_RESOURCES` for types that are not named."""
         for name in amounts:
             if name not in self.types.names:
                 known = ", ".join(self.types.names)
                 self.problems.append(
                     f"{place}: the cluster has no resource type '{name}'; it has {known}"
                 )
-        wanted = DEFAULT_AMOUNTS | amounts
+        wanted = work.DEFAULT_RESOURCES | amounts
         return tuple(wanted.get(name, 0) for name in self.types.names)
 
-    def command(self, body: CommandBody, place: str) -> Command:
+    def command(self, body: work.Command, place: str) -> Command:
         """One of a vector of arguments, a shell line and a callable."""
         given = [name for name in ("arguments", "command", "callable") if getattr(body, name)]
         if len(given) != 1:
@@ -87,7 +80,7 @@ class Translation:
         return command
 
     def groups(
-        self, bodies: Sequence[TaskGroupBody], place: str, earlier: Sequence[TaskGroup] = ()
+        self, bodies: Sequence[work.TaskGroup], place: str, earlier: Sequence[TaskGroup] = ()
     ) -> tuple[TaskGroup, ...]:
         """Task groups that follow `earlier` ones of the same application."""
         if sum(body.count for body in bodies) > MAX_TASKS:
@@ -101,7 +94,7 @@ class Translation:
             self.problems.append(f"{place}: {refusal.reason}")
         return groups
 
-    def _groups(self, bodies: Sequence[TaskGroupBody], place: str) -> tuple[TaskGroup, ...]:
+    def _groups(self, bodies: Sequence[work.TaskGroup], place: str) -> tuple[TaskGroup, ...]:
         return tuple(
             TaskGroup(
                 name=body.name,
@@ -121,7 +114,7 @@ class Translation:
             for number, body in enumerate(bodies)
         )
 
-    def requests(self, bodies: Sequence[ContainerRequestBody]) -> tuple[ContainerRequest, ...]:
+    def requests(self, bodies: Sequence[work.ContainerRequest]) -> tuple[ContainerRequest, ...]:
         """The wishes of a driver."""
         return tuple(
             ContainerRequest(
@@ -139,7 +132,7 @@ class Translation:
 
 
 def submission_of(
-    body: SubmissionBody,
+    body: work.Submission,
     types: ResourceTypes,
     user: str,
     groups: tuple[str, ...],
@@ -156,14 +149,14 @@ def submission_of(
     details = SubmissionDetails()
     if body.driver is not None:
         driver = translation.command(body.driver, "driver")
-        wanted = body.master or MasterBody()
+        wanted = body.master or work.Master()
         master = translation.resources(wanted.resources, "master.resources")
         details = SubmissionDetails(keep_containers=wanted.keep_containers)
     translation.finish()
     first = driver or tasks[0].command
     return SubmitApplication(
         user=user,
-        queue=body.queue,
+        queue=body.queue or DEFAULT_QUEUE,
         name=body.name or name_of(first),
         groups=groups,
         priority=body.priority,

@@ -6,15 +6,15 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
-from fairshare.insight.efficiency import ContainerUse, efficiency_of
+from fairshare.insight.efficiency import ContainerUse, Efficiency, efficiency_of
 from fairshare.model.events import ExitCode
 from fairshare.model.identifiers import application_name, container_name
 from fairshare.projections.attempt_history import Attempt
 from fairshare.projections.container_history import ContainerRecord
 from fairshare.projections.timelines import Span
 from fairshare.web.answers import answer
+from fairshare.web.openapi.operation import NUMBER, Parameter, get
 from fairshare.web.requests import read_application, read_parameters, server_of, whole_number
 
 DEFAULT_SPANS = 300
@@ -39,7 +39,7 @@ async def show_timeline(request: Request) -> Response:
     ones as spans, each with its outcome and the number of the attempt at its task; `left_out`
     counts the others. `running` has [instant, containers].
     """
-    parameters = read_parameters(request, "limit")
+    parameters = read_parameters(request)
     limit = whole_number(parameters, "limit", DEFAULT_SPANS, MOST_SPANS)
     application = read_application(request)
     server = server_of(request)
@@ -154,6 +154,12 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
 
 
 ROUTES = [
-    Route("/applications/{application}/timeline", show_timeline),
-    Route("/applications/{application}/efficiency", show_efficiency),
+    get(
+        "/applications/{application}/timeline",
+        show_timeline,
+        "applications",
+        dict[str, Any],
+        Parameter("limit", "How many containers at most.", NUMBER),
+    ),
+    get("/applications/{application}/efficiency", show_efficiency, "applications", Efficiency),
 ]

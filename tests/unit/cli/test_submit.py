@@ -220,9 +220,9 @@ def test_a_driver_that_is_waited_for_has_a_bar_before_it_has_groups(monkeypatch)
     monkeypatch.setenv("TERM", "xterm-256color")
     console = Console(force_terminal=True, width=100, file=StringIO())
     with Waiting(console) as waiting:
-        waiting.show(Application(APPLICATION, "RUNNING", kind="driver"))
+        waiting.show(Application(id=APPLICATION, state="RUNNING", kind="driver"))
         group = GroupProgress("round-1", 4, succeeded=3, failed=1)
-        waiting.show(Application(APPLICATION, "RUNNING", kind="driver", groups=(group,)))
+        waiting.show(Application(id=APPLICATION, state="RUNNING", kind="driver", groups=(group,)))
     drawn = console.file.getvalue()
     assert "driver" in drawn
     assert "round-1" in drawn

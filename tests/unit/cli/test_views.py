@@ -120,4 +120,4 @@ def test_an_answer_of_another_version_says_where_it_differs(run, cluster):
     cluster.answers["/nodes"]["nodes"][0]["containers"] = "many"
     result = run("nodes")
     assert result.exit_code == 1
-    assert "Expected `int`, got `str` - at `$.containers`" in result.stderr
+    assert "Expected `int`, got `str` - at `$.nodes[0].containers`" in result.stderr

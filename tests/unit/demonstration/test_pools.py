@@ -55,7 +55,9 @@ def container(group: str, allocated_ms: int, finished_ms: int, exit_code: int = 
 
 
 def job(submitted_ms: int, finished_ms: int, *containers: Container) -> JobSpan:
-    found = Application("a", "FINISHED", submitted_ms=submitted_ms, finished_ms=finished_ms)
+    found = Application(
+        id="a", state="FINISHED", submitted_ms=submitted_ms, finished_ms=finished_ms
+    )
     return job_span(found, containers)
 
 

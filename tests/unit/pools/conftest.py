@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from fairshare.api.applications import JobFigures, JobSlots
 from fairshare.journal.memory import MemoryJournal
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import (
@@ -31,7 +32,7 @@ from fairshare.schedulers.pools.settings import (
     PoolAllocations,
     PoolsSettings,
 )
-from fairshare.schedulers.views import ApplicationView, JobSlotsView, JobView, QueueView
+from fairshare.schedulers.views import ApplicationView, QueueView
 from fairshare.simulate.report import Report
 from fairshare.simulate.simulator import Simulator
 from fairshare.simulate.workload import Arrival, GroupPlan, Workload
@@ -114,12 +115,12 @@ class Cluster:
     def view(self, number: int) -> ApplicationView:
         return self.scheduler.application_view(number)
 
-    def job(self, number: int) -> JobView:
+    def job(self, number: int) -> JobFigures:
         found = self.view(number).job
         assert found is not None
         return found
 
-    def maps_of(self, number: int) -> JobSlotsView:
+    def maps_of(self, number: int) -> JobSlots:
         return self.job(number).maps
 
     def pool(self, name: str) -> QueueView:

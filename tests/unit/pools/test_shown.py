@@ -5,7 +5,7 @@ from rich.console import Console
 from tests.unit.pools.conftest import Cluster, maps, pools, reduces, settings
 
 from fairshare.cli.pools import job_line, pool_table
-from fairshare.client.answers import JobFigures, PoolFigures, Queue, SlotFigures
+from fairshare.client.answers import JobFigures, JobSlots, PoolFigures, Queue
 from fairshare.model.inputs import NodeBeat
 from fairshare.schedulers.pools.settings import PoolAllocation
 
@@ -24,8 +24,8 @@ def test_a_job_shows_what_the_job_tracker_knows() -> None:
 
 
 def test_a_job_that_wants_nothing_shows_no_deficit_and_one_of_1_2_has_none() -> None:
-    assert job_line(SlotFigures(deficit=9000)).endswith("deficit --")
-    assert "deficit" not in job_line(SlotFigures())
+    assert job_line(JobSlots(deficit=9000)).endswith("deficit --")
+    assert "deficit" not in job_line(JobSlots())
 
 
 def test_pools_are_shown_by_name_with_the_default_one_last(generation: str) -> None:
@@ -38,7 +38,7 @@ def test_pools_are_shown_by_name_with_the_default_one_last(generation: str) -> N
     queues = [
         Queue(
             view.name,
-            view.parent,
+            parent=view.parent,
             policy=view.policy,
             pool=msgspec.convert(msgspec.to_builtins(view.pool), PoolFigures),
         )
@@ -55,4 +55,4 @@ def test_pools_are_shown_by_name_with_the_default_one_last(generation: str) -> N
 
 
 def test_other_schedulers_have_no_table_of_pools() -> None:
-    assert pool_table(Console(), [Queue("root"), Queue("root.a", "root")]) is None
+    assert pool_table(Console(), [Queue("root"), Queue("root.a", parent="root")]) is None

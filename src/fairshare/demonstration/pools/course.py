@@ -5,7 +5,7 @@ Must not know how anything is shown.
 
 from collections.abc import Callable, Sequence
 
-from fairshare.client.answers import Application, PoolFigures, SlotFigures
+from fairshare.client.answers import Application, PoolFigures, PoolSlots
 from fairshare.client.client import Client
 from fairshare.demonstration.observation import Snapshot, TeamStatus, query_status
 from fairshare.demonstration.pools.jobs import MAP_SLOTS, REDUCE_SLOTS, Arrival
@@ -116,7 +116,7 @@ class Course(Timeline[Arrival]):
                 self.tell_once(f"{status.name} has everything done")
 
 
-def _part(slots: SlotFigures, total: int) -> float:
+def _part(slots: PoolSlots, total: int) -> float:
     return slots.fair_share / total
 
 

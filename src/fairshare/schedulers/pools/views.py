@@ -1,5 +1,7 @@
 """Owns the views of pools and jobs. Changes nothing."""
 
+from fairshare.api.applications import JobFigures, JobSlots
+from fairshare.api.queues import PoolFigures, PoolSlots
 from fairshare.model.events import ApplicationState
 from fairshare.model.queues import ROOT
 from fairshare.model.resources import UNBOUNDED, Resource, positive, subtract, total
@@ -10,14 +12,7 @@ from fairshare.schedulers.pools.settings import MAP, NO_LIMIT, REDUCE
 from fairshare.schedulers.pools.state import PoolsState
 from fairshare.schedulers.pools.tree import Pool
 from fairshare.schedulers.pools.weights import priority_name
-from fairshare.schedulers.views import (
-    ApplicationView,
-    JobSlotsView,
-    JobView,
-    PoolSlotsView,
-    PoolView,
-    QueueView,
-)
+from fairshare.schedulers.views import ApplicationView, QueueView
 
 LEVELS = ("node", "rack", "any")
 
@@ -69,7 +64,7 @@ def _queue_view(state: PoolsState, pool: Pool, now_ms: int) -> QueueView:
         preemptable=settings.preemption and not settings.deficits,
         min_share_timeout_ms=settings.min_share_timeout_ms(pool.pool),
         fair_share_timeout_ms=settings.allocations.fair_share_timeout_ms,
-        pool=PoolView(
+        pool=PoolFigures(
             generation=settings.generation,
             jobs=len(jobs),
             maps=kinds[MAP],
@@ -81,7 +76,7 @@ def _queue_view(state: PoolsState, pool: Pool, now_ms: int) -> QueueView:
 
 def _pool_slots(
     state: PoolsState, pool: Pool, kind: int, jobs: list[Job], now_ms: int
-) -> PoolSlotsView:
+) -> PoolSlots:
     slots = pool.slots[kind]
     limit = pool_limit(state, pool, kind)
     root = pool.parent is None
@@ -94,7 +89,7 @@ def _pool_slots(
         fair_share, demand = slots.fair_share, slots.demand
         least = 0 if root else sharing.min_share(state, pool, kind)
     timed = not state.settings.deficits and not root
-    return PoolSlotsView(
+    return PoolSlots(
         running=pool.used[state.places[kind]],
         demand=demand,
         fair_share=fair_share,
@@ -132,7 +127,7 @@ def application_view(state: PoolsState, job: Job, now_ms: int | None = None) -> 
         to_preempt=0,
         preempted=job.preempted,
         diagnostics=job.diagnostics,
-        job=JobView(
+        job=JobFigures(
             priority=priority_name(job.priority),
             initialized=job.initialized,
             maps=kinds[MAP],
@@ -144,10 +139,10 @@ def application_view(state: PoolsState, job: Job, now_ms: int | None = None) -> 
     )
 
 
-def _job_slots(state: PoolsState, job: Job, kind: int) -> JobSlotsView:
+def _job_slots(state: PoolsState, job: Job, kind: int) -> JobSlots:
     slots = job.slots[kind]
     old = state.settings.deficits
-    return JobSlotsView(
+    return JobSlots(
         finished=job.finished[kind],
         running=job.used[state.places[kind]],
         needed=slots.needed if old else max(0, slots.demand - job.used[state.places[kind]]),

@@ -2,18 +2,23 @@
 
 import inspect
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
+from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from fairshare import __version__
+from fairshare.api.applications import Application, ApplicationRow, Reason, Task
+from fairshare.api.cluster import Refusal
+from fairshare.api.pages import ApplicationLine, PastApplication
+from fairshare.model.events import ApplicationState
+from fairshare.model.tasks import TaskState
+from fairshare.schedulers.reasons import Cause
 from fairshare.web.answers import answer
-from fairshare.web.openapi.operation import Operation
-from fairshare.web.openapi.table import OPERATIONS
+from fairshare.web.openapi.operation import ApiRoute, Operation, get
 from fairshare.web.requests import read_parameters
 
 BASE: Final = "/api/v1"
@@ -27,14 +32,18 @@ _ABOUT_PATHS: Final = {
 }
 
 
-UNTOLD: Final = Operation("further", dict[str, Any])
+_LEFT_OUT: Final = {("Refusal", "id")}
+"""The fields of answers that are not always sent."""
 
-
-class Refusal(msgspec.Struct):
-    """Every refusal: the code is stable, the message says what to do."""
-
-    code: str
-    message: str
+_WORDS: Final[dict[tuple[type[msgspec.Struct], str], type[StrEnum]]] = {
+    (ApplicationRow, "state"): ApplicationState,
+    (Application, "state"): ApplicationState,
+    (ApplicationLine, "state"): ApplicationState,
+    (PastApplication, "state"): ApplicationState,
+    (Task, "state"): TaskState,
+    (Reason, "cause"): Cause,
+}
+"""The words that this server sends in a field; clients also understand others."""
 
 
 async def show_openapi(request: Request) -> Response:
@@ -46,28 +55,24 @@ async def show_openapi(request: Request) -> Response:
     return answer(state.openapi)
 
 
-def document_of(routes: Iterable[Route]) -> dict[str, Any]:
-    """The description of some routes. A route without a row in the table is described by its path
-    and its docstring."""
-    told = [
-        (method.lower(), route, OPERATIONS.get((method, route.path), UNTOLD))
-        for route in routes
-        for method in sorted(route.methods or ())
-        if method != "HEAD"
-    ]
-    types: list[Any] = [Refusal]
-    types += [one.body for _, _, one in told if one.body is not None]
-    types += [one.answer for _, _, one in told if not isinstance(one.answer, str)]
-    schemas, components = msgspec.json.schema_components(
-        types, schema_hook=_anything, ref_template=REFERENCE
-    )
-    known = iter(schemas[1:])
-    bodies = [next(known) if one.body is not None else None for _, _, one in told]
-    answers = [None if isinstance(one.answer, str) else next(known) for _, _, one in told]
+def document_of(routes: Sequence[ApiRoute]) -> dict[str, Any]:
+    """The description of some routes."""
+    operations = [route.operation for route in routes]
+    of_bodies, components = _schemas([one.body for one in operations if one.body is not None])
+    of_answers, shown = _schemas([Refusal, *(form for one in operations for form in one.answers)])
+    for name, schema in shown.items():
+        _complete(name, schema)
+    components.update(shown)
+    left_bodies, left_answers = iter(of_bodies), iter(of_answers[1:])
     paths: dict[str, dict[str, Any]] = {}
-    for (method, route, operation), body, content in zip(told, bodies, answers, strict=True):
-        entry = _entry(route, operation, body, content)
-        paths.setdefault(f"{BASE}{route.path}", {})[method] = entry
+    for route in routes:
+        operation = route.operation
+        body = None if operation.body is None else next(left_bodies)
+        forms = [next(left_answers) for _ in operation.answers]
+        content = {"anyOf": forms} if len(forms) > 1 else forms[0] if forms else None
+        for method in sorted((route.methods or set()) - {"HEAD"}):
+            entry = _entry(route, operation, body, content)
+            paths.setdefault(f"{BASE}{route.path}", {})[method.lower()] = entry
     return {
         "openapi": "3.1.0",
         "info": {
@@ -86,8 +91,26 @@ def document_of(routes: Iterable[Route]) -> dict[str, Any]:
     }
 
 
+def _schemas(types: Sequence[Any]) -> tuple[tuple[dict[str, Any], ...], dict[str, Any]]:
+    return msgspec.json.schema_components(types, schema_hook=_anything, ref_template=REFERENCE)
+
+
+def _complete(name: str, schema: dict[str, Any]) -> None:
+    """Describe an answer as servers send it: every field is there, whatever clients do without."""
+    fields: dict[str, Any] = schema.get("properties", {})
+    schema["required"] = [field for field in fields if (name, field) not in _LEFT_OUT]
+    for field in fields.values():
+        field.pop("default", None)
+    for (kind, field), words in _WORDS.items():
+        if kind.__name__ == name:
+            fields[field]["enum"] = list(words)
+
+
 def _entry(
-    route: Route, operation: Operation, body: dict[str, Any] | None, content: dict[str, Any] | None
+    route: ApiRoute,
+    operation: Operation,
+    body: dict[str, Any] | None,
+    content: dict[str, Any] | None,
 ) -> dict[str, Any]:
     name = route.endpoint.__name__
     summary, description = words_of(route)
@@ -145,7 +168,7 @@ def _anything(kind: type) -> dict[str, Any]:
     raise NotImplementedError
 
 
-def words_of(route: Route) -> tuple[str, str]:
+def words_of(route: ApiRoute) -> tuple[str, str]:
     """The summary and the description of a route, from its function's docstring.
 
     `GET /a/ID: the newest first. With b.` has the summary `The newest first`.
@@ -157,4 +180,4 @@ def words_of(route: Route) -> tuple[str, str]:
     return re.split(r"[.;:] |\.$", words)[0], words
 
 
-ROUTES = [Route("/openapi.json", show_openapi)]
+ROUTES = [get("/openapi.json", show_openapi, "cluster", dict[str, Any])]

@@ -1,12 +1,24 @@
-"""Owns the description of one operation beside its path: its body, its answer, its parameters."""
+"""Owns the routes of `/api/v1`: each is described where it is defined.
 
+A route's description is what the OpenAPI document shows and what requests are held to: a query
+parameter that it does not name is refused. Summary and words come from the function's docstring.
+"""
+
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Match, Route
+from starlette.types import Scope
 
 TEXT: Final[dict[str, Any]] = {"type": "string"}
 NUMBER: Final[dict[str, Any]] = {"type": "integer", "minimum": 0}
+POSITIVE: Final[dict[str, Any]] = {"type": "integer", "minimum": 1}
 SECONDS: Final[dict[str, Any]] = {"type": "number", "minimum": 0}
+
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class Parameter(msgspec.Struct, frozen=True):
@@ -18,16 +30,81 @@ class Parameter(msgspec.Struct, frozen=True):
     place: str = "query"
 
 
-class Operation(msgspec.Struct, frozen=True):
-    """The description of one operation. Summary and description come from the function's docstring.
+AT: Final = Parameter("at", "An instant of the past in milliseconds.", NUMBER)
 
-    `answer` is the type of the JSON, or a media type in place of JSON. `others` are further
-    statuses other than refusals, and their meaning.
+
+class Operation(msgspec.Struct, frozen=True):
+    """The description of one operation.
+
+    `answer` is the type of the JSON, or a tuple of the types that it may have, or a media type in
+    place of JSON. `others` are further statuses other than refusals, and their meaning.
     """
 
     tag: str
-    answer: Any = None
-    body: type[msgspec.Struct] | None = None
+    answer: Any
     parameters: tuple[Parameter, ...] = ()
+    body: type[msgspec.Struct] | None = None
     status: int = 200
     others: dict[int, str] = {}
+
+    @property
+    def answers(self) -> tuple[Any, ...]:
+        """The types of the JSON; empty for another media type."""
+        if isinstance(self.answer, str):
+            return ()
+        return self.answer if isinstance(self.answer, tuple) else (self.answer,)
+
+    @property
+    def query(self) -> tuple[str, ...]:
+        """The names of the query parameters."""
+        return tuple(one.name for one in self.parameters if one.place == "query")
+
+
+KEY: Final = "fairshare.operation"
+"""Where a request's scope has its operation."""
+
+
+class ApiRoute(Route):
+    """A path of `/api/v1` with its operation."""
+
+    def __init__(self, path: str, endpoint: Endpoint, method: str, operation: Operation) -> None:
+        super().__init__(path, endpoint, methods=[method])
+        self.operation = operation
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """As of Starlette; the request also knows its operation."""
+        match, child = super().matches(scope)
+        if match is not Match.NONE:
+            child[KEY] = self.operation
+        return match, child
+
+
+def get(
+    path: str,
+    endpoint: Endpoint,
+    tag: str,
+    answer: Any,
+    *parameters: Parameter,
+    others: dict[int, str] | None = None,
+) -> ApiRoute:
+    """A route that reads."""
+    return ApiRoute(path, endpoint, "GET", Operation(tag, answer, parameters, others=others or {}))
+
+
+def post(
+    path: str,
+    endpoint: Endpoint,
+    tag: str,
+    body: type[msgspec.Struct],
+    answer: Any,
+    status: int = 200,
+) -> ApiRoute:
+    """A route that carries out an order."""
+    return ApiRoute(path, endpoint, "POST", Operation(tag, answer, (), body, status))
+
+
+def operation_of(request: Request) -> Operation:
+    """The operation that a request asks for."""
+    found = request.scope[KEY]
+    assert isinstance(found, Operation)
+    return found

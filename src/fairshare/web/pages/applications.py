@@ -4,17 +4,27 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from fairshare.api.pages import ApplicationLine as NamedLine
+from fairshare.api.pages import ApplicationLines, Choices, PastApplication
 from fairshare.errors import InputError
 from fairshare.live.lines import ApplicationLine
 from fairshare.model.events import ApplicationState
 from fairshare.model.identifiers import ApplicationId, application_name, parse_application
 from fairshare.web.actors import sees_all_of
-from fairshare.web.answers import answer, named
-from fairshare.web.pages.listings import instant_of, listings_of, part_of, sort_of, text_of
+from fairshare.web.answers import answer, filled
+from fairshare.web.openapi.operation import AT, Parameter, get
+from fairshare.web.pages.listings import (
+    PART,
+    instant_of,
+    listings_of,
+    part_of,
+    sort_of,
+    text_of,
+)
 from fairshare.web.requests import read_parameters, server_of
 from fairshare.wording import without_output
 
@@ -65,9 +75,7 @@ async def list_lines(request: Request) -> Response:
     name: rows keep their places in later requests with it. `at`: the state at a past moment, which
     has no diagnostics. `held` and `containers` are sums over all that match.
     """
-    parameters = read_parameters(
-        request, "state", "user", "queue", "search", "sort", "order", "offset", "limit", "at"
-    )
+    parameters = read_parameters(request)
     at_ms = instant_of(request, parameters)
     group = parameters.get("state", "")
     if group and group not in CHOICES:
@@ -103,18 +111,17 @@ async def list_lines(request: Request) -> Response:
         containers += line.containers
         held += stands == "waiting" and not line.runnable
     offset, shown = part_of(parameters, matching)
-    rows = [_row(request, lines[key], live=at_ms is None) for key in shown]
     return answer(
-        {
-            "at_ms": at_ms,
-            "known": len(lines),
-            "counts": {"all": counts.total(), **{word: counts[word] for word in GROUPS}},
-            "matching": len(matching),
-            "held": held,
-            "containers": containers,
-            "offset": offset,
-            "rows": rows,
-        }
+        ApplicationLines(
+            at_ms=at_ms,
+            known=len(lines),
+            counts={"all": counts.total(), **{word: counts[word] for word in GROUPS}},
+            matching=len(matching),
+            held=held,
+            containers=containers,
+            offset=offset,
+            rows=tuple(_row(request, lines[key], live=at_ms is None) for key in shown),
+        )
     )
 
 
@@ -137,17 +144,15 @@ def _wanted(request: Request, parameters: Mapping[str, str]) -> Callable[[Applic
     return wanted
 
 
-def _row(request: Request, line: ApplicationLine, *, live: bool) -> dict[str, Any]:
-    server = server_of(request)
-    service = server.service
-    row = named(line, service.state.types)
-    row["id"] = application_name(service.state.epoch_ms, line.id)
-    row["diagnostics"] = ""
+def _row(request: Request, line: ApplicationLine, *, live: bool) -> NamedLine:
+    service = server_of(request).service
+    diagnostics = ""
     if live:
-        said = service.views.application(line.id).diagnostics
-        application = service.state.applications[line.id]
-        row["diagnostics"] = said if sees_all_of(request, application) else without_output(said)
-    return row
+        diagnostics = service.views.application(line.id).diagnostics
+        if not sees_all_of(request, service.state.applications[line.id]):
+            diagnostics = without_output(diagnostics)
+    name = application_name(service.state.epoch_ms, line.id)
+    return filled(NamedLine, line, service.state.types, id=name, diagnostics=diagnostics)
 
 
 async def list_choices(request: Request) -> Response:
@@ -155,17 +160,17 @@ async def list_choices(request: Request) -> Response:
     read_parameters(request)
     lines = server_of(request).lines.applications().values()
     return answer(
-        {
-            "users": sorted({line.user for line in lines}),
-            "queues": sorted({line.queue for line in lines}),
-        }
+        Choices(
+            users=sorted({line.user for line in lines}),
+            queues=sorted({line.queue for line in lines}),
+        )
     )
 
 
 async def show_line(request: Request) -> Response:
     """GET /pages/applications/ID: the application at the past moment `at`; 404 if it did not exist,
     or no remembered state is that old."""
-    parameters = read_parameters(request, "at")
+    parameters = read_parameters(request)
     at_ms = instant_of(request, parameters)
     if at_ms is None:
         raise InputError("bad-request", "at: the instant in milliseconds is needed")
@@ -179,11 +184,20 @@ async def show_line(request: Request) -> Response:
             "unknown-application",
             f"there was no application '{text}' at that moment, or it is not remembered any more",
         )
-    return answer({"at_ms": at_ms, **_row(request, line, live=False)})
+    return answer({"at_ms": at_ms, **msgspec.structs.asdict(_row(request, line, live=False))})
 
 
 ROUTES = [
-    Route("/pages/applications", list_lines),
-    Route("/pages/applications/choices", list_choices),
-    Route("/pages/applications/{application}", show_line),
+    get(
+        "/pages/applications",
+        list_lines,
+        "pages",
+        ApplicationLines,
+        Parameter("state", "waiting, running, finished, failed or killed."),
+        Parameter("user", "Only his."),
+        Parameter("queue", "Only those of this queue and of all below it."),
+        *PART,
+    ),
+    get("/pages/applications/choices", list_choices, "pages", Choices),
+    get("/pages/applications/{application}", show_line, "pages", PastApplication, AT),
 ]

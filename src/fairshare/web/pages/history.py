@@ -1,18 +1,17 @@
 """Owns the path of a queue's shares over time."""
 
-from typing import Any
-
-import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from fairshare.api.queues import History
+from fairshare.api.queues import Point as NamedPoint
 from fairshare.errors import InputError
 from fairshare.insight.shares import used_share
 from fairshare.live.moments import Point
 from fairshare.model.resources import ResourceTypes, positive, smallest, subtract
-from fairshare.web.answers import answer
+from fairshare.web.answers import answer, filled
+from fairshare.web.openapi.operation import NUMBER, Parameter, get
 from fairshare.web.requests import read_parameters, server_of, whole_number
 
 MOST_POINTS = 2_000
@@ -25,7 +24,7 @@ async def show_history(request: Request) -> Response:
     The default queue is root. `began_ms` is the instant since which shares are remembered: a server
     starts with an empty history. A point holds until the next one.
     """
-    parameters = read_parameters(request, "queue", "since", "until", "points")
+    parameters = read_parameters(request)
     server = server_of(request)
     now_ms = server.service.now_ms()
     queues = server.service.views.queues
@@ -38,25 +37,37 @@ async def show_history(request: Request) -> Response:
     points = await run_in_threadpool(server.moments.series, queue, since_ms, until_ms, most)
     types = server.service.state.types
     return answer(
-        {
-            "queue": queue,
-            "began_ms": server.moments.began_ms,
-            "now_ms": now_ms,
-            "points": [point_row(point, types) for point in points],
-        }
+        History(
+            queue,
+            server.moments.began_ms,
+            now_ms,
+            tuple(point_row(point, types) for point in points),
+        )
     )
 
 
-def point_row(point: Point, types: ResourceTypes) -> dict[str, Any]:
+def point_row(point: Point, types: ResourceTypes) -> NamedPoint:
     """One point, with the queue's entitlement, and the part of the cluster that it used."""
-    row: dict[str, Any] = {"at_ms": point.at_ms, "used_share": used_share(point.used, point.total)}
-    for field in msgspec.structs.fields(Point):
-        if field.name != "at_ms":
-            row[field.name] = types.mapping(getattr(point, field.name))
     entitled = smallest(point.demand, point.fair_share)
-    row["entitled"] = types.mapping(entitled)
-    row["owed"] = types.mapping(positive(subtract(entitled, point.used)))
-    return row
+    return filled(
+        NamedPoint,
+        point,
+        types,
+        used_share=used_share(point.used, point.total),
+        entitled=types.mapping(entitled),
+        owed=types.mapping(positive(subtract(entitled, point.used))),
+    )
 
 
-ROUTES = [Route("/history", show_history)]
+ROUTES = [
+    get(
+        "/history",
+        show_history,
+        "queues",
+        History,
+        Parameter("queue", "Its whole name; without it root."),
+        Parameter("since", "Milliseconds.", NUMBER),
+        Parameter("until", "Milliseconds.", NUMBER),
+        Parameter("points", "How many at most.", NUMBER),
+    )
+]

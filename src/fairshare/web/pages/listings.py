@@ -8,7 +8,7 @@ what a line means nor how it is drawn.
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -19,6 +19,7 @@ from fairshare.live.server import LiveServer
 from fairshare.live.tracks import Tracks
 from fairshare.live.views import NodeView
 from fairshare.model.identifiers import ApplicationId
+from fairshare.web.openapi.operation import AT, NUMBER, POSITIVE, Parameter
 from fairshare.web.requests import server_of, whole_number
 
 MAX_ORDERS = 256
@@ -29,6 +30,16 @@ MAX_PASTS = 4
 
 DEFAULT_ROWS, MOST_ROWS = 100, 1_000
 MOST_TEXT = 1_000
+
+PART: Final = (
+    Parameter("search", "A part of what names a row."),
+    Parameter("sort", "A column; with `-` before it the most first."),
+    Parameter("order", "Any name for this order: asked for by it again, rows keep their places."),
+    Parameter("offset", "How many rows to pass over.", NUMBER),
+    Parameter("limit", "How many rows at most.", POSITIVE),
+    AT,
+)
+"""The parameters of a screenful of rows."""
 
 Key = TypeVar("Key", int, str)
 Line = TypeVar("Line", ApplicationLine, NodeView)

@@ -6,14 +6,24 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from fairshare.api.nodes import Node, NodeContainer
+from fairshare.api.pages import NodeLines, NodeMap
 from fairshare.errors import InputError
 from fairshare.live.views import NodeView
 from fairshare.model.identifiers import application_name, application_of, container_name
-from fairshare.web.answers import answer, named
+from fairshare.web.answers import answer, filled, named
 from fairshare.web.node_containers import unknown_node
-from fairshare.web.pages.listings import instant_of, listings_of, part_of, sort_of, text_of
+from fairshare.web.node_rows import taken_out
+from fairshare.web.openapi.operation import AT, Parameter, get
+from fairshare.web.pages.listings import (
+    PART,
+    instant_of,
+    listings_of,
+    part_of,
+    sort_of,
+    text_of,
+)
 from fairshare.web.requests import read_parameters, server_of
 
 COLUMNS = ("name", "rack", "state", "containers")
@@ -27,9 +37,7 @@ async def list_node_lines(request: Request) -> Response:
     or an attribute; `sort` a column or a resource type; `order` and `at` as in
     GET /pages/applications. `used`, `total`, `containers` and `idle` are sums over all that match.
     """
-    parameters = read_parameters(
-        request, "only", "search", "sort", "order", "offset", "limit", "at"
-    )
+    parameters = read_parameters(request)
     at_ms = instant_of(request, parameters)
     server = server_of(request)
     types = server.service.state.types
@@ -45,20 +53,20 @@ async def list_node_lines(request: Request) -> Response:
     offset, shown = part_of(parameters, [line.name for line in matching])
     places = range(len(types.names))
     return answer(
-        {
-            "at_ms": at_ms,
-            "known": len(lines),
-            "matching": len(matching),
-            "counts": counts,
-            "labels": labels,
-            "used": types.mapping(tuple(sum(one.used[n] for one in matching) for n in places)),
-            "total": types.mapping(tuple(sum(one.total[n] for one in matching) for n in places)),
-            "containers": sum(one.containers for one in matching),
-            "idle": sum(1 for one in matching if not one.containers),
-            "decommissioned": _decommissioned(request) if at_ms is None else None,
-            "offset": offset,
-            "rows": [named(lines[name], types) for name in shown],
-        }
+        NodeLines(
+            at_ms=at_ms,
+            known=len(lines),
+            matching=len(matching),
+            counts=counts,
+            labels=labels,
+            used=types.mapping(tuple(sum(one.used[n] for one in matching) for n in places)),
+            total=types.mapping(tuple(sum(one.total[n] for one in matching) for n in places)),
+            containers=sum(one.containers for one in matching),
+            idle=sum(1 for one in matching if not one.containers),
+            decommissioned=taken_out(server) if at_ms is None else None,
+            offset=offset,
+            rows=tuple(filled(Node, lines[name], types) for name in shown),
+        )
     )
 
 
@@ -68,7 +76,7 @@ async def draw_map(request: Request) -> Response:
     `by` is a resource type, of which `totals` and `used` are. `marks`: 1 for a reservation, 2 for a
     node that is drained or leaves, 3 for both.
     """
-    parameters = read_parameters(request, "only", "search", "by", "at")
+    parameters = read_parameters(request)
     at_ms = instant_of(request, parameters)
     types = server_of(request).service.state.types
     by = parameters.get("by", types.names[0])
@@ -79,18 +87,18 @@ async def draw_map(request: Request) -> Response:
     matching, _, _ = _matching(lines, list(lines), parameters)
     matching.sort(key=lambda one: (one.rack, one.name))
     return answer(
-        {
-            "at_ms": at_ms,
-            "by": by,
-            "names": [one.name for one in matching],
-            "racks": [one.rack for one in matching],
-            "totals": [one.total[place] for one in matching],
-            "used": [one.used[place] for one in matching],
-            "containers": [one.containers for one in matching],
-            "marks": [
+        NodeMap(
+            at_ms=at_ms,
+            by=by,
+            names=[one.name for one in matching],
+            racks=[one.rack for one in matching],
+            totals=[one.total[place] for one in matching],
+            used=[one.used[place] for one in matching],
+            containers=[one.containers for one in matching],
+            marks=[
                 (one.reserved_for is not None) + 2 * (one.state != "RUNNING") for one in matching
             ],
-        }
+        )
     )
 
 
@@ -99,7 +107,7 @@ async def show_past_node(request: Request) -> Response:
 
     `forgotten` is how many of its containers are no longer remembered. 404 if it did not exist.
     """
-    parameters = read_parameters(request, "at")
+    parameters = read_parameters(request)
     at_ms = instant_of(request, parameters)
     if at_ms is None:
         raise InputError("bad-request", "at: the instant in milliseconds is needed")
@@ -114,17 +122,17 @@ async def show_past_node(request: Request) -> Response:
         number = application_of(record.container)
         owner = server.moments.applications.one(number, at_ms)
         running.append(
-            {
-                "id": container_name(state.epoch_ms, record.container),
-                "application": application_name(state.epoch_ms, number),
-                "name": owner.name if owner else "",
-                "user": owner.user if owner else "",
-                "queue": owner.queue if owner else "",
-                "resources": state.types.mapping(record.resource),
-                "master": record.master,
-                "allocated_ms": record.allocated_ms,
-                "marked": False,
-            }
+            NodeContainer(
+                id=container_name(state.epoch_ms, record.container),
+                application=application_name(state.epoch_ms, number),
+                name=owner.name if owner else "",
+                user=owner.user if owner else "",
+                queue=owner.queue if owner else "",
+                resources=state.types.mapping(record.resource),
+                master=record.master,
+                allocated_ms=record.allocated_ms,
+                marked=False,
+            )
         )
     return answer(
         {
@@ -181,17 +189,24 @@ def _value_of(column: str, types: tuple[str, ...]) -> Callable[[NodeView], Any]:
             return lambda one: one.name
 
 
-def _decommissioned(request: Request) -> list[str]:
-    state = server_of(request).service.state
-    return [
-        name
-        for name, drain in state.drains.items()
-        if drain.deadline_ms is not None and name not in state.nodes
-    ]
-
-
 ROUTES = [
-    Route("/pages/nodes", list_node_lines),
-    Route("/pages/node-map", draw_map),
-    Route("/pages/nodes/{node}", show_past_node),
+    get(
+        "/pages/nodes",
+        list_node_lines,
+        "pages",
+        NodeLines,
+        Parameter("only", "reserved, draining, or =LABEL."),
+        *PART,
+    ),
+    get(
+        "/pages/node-map",
+        draw_map,
+        "pages",
+        NodeMap,
+        Parameter("only", "reserved, draining, or =LABEL."),
+        Parameter("search", "A part of name, rack, label or an attribute."),
+        Parameter("by", "A resource type."),
+        AT,
+    ),
+    get("/pages/nodes/{node}", show_past_node, "pages", dict[str, Any], AT),
 ]

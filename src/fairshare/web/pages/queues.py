@@ -4,11 +4,11 @@ share."""
 import time
 from collections.abc import Iterator
 
-import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from fairshare.api.pages import Owed, QueueName, QueueNames
+from fairshare.api.pages import OwedPart as NamedPart
 from fairshare.errors import InputError
 from fairshare.insight.owed import OwedPart, Waiting, owed_parts
 from fairshare.insight.shares import Shares
@@ -18,7 +18,8 @@ from fairshare.model.applications import Application
 from fairshare.model.identifiers import application_name
 from fairshare.model.queues import parent_name
 from fairshare.model.resources import subtract
-from fairshare.web.answers import answer
+from fairshare.web.answers import answer, filled
+from fairshare.web.openapi.operation import get
 from fairshare.web.requests import read_parameters, server_of
 
 LOOKED_MS = 40.0
@@ -30,11 +31,8 @@ async def list_names(request: Request) -> Response:
     lists and colours."""
     read_parameters(request)
     queues = server_of(request).service.state.queues
-    rows = [
-        {"name": name, "parent": parent_name(name), "leaf": queues[name].leaf}
-        for name in sorted(queues)
-    ]
-    return answer({"queues": rows})
+    rows = tuple(QueueName(name, parent_name(name), queues[name].leaf) for name in sorted(queues))
+    return answer(QueueNames(rows))
 
 
 async def explain_owed(request: Request) -> Response:
@@ -67,15 +65,15 @@ async def explain_owed(request: Request) -> Response:
         Words(state.types, state.epoch_ms),
     )
     return answer(
-        {
-            "queue": name,
-            "type": share.dominant,
-            "owed": owed,
-            "unasked": max(0, view.fair_share[place] - view.demand[place]),
-            "waiting": len(waits),
-            "looked": len(looked),
-            "parts": [_row(server, part) for part in parts],
-        }
+        Owed(
+            queue=name,
+            type=share.dominant,
+            owed=owed,
+            unasked=max(0, view.fair_share[place] - view.demand[place]),
+            waiting=len(waits),
+            looked=len(looked),
+            parts=tuple(_row(server, part) for part in parts),
+        )
     )
 
 
@@ -112,13 +110,13 @@ def _promised(server: LiveServer, waits: list[Application], place: int) -> int:
     )
 
 
-def _row(server: LiveServer, part: OwedPart) -> dict[str, object]:
-    epoch_ms = server.service.state.epoch_ms
-    first = None if part.first is None else application_name(epoch_ms, part.first)
-    return {**msgspec.structs.asdict(part), "first": first}
+def _row(server: LiveServer, part: OwedPart) -> NamedPart:
+    state = server.service.state
+    first = None if part.first is None else application_name(state.epoch_ms, part.first)
+    return filled(NamedPart, part, state.types, first=first)
 
 
 ROUTES = [
-    Route("/pages/queues", list_names),
-    Route("/pages/queues/{queue}/owed", explain_owed),
+    get("/pages/queues", list_names, "pages", QueueNames),
+    get("/pages/queues/{queue}/owed", explain_owed, "pages", Owed),
 ]

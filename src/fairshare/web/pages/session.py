@@ -5,11 +5,12 @@ Each call is authorized again where it is handled.
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from fairshare.api.cluster import Session
 from fairshare.live.users.identity import own_user
 from fairshare.web.actors import groups_of, identity_of
 from fairshare.web.answers import answer
+from fairshare.web.openapi.operation import get
 from fairshare.web.requests import read_parameters, server_of
 
 
@@ -36,14 +37,7 @@ async def show_session(request: Request) -> Response:
             below = any(view.name.startswith(f"{one}.") for one in administered)
             if not below and server.may_administer(view.name, user, groups):
                 administered.append(view.name)
-    return answer(
-        {
-            "user": user,
-            "proven": identity is not None,
-            "administrator": everything,
-            "administers": administered,
-        }
-    )
+    return answer(Session(user, identity is not None, everything, tuple(administered)))
 
 
-ROUTES = [Route("/session", show_session)]
+ROUTES = [get("/session", show_session, "administration", Session)]

@@ -9,11 +9,12 @@ from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from fairshare.api.pages import QueueTree
 from fairshare.insight.shares import Share, Shares
 from fairshare.schedulers.views import QueueView
 from fairshare.web.answers import answer
+from fairshare.web.openapi.operation import AT, Parameter, get
 from fairshare.web.pages.listings import text_of
 from fairshare.web.queues import moment_at, queue_row
 from fairshare.web.requests import read_parameters, server_of, whole_number
@@ -33,7 +34,7 @@ async def show_tree(request: Request) -> Response:
     first level, and `queue` with all above it. `known` counts all, `owed` all leaves that are owed
     something.
     """
-    parameters = read_parameters(request, "fold", "search", "below", "queue", "at")
+    parameters = read_parameters(request)
     server = server_of(request)
     service = server.service
     types = service.state.types
@@ -56,15 +57,15 @@ async def show_tree(request: Request) -> Response:
             selected=text_of(parameters, "queue"),
         )
     return answer(
-        {
-            "at_ms": at_ms,
-            "total": types.mapping(total),
-            "known": len(queues),
-            "owed": sum(1 for one in queues if one.leaf and shares[one.name].state == "owed"),
-            "queues": [
+        QueueTree(
+            at_ms=at_ms,
+            total=types.mapping(total),
+            known=len(queues),
+            owed=sum(1 for one in queues if one.leaf and shares[one.name].state == "owed"),
+            queues=tuple(
                 queue_row(view, shares[view.name], types) for view in queues if view.name in shown
-            ],
-        }
+            ),
+        )
     )
 
 
@@ -100,4 +101,16 @@ def in_sight(
     return wanted
 
 
-ROUTES = [Route("/pages/tree", show_tree)]
+ROUTES = [
+    get(
+        "/pages/tree",
+        show_tree,
+        "pages",
+        QueueTree,
+        Parameter("fold", "Queues that are not open or closed as at first, with commas."),
+        Parameter("search", "A part of the name."),
+        Parameter("below", "1: only leaves that are owed something."),
+        Parameter("queue", "One that is shown in any case."),
+        AT,
+    )
+]

@@ -2,13 +2,13 @@
 
 from starlette.requests import Request
 
+from fairshare.api.values import is_one_line
 from fairshare.errors import InputError
 from fairshare.families.yarn.documents import Document
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import application_name
 from fairshare.model.inputs import ChangeLifetime, KillApplication, MoveApplication, SetPriority
 from fairshare.model.queues import LONGEST_NAME, full_name
-from fairshare.web.bodies import is_one_line
 from fairshare.web.yarn.access import is_administrator, may_modify
 from fairshare.web.yarn.answering import Answer, YarnRoute
 from fairshare.web.yarn.bodies import lenient_integer, read_object, text_of

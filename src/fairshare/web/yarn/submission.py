@@ -10,6 +10,7 @@ from typing import Any
 
 from starlette.requests import Request
 
+from fairshare.api.values import is_one_line
 from fairshare.errors import InputError
 from fairshare.families.yarn.documents import Document
 from fairshare.families.yarn.resources import ResourceInfo, resource_info
@@ -27,7 +28,6 @@ from fairshare.model.work import Command
 from fairshare.schedulers.resource_text import resource_text
 from fairshare.web.actors import check_account
 from fairshare.web.audit import note
-from fairshare.web.bodies import is_one_line
 from fairshare.web.limits import submission_slot, too_large
 from fairshare.web.yarn.answering import Answer, YarnRoute
 from fairshare.web.yarn.bodies import (

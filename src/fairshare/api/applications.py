@@ -1,0 +1,269 @@
+"""Owns the records of applications: tasks, containers, why they wait, and orders to them."""
+
+from typing import Final, Generic, TypeVar
+
+import msgspec
+
+from fairshare.api.values import (
+    EMPTY,
+    ActorBody,
+    Amounts,
+    Diagnostics,
+    Held,
+    Priority,
+    QueueName,
+)
+
+OVER: Final = frozenset({"FINISHED", "FAILED", "KILLED", "REJECTED"})
+"""The states that an application never leaves."""
+
+Id = TypeVar("Id")
+"""An application's name, or its number within a server."""
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """The numbers of tasks by state; the four parts add up to `total`, which is 0 for a driver
+    without tasks."""
+
+    total: int = 0
+    succeeded: int = 0
+    running: int = 0
+    waiting: int = 0
+    failed: int = 0
+
+
+class GroupProgress(msgspec.Struct, frozen=True):
+    """One group of tasks; the four parts add up to `count`."""
+
+    name: str
+    count: int
+    succeeded: int = 0
+    running: int = 0
+    waiting: int = 0
+    failed: int = 0
+
+
+class Task(msgspec.Struct, frozen=True):
+    """One task of a group. `container` is that of its last attempt; fields that are not known (any
+    more, or yet) are None."""
+
+    group: str
+    index: int
+    state: str
+    attempts: int = 0
+    container: str | None = None
+    exit_code: int | None = None
+    diagnostics: str = ""
+
+
+class Tasks(msgspec.Struct, frozen=True):
+    """Tasks of an application, by group and index."""
+
+    tasks: tuple[Task, ...]
+
+
+class Container(msgspec.Struct, frozen=True):
+    """One container, alive or over. `group` and `task` say which task it runs, if it runs one."""
+
+    id: str
+    node: str = ""
+    resources: Amounts = {}
+    state: str = ""
+    group: str | None = None
+    task: int | None = None
+    exit_code: int | None = None
+    diagnostics: str = ""
+    peak_memory_mb: int = 0
+    cpu_ms: int = 0
+    allocated_ms: int = 0
+    finished_ms: int | None = None
+    master: bool = False
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended."""
+        return self.state == "COMPLETE"
+
+    @property
+    def failed(self) -> bool:
+        """Whether it ended badly by itself or by a limit of its own, not by preemption."""
+        return self.exit_code is not None and (self.exit_code > 0 or self.exit_code <= -103)
+
+
+class Containers(msgspec.Struct, frozen=True):
+    """Containers of an application in the order of their allocation."""
+
+    containers: tuple[Container, ...]
+
+
+class JobSlots(msgspec.Struct, frozen=True):
+    """One kind of tasks of a job; all fields but `running` are those of the last update."""
+
+    finished: int = 0
+    running: int = 0
+    needed: int = 0  # to start
+    demand: int = 0  # running and to start
+    weight: float = 1.0
+    fair_share: float = 0.0
+    min_share: int = 0  # its part of its pool's
+    deficit: int | None = None  # slot-milliseconds; None: this generation has no deficits
+
+
+class JobFigures(msgspec.Struct, frozen=True):
+    """The fields of an application that only the pool scheduler has.
+
+    `level` (node, rack, any) is that of the last map started; `waited_ms` is how long the job has
+    waited since then for a nearer one; `passed_over` is whether the last heartbeat left it waiting.
+    """
+
+    priority: str = ""  # VERY_LOW to VERY_HIGH
+    initialized: bool = True
+    maps: JobSlots = JobSlots()
+    reduces: JobSlots = JobSlots()
+    level: str = ""
+    waited_ms: int = 0
+    passed_over: bool = False
+
+
+class ApplicationFields(msgspec.Struct, Generic[Id, Held], frozen=True, kw_only=True):
+    """The fields of an application that schedulers fill."""
+
+    id: Id
+    name: str = ""
+    user: str = ""
+    queue: str = ""
+    state: str
+    priority: int = 0
+    attempt: int = 0
+    runnable: bool = True
+    submitted_ms: int = 0
+    started_ms: int = 0
+    finished_ms: int | None = None
+    containers: int = 0
+    used: Held = EMPTY
+    reserved: Held = EMPTY
+    pending: Held = EMPTY
+    demand: Held = EMPTY
+    fair_share: Held = EMPTY
+    headroom: Held = EMPTY
+    to_preempt: int = 0
+    preempted: int = 0
+    diagnostics: str = ""
+    missed: dict[int, int] | None = None  # opportunities passed over, by request priority
+    job: JobFigures | None = None
+
+
+class ApplicationRow(ApplicationFields[str, Amounts], frozen=True, kw_only=True):
+    """One application as a list shows it; the shares of an ended one are 0."""
+
+    kind: str = "tasks"  # or driver, unmanaged: the kind of its master
+    progress: Progress | None = None
+
+
+class Application(ApplicationRow, frozen=True, kw_only=True):
+    """One application with its groups of tasks and its live containers. An application of a list
+    has no groups, and the number of its containers."""
+
+    containers: tuple[Container, ...] | int = ()  # type: ignore[assignment]
+    groups: tuple[GroupProgress, ...] = ()
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended, in whatever way."""
+        return self.state in OVER
+
+    @property
+    def live_containers(self) -> tuple[Container, ...]:
+        """What runs for it now; empty in a list of applications, which only counts them."""
+        return () if isinstance(self.containers, int) else self.containers
+
+    @property
+    def container_count(self) -> int:
+        """How many containers run for it now."""
+        return self.containers if isinstance(self.containers, int) else len(self.containers)
+
+
+class Applications(msgspec.Struct, frozen=True):
+    """Applications, the newest first."""
+
+    applications: tuple[ApplicationRow, ...]
+
+
+class Reason(msgspec.Struct, frozen=True, kw_only=True):
+    """Why something waits: a cause with its numbers, a sentence, and what would end the wait.
+
+    `group` is the group of tasks that waits, None for the whole application or a master's own
+    request, which `priority` and `request` identify; `containers` is how many wait for this.
+    `ahead` are the first of those served before it, `also` the causes that must be lifted besides.
+    `drained` is a drained node with room; `preempting` containers of others are to be killed, the
+    first at `kill_at_ms`; `weight` is the user's.
+    """
+
+    cause: str
+    group: str | None = None
+    priority: int = -1
+    request: int = -1
+    containers: int = 0
+    wanted: Amounts | None = None
+    used: Amounts | None = None
+    limit: Amounts | None = None
+    available: Amounts | None = None
+    queue: str = ""
+    user: str = ""
+    node: str = ""
+    label: str = ""
+    count: int = 0
+    ahead: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    drained: str = ""
+    preempting: int = 0
+    kill_at_ms: int = 0
+    weight: float = 1.0
+    sentence: str
+    remedy: str
+
+
+class Reasons(msgspec.Struct, frozen=True, kw_only=True):
+    """Why an application waits, the most important reason first."""
+
+    id: str = ""
+    state: str = ""
+    reasons: tuple[Reason, ...]
+
+
+class Submitted(msgspec.Struct, frozen=True):
+    """An application that was accepted."""
+
+    id: str
+    state: str = ""
+
+
+class Launched(msgspec.Struct, frozen=True):
+    """A container that is launched."""
+
+    id: str
+
+
+class ContainerStopping(msgspec.Struct, frozen=True):
+    """A container that is being stopped."""
+
+    id: str
+    stopping: bool = True
+
+
+class KillBody(ActorBody, frozen=True, kw_only=True):
+    """Why an application is ended."""
+
+    diagnostics: Diagnostics | None = None
+
+
+class MoveBody(ActorBody, frozen=True, kw_only=True):
+    """The queue to which an application moves."""
+
+    queue: QueueName
+
+
+class PriorityBody(ActorBody, frozen=True, kw_only=True):
+    """An application's new priority."""
+
+    priority: Priority

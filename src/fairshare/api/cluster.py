@@ -1,0 +1,80 @@
+"""Owns the records of the cluster as a whole, of its shutdown, and of the caller."""
+
+import msgspec
+
+from fairshare.api.values import ActorBody, Amounts
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """Every refusal: the code is stable, the message says what to do. `id` is that of a refused
+    application."""
+
+    code: str
+    message: str
+    id: str | None = None
+
+
+class Cluster(msgspec.Struct, frozen=True):
+    """The cluster as a whole. `applications` counts those that are known, by state; `pending` are
+    the amounts that they request; `disk_problem` says why nothing is admitted where the server's
+    disk is nearly full."""
+
+    name: str = ""
+    version: str = ""
+    scheduler: str = ""
+    engine: str = ""
+    state_directory: str = ""
+    epoch_ms: int = 0
+    started_ms: int = 0
+    now_ms: int = 0
+    disk_problem: str = ""
+    total: Amounts = {}
+    used: Amounts = {}
+    available: Amounts = {}
+    pending: Amounts = {}
+    nodes: int = 0
+    containers: int = 0
+    applications: dict[str, int] = {}
+    safe_mode: bool = False
+
+
+class Version(msgspec.Struct, frozen=True):
+    """The version of the cluster's state."""
+
+    version: int
+
+
+class ShutdownBody(ActorBody, frozen=True, kw_only=True):
+    """Whether the containers end with the server; the default was chosen when it started."""
+
+    stop_containers: bool | None = None
+
+
+class Stopping(msgspec.Struct, frozen=True):
+    """The server ends; so many applications and containers end with it, or run on."""
+
+    stopping: bool = True
+    stop_containers: bool = False
+    applications: int = 0
+    containers: int = 0
+
+
+class SafeModeBody(ActorBody, frozen=True, kw_only=True):
+    """Whether to stop admitting applications and granting containers."""
+
+    on: bool
+
+
+class SafeMode(msgspec.Struct, frozen=True):
+    """Whether nothing is admitted and granted."""
+
+    safe_mode: bool
+
+
+class Session(msgspec.Struct, frozen=True):
+    """The caller: `administrator` of the whole cluster, or of the queues of `administers`."""
+
+    user: str
+    proven: bool
+    administrator: bool
+    administers: tuple[str, ...]

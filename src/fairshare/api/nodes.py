@@ -1,0 +1,101 @@
+"""Owns the records of nodes and their partitions (node labels)."""
+
+from typing import Annotated, Generic
+
+import msgspec
+
+from fairshare.api.values import EMPTY, ActorBody, Amounts, Held, LabelName, Place
+
+
+class NodeFields(msgspec.Struct, Generic[Held], frozen=True):
+    """The fields of `Node`."""
+
+    name: str
+    rack: str = ""
+    total: Held = EMPTY
+    used: Held = EMPTY
+    available: Held = EMPTY
+    containers: int = 0
+    reserved_for: str | None = None
+    attributes: dict[str, str] = {}
+    label: str = ""  # the partition that it belongs to
+    state: str = "RUNNING"  # or DRAINING, DRAINED (it is empty), DECOMMISSIONING
+    leaves_ms: int | None = None  # when it leaves at the latest, if it is decommissioned
+
+
+class Node(NodeFields[Amounts], frozen=True):
+    """One node. `reserved_for` is the application that has a reservation on it."""
+
+
+class Nodes(msgspec.Struct, frozen=True):
+    """The nodes in the order of registration, and the names of those that administrators have
+    decommissioned."""
+
+    nodes: tuple[Node, ...]
+    decommissioned: tuple[str, ...] = ()
+
+
+class NodeContainer(msgspec.Struct, frozen=True):
+    """A container of a node. `marked`: the scheduler is about to preempt it."""
+
+    id: str
+    application: str
+    name: str
+    user: str
+    queue: str
+    resources: Amounts
+    master: bool
+    allocated_ms: int
+    marked: bool
+
+
+class NodeDetails(Node, frozen=True):
+    """One node, the time it registered, and its containers in the order of their allocation."""
+
+    joined_ms: int | None = None
+    running: tuple[NodeContainer, ...] = ()
+
+
+class NodesBody(ActorBody, frozen=True, kw_only=True):
+    """Some nodes, by name."""
+
+    nodes: Annotated[tuple[Place, ...], msgspec.Meta(min_length=1, max_length=10_000)]
+
+
+class DecommissionBody(NodesBody, frozen=True, kw_only=True):
+    """Nodes to decommission; the default timeout is an hour, as in Hadoop."""
+
+    timeout_ms: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 3_600_000
+
+
+class Label(msgspec.Struct, frozen=True):
+    """One partition and its nodes; one that is not exclusive lends what is idle."""
+
+    name: str
+    exclusive: bool = True
+    nodes: tuple[str, ...] = ()
+
+
+class Labels(msgspec.Struct, frozen=True):
+    """All partitions but the default one."""
+
+    labels: list[Label] = []
+
+
+class AddLabelsBody(ActorBody, frozen=True, kw_only=True):
+    """Partitions to create: by name, whether each is exclusive."""
+
+    labels: Annotated[dict[Place, bool], msgspec.Meta(min_length=1, max_length=1_000)]
+
+
+class RemoveLabelsBody(ActorBody, frozen=True, kw_only=True):
+    """Partitions to remove."""
+
+    labels: Annotated[tuple[Place, ...], msgspec.Meta(min_length=1, max_length=1_000)]
+
+
+class LabelNodesBody(ActorBody, frozen=True, kw_only=True):
+    """The partitions of nodes; with `known` only of registered nodes."""
+
+    nodes: Annotated[dict[Place, LabelName], msgspec.Meta(min_length=1, max_length=10_000)]
+    known: bool = False

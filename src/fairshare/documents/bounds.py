@@ -1,0 +1,10 @@
+"""Owns bounds of values that files, requests and the scheduler have in common."""
+
+from typing import Final
+
+LONGEST_QUEUE_NAME: Final = 1_000
+"""The most characters of a queue's full name."""
+
+GROUP_REQUESTS: Final = 1 << 20
+"""The allocation request id of an application's first group of tasks; a master's own ids are
+below."""
