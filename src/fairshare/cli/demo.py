@@ -2,15 +2,17 @@
 
 import click
 
-from fairshare.cli.options import POOLS, SchedulerChoice
+from fairshare.cli.options import SchedulerChoice
 from fairshare.cli.tables import open_console
+from fairshare.families.fair.family import FairFamily
+from fairshare.families.registry import FAMILIES, family_of
 
 
 @click.command()
 @click.option(
     "--scheduler",
-    type=SchedulerChoice(["fair", "capacity", "fifo", POOLS]),
-    default="fair",
+    type=SchedulerChoice([one.name for one in FAMILIES.values() if one.demonstration]),
+    default=FairFamily.name,
     show_default=True,
     help="The very same work under another one. fifo shows the problem that the others solve: first"
     " come, first served. With capacity two users with weights divide one queue. mapreduce"
@@ -30,9 +32,10 @@ def command(scheduler: str, crash: bool, quick: bool) -> None:
     it short. Shows who has what and who waits, checks the results, and ends by itself after about a
     minute. Nothing is left but a few figures in ~/.cache/fairshare, to compare two runs with.
     """
-    if scheduler == POOLS and crash:
+    jobs = family_of(scheduler).schedules_jobs
+    if jobs and crash:
         raise click.UsageError("--crash goes with the schedulers fair, capacity and fifo")
-    if scheduler == POOLS:
+    if jobs:
         from fairshare.demonstration.pools import performance, plan
 
         passed = performance.demonstrate(open_console(), pace=plan.QUICK if quick else plan.WHOLE)

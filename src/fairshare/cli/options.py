@@ -21,8 +21,6 @@ from fairshare.cli.units import (
 from fairshare.client import Client
 from fairshare.documents.sizes import MOST, parse_memory_mb
 
-MAPREDUCE, POOLS = "mapreduce", "pools"
-
 Value = TypeVar("Value")
 Verb = Callable[..., None]
 
@@ -102,17 +100,22 @@ def with_client(verb: Verb) -> Verb:
 
 
 class SchedulerChoice(click.Choice[str]):
-    """Names of schedulers, of which `mapreduce` is what users call the one named `pools`."""
+    """Names of schedulers, by their public names: `mapreduce` is the one named `pools`."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        super().__init__([MAPREDUCE if name == POOLS else name for name in names])
+        # Clients of a server do without the schedulers, and start faster.
+        from fairshare.families.registry import family_of
+
+        self._public = {name: family_of(name).public_name for name in names}
+        self._names = {public: name for name, public in self._public.items()}
+        super().__init__(list(self._names))
 
     def convert(
         self, value: Any, parameter: click.Parameter | None, context: click.Context | None
     ) -> str:
         """The scheduler's own name, which is understood too."""
-        chosen = super().convert(MAPREDUCE if value == POOLS else value, parameter, context)
-        return POOLS if chosen == MAPREDUCE else chosen
+        chosen = super().convert(self._public.get(value, value), parameter, context)
+        return self._names[chosen]
 
 
 def scheduler_option(names: Sequence[str]) -> Callable[[Verb], Verb]:

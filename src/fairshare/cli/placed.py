@@ -13,7 +13,6 @@ from fairshare.client import Application, Client, Submission
 from fairshare.errors import FairshareError
 
 _ROOT = "root."
-_WITHOUT_PRIORITIES = ("fair", "fifo")
 
 
 def tell_differences(client: Client, submission: Submission, application: str) -> None:
@@ -68,7 +67,11 @@ def _priority(client: Client, submission: Submission, found: Application) -> Ite
     if asked is None or asked == found.priority or found.state == "REJECTED":
         return
     scheduler = client.cluster().scheduler
-    if scheduler in _WITHOUT_PRIORITIES:
+    # Imported here: only few submissions need the schedulers, and all others start faster.
+    from fairshare.families.registry import FAMILIES
+
+    family = FAMILIES.get(scheduler)
+    if family is not None and not family.has_priorities:
         yield (
             f"priority {asked} has no effect: the {scheduler} scheduler has no priorities of"
             " applications"

@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 
 from fairshare.errors import ConfigurationError
-from fairshare.scenarios.document import NotAScenario, Unsupported, read_scenario
+from fairshare.scenarios.document import NotAScenario, read_scenario
 from fairshare.scenarios.files import base_directory, find_files
-from fairshare.scenarios.records import States, record, record_text, unsupported
+from fairshare.scenarios.records import States, record, record_text
 from fairshare.wording import cause
 
 
@@ -72,9 +72,5 @@ def command(paths: tuple[Path, ...], out: Path | None, states: States) -> None:
 
 
 def _record(path: Path, name: Path, states: States) -> str:
-    try:
-        scenario = read_scenario(path.read_text(encoding="utf-8"), str(path))
-        written = record(scenario, states)
-    except Unsupported as reason:
-        written = unsupported("", str(path), str(reason))
-    return record_text({**written, "file": str(name)})
+    scenario = read_scenario(path.read_text(encoding="utf-8"), str(path))
+    return record_text({**record(scenario, states), "file": str(name)})

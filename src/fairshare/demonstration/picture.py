@@ -11,18 +11,12 @@ from rich.text import Text
 
 from fairshare.demonstration.observation import Happening, QueryStatus, Snapshot, TeamStatus
 from fairshare.demonstration.teams import ADHOC, PRODUCTION, RESEARCH
+from fairshare.families.registry import family_of
 
 STYLES = {RESEARCH: "magenta", PRODUCTION: "cyan", ADHOC: "yellow"}
 HAPPENINGS = 7
 QUERIES_SHOWN = 10
 BAR_WIDTH = 26
-
-SCHEDULER_WORDS = {
-    "fair": "fair: everybody gets his share",
-    "capacity": "capacity: everybody has his guarantee",
-    "fifo": "fifo: first come, first served",
-    "pools": "mapreduce: every pool has its minimum",
-}
 
 
 def picture(snapshot: Snapshot, *, ascii_only: bool = False) -> RenderableType:
@@ -88,7 +82,7 @@ def share_bar(has: float, owed: float | None, width: int, *, ascii_only: bool = 
 
 
 def _title(snapshot: Snapshot) -> Text:
-    words = SCHEDULER_WORDS.get(snapshot.scheduler, snapshot.scheduler)
+    words = family_of(snapshot.scheduler).demonstration
     title = Text(f"{clock(snapshot.at_s)}  Three teams share one machine", style="bold")
     return title.append(f"   {words}", style="not bold")
 

@@ -122,6 +122,26 @@ class SchedulerFamily(ABC, Generic[Settings]):
     distinctive_elements: ClassVar[frozenset[str]] = frozenset()
     """Those of `elements` that show whose file it is, though other schedulers read them, too."""
 
+    reloaded_files: ClassVar[tuple[str, ...]] = ()
+    """The files that it reads again while it runs, by itself or on a command."""
+
+    reloads_on_command: ClassVar[bool] = False
+    """Whether a command reads the files again, whether they were written or not; then it may also
+    change single properties. Else the scheduler looks at its files by itself."""
+
+    own_properties: ClassVar[tuple[str, str] | None] = None
+    """Its own file of properties, and the prefix of those that belong in it."""
+
+    schedules_jobs: ClassVar[bool] = False
+    """Whether applications are MapReduce jobs, whose tasks take slots: scenarios and the
+    demonstration then have jobs."""
+
+    demonstration: ClassVar[str] = ""
+    """The title of `fairshare demo` under this scheduler; empty: there is no demonstration."""
+
+    has_priorities: ClassVar[bool] = True
+    """Whether the priority of an application means anything."""
+
     draft: ClassVar[DraftForm | None] = None
     """How its file of queues is edited as a draft; None: it has no such file."""
 
@@ -192,6 +212,19 @@ class SchedulerFamily(ABC, Generic[Settings]):
     def read(self, source: Source, problems: Problems) -> ReadSettings:
         """The settings of a directory. An error is added to the problems, with a default in its
         place."""
+
+    def read_texts(self, site: Site, files: Mapping[str, str]) -> Settings:
+        """The settings of files in memory, as scenarios have them; `files` are all but those that
+        `site` was read from. Raises ConfigurationError with all problems."""
+        problems = Problems()
+        found = self.read(Source(Path(), site, ShellSettings()), problems)
+        problems.raise_errors()
+        return self.checked(found.settings)
+
+    def scenario_intervals(self, settings: Settings) -> tuple[int, int | None]:
+        """How many milliseconds pass between two updates (0: there are none), and between two
+        rounds of preemption (0: none; None: preemption is not in rounds)."""
+        return 0, None
 
     def with_administrator(self, settings: Settings, user: str) -> Settings:
         """The settings with one more administrator of the cluster."""

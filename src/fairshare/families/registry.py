@@ -39,6 +39,12 @@ def family_of(name: str) -> AnyFamily:
     return found
 
 
+def family_of_public_name(name: str) -> AnyFamily | None:
+    """The family that scenario files and the command line call so; None if there is none."""
+    found = (family for family in all_families().values() if family.public_name == name)
+    return next(found, None)
+
+
 def all_families() -> dict[str, AnyFamily]:
     """`FAMILIES` with those of installed packages.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from fairshare.errors import ConfigurationError, InputError
-from fairshare.families.registry import family_of
+from fairshare.families.family import AnyFamily
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ApplicationRejected, Event, RequestRefused
 from fairshare.model.inputs import Input, LoadConfiguration
@@ -21,10 +21,10 @@ EPOCH_MS: Final = 1_000_000_000_000
 class Cluster:
     """One resource manager. `now_ms` is its clock; `elapsed_ms` counts from the start."""
 
-    def __init__(self, kind: str, loaded: LoadedSettings) -> None:
+    def __init__(self, family: AnyFamily, loaded: LoadedSettings) -> None:
         self.now_ms = EPOCH_MS
         self.listeners: list[Callable[[tuple[Event, ...]], None]] = []
-        self.manager = ResourceManager(family_of(kind).create(loaded.types))
+        self.manager = ResourceManager(family.create(loaded.types))
         try:
             self.call(LoadConfiguration(loaded.encoded, EPOCH_MS))
         except InputError as refusal:  # what is wrong with the settings as a whole

@@ -10,6 +10,8 @@ from typing import Any, Final
 from fairshare.config.problems import Problems
 from fairshare.config.yaml_tree import Node, read_yaml
 from fairshare.errors import ConfigurationError, FairshareError
+from fairshare.families.pools.jobs import Generation
+from fairshare.families.registry import all_families, family_of_public_name
 from fairshare.scenarios.fields import RULE, Fields, unknown_word
 from fairshare.scenarios.job_steps import JOB_STEP_READERS
 from fairshare.scenarios.step_readers import (
@@ -20,19 +22,9 @@ from fairshare.scenarios.step_readers import (
     read_properties,
 )
 from fairshare.scenarios.steps import NodeGroup, Scenario, Step
-from fairshare.schedulers.pools.settings import Generation
 
 VERSION: Final = 1
-SCHEDULERS: Final = ("fair", "capacity", "mapreduce", "fifo")
-CONFIGURATION_FILES: Final = (
-    "fair-scheduler.xml",
-    "capacity-scheduler.xml",
-    "yarn-site.xml",
-    "mapred-site.xml",
-    "resource-types.xml",
-)
-MAPREDUCE: Final = "mapreduce"
-"""The scheduler whose steps have another form, and whose files say which release decides."""
+SITE_FILES: Final = ("yarn-site.xml", "mapred-site.xml", "resource-types.xml")
 
 _GENERATIONS: Final[dict[str, Generation]] = {"0.19": "0.19", "0.20": "0.20", "1.2": "1.2"}
 
@@ -41,20 +33,10 @@ class NotAScenario(FairshareError):
     """The file is YAML, and does not say that it is a scenario."""
 
 
-class Unsupported(FairshareError):
-    """A scenario that is right, for something that there is not yet."""
-
-
-def not_supported(scheduler: str) -> Unsupported:
-    """The scheduler is known by name only."""
-    return Unsupported(f"the {scheduler} scheduler is not supported yet")
-
-
 def read_scenario(text: str, file: str) -> Scenario:
     """The scenario of a file's text; `file` is the name that problems carry.
 
-    Raises ConfigurationError with every mistake, NotAScenario without a key `scenario`, and
-    Unsupported for a scheduler whose steps have a form of their own.
+    Raises ConfigurationError with every mistake, and NotAScenario without a key `scenario`.
     """
     problems = Problems()
     root = read_yaml(text, file, problems)
@@ -75,9 +57,12 @@ def _read(root: Node, file: str, problems: Problems) -> Scenario:
         message = f"scenario is {version.text!r}: this program reads version {VERSION}"
         problems.error(version.place, RULE, message)
     scheduler = fields.needed_text("scheduler")
-    if scheduler and scheduler not in SCHEDULERS:
+    family = family_of_public_name(scheduler)
+    if scheduler and family is None:
         place = fields.entries["scheduler"].place
-        problems.error(place, RULE, unknown_word("scheduler", scheduler, SCHEDULERS))
+        known = [one.public_name for one in all_families().values()]
+        problems.error(place, RULE, unknown_word("scheduler", scheduler, known))
+    jobs = family is not None and family.schedules_jobs
     fields.text("source")
     scenario = Scenario(
         file=file,
@@ -88,9 +73,9 @@ def _read(root: Node, file: str, problems: Problems) -> Scenario:
         groups=_groups(fields),
         nodes=_nodes(fields),
         error=fields.error(),
-        steps=_steps(fields, JOB_STEP_READERS if scheduler == MAPREDUCE else STEP_READERS),
+        steps=_steps(fields, JOB_STEP_READERS if jobs else STEP_READERS),
         unlike_hadoop=fields.text("unlike_hadoop"),
-        **(_of_mapreduce(fields) if scheduler == MAPREDUCE else {}),
+        **(_of_mapreduce(fields) if jobs else {}),
     )
     if scenario.error and scenario.steps:
         message = "a configuration that must be refused at the start ('error') can have no steps"
@@ -104,8 +89,10 @@ def _config(fields: Fields) -> dict[str, str]:
     if node is None:
         return {}
     inner = Fields(node, "config", fields.problems)
-    texts = read_files(inner, CONFIGURATION_FILES)
-    inner.finish(CONFIGURATION_FILES)
+    own = dict.fromkeys(name for family in all_families().values() for name in family.files)
+    names = (*own, *SITE_FILES)
+    texts = read_files(inner, names)
+    inner.finish(names)
     return texts
 
 

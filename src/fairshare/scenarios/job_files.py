@@ -13,9 +13,9 @@ from fairshare.config.site_files import read_site
 from fairshare.errors import ConfigurationError, InputError
 from fairshare.families.pools.file import read_pools_file
 from fairshare.families.pools.gate import ReloadGate
+from fairshare.families.pools.jobs import PoolsSettings
 from fairshare.families.pools.reading import POOLS_FILE, read_pools
 from fairshare.scenarios.steps import Scenario
-from fairshare.schedulers.pools.settings import PoolsSettings
 
 SITE_FILE: Final = "mapred-site.xml"
 

@@ -8,23 +8,20 @@ from functools import singledispatchmethod
 import msgspec
 
 from fairshare.errors import FairshareError, InputError
+from fairshare.families.pools.jobs import SLOTS, PoolsSettings, property_of_pool
 from fairshare.model import inputs
 from fairshare.model.events import ApplicationRejected, ApplicationSubmitted
 from fairshare.model.identifiers import ApplicationId
 from fairshare.scenarios import job_steps, steps
 from fairshare.scenarios.asks import vector
 from fairshare.scenarios.cluster import Cluster
-from fairshare.scenarios.configuration import LoadedSettings
+from fairshare.scenarios.configuration import LoadedSettings, family_of_scenario
 from fairshare.scenarios.description import Description
 from fairshare.scenarios.job_description import describe_jobs
 from fairshare.scenarios.job_files import JobFiles
 from fairshare.scenarios.job_tasks import Tasks
 from fairshare.scenarios.outcome import Comparison, Outcome
 from fairshare.scenarios.waiting import add_reasons
-from fairshare.schedulers.pools.naming import POOL, POOL_PROPERTIES
-from fairshare.schedulers.pools.settings import SLOTS, PoolsSettings
-
-SCHEDULER = "pools"
 
 
 class JobRunner:
@@ -41,7 +38,7 @@ class JobRunner:
         settings = self._files.settings
         self._types = settings.types
         loaded = LoadedSettings(settings.types, msgspec.json.encode(settings))
-        self._cluster = Cluster(SCHEDULER, loaded)
+        self._cluster = Cluster(family_of_scenario(scenario), loaded)
         self._names: dict[ApplicationId, str] = {}
         self._numbers: dict[str, ApplicationId] = {}
         one = [self._types.vector({name: 1}) for name in SLOTS]
@@ -113,8 +110,7 @@ class JobRunner:
         settings = self._files.settings
         properties = dict(step.properties)
         if step.queue is not None:
-            old = settings.pool_property or POOL_PROPERTIES[settings.generation]
-            properties[old if settings.deficits else POOL] = step.queue
+            properties[property_of_pool(settings)] = step.queue
         requests = self._tasks.requests(step.tasks)
         submission = inputs.SubmitApplication(
             user=step.user,

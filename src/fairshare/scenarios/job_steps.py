@@ -9,11 +9,11 @@ import msgspec
 
 from fairshare.config.problems import Problems
 from fairshare.config.yaml_tree import Node
+from fairshare.families.pools.jobs import PRIORITIES
 from fairshare.scenarios import step_readers
 from fairshare.scenarios.expectations import JOB_CHECKS, read_checks
 from fairshare.scenarios.fields import Fields, Values, unknown_word
 from fairshare.scenarios.steps import ALL_NODES, Expect, FinishApplication, Step
-from fairshare.schedulers.pools.settings import PRIORITIES
 
 STATES: Final = ("RUNNING", "PREP", "SUCCEEDED", "FAILED", "KILLED")
 _SLOT_WORDS: Final = ("map", "reduce")

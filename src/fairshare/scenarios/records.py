@@ -1,14 +1,13 @@
 """Owns the record of a scenario: what happened at each step, as JSON that can be compared by line.
 
 A record holds `name`, `file`, `steps` and the `state` at the end; instead of steps and state it has
-`error` when the configuration was refused. `unsupported` says why a scenario could not run.
+`error` when the configuration was refused.
 """
 
 import json
 from typing import Any, Literal
 
 from fairshare.errors import ConfigurationError
-from fairshare.scenarios.document import Unsupported
 from fairshare.scenarios.runners import runner_of
 from fairshare.scenarios.steps import Expect, Scenario
 
@@ -21,8 +20,6 @@ def record(scenario: Scenario, states: States = "all") -> dict[str, Any]:
     written: dict[str, Any] = {"name": scenario.name, "file": scenario.file, "steps": []}
     try:
         runner = runner_of(scenario)
-    except Unsupported as reason:
-        return unsupported(scenario.name, scenario.file, str(reason))
     except ConfigurationError as refusal:
         return {**written, "error": str(refusal)}
     for number, step in enumerate(scenario.steps):
@@ -37,11 +34,6 @@ def record(scenario: Scenario, states: States = "all") -> dict[str, Any]:
         written["steps"].append(line)
     written["state"] = runner.describe()
     return written
-
-
-def unsupported(name: str, file: str, reason: str) -> dict[str, Any]:
-    """The record of a scenario that could not run."""
-    return {"name": name, "file": file, "steps": [], "unsupported": reason}
 
 
 def record_text(written: dict[str, Any]) -> str:

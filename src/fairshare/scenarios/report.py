@@ -11,7 +11,7 @@ import msgspec
 
 from fairshare.errors import ConfigurationError
 from fairshare.scenarios.checks import Difference, check, check_error
-from fairshare.scenarios.document import NotAScenario, Unsupported, read_scenario
+from fairshare.scenarios.document import NotAScenario, read_scenario
 from fairshare.scenarios.outcome import ScenarioRunner
 from fairshare.scenarios.runners import runner_of
 from fairshare.scenarios.steps import Expect, Scenario, Step
@@ -44,8 +44,6 @@ def check_file(path: Path, *, verify: bool = False) -> Result:
         scenario = read_scenario(path.read_text(encoding="utf-8"), file)
     except NotAScenario:
         return Result(file, None, "skipped", 0)
-    except Unsupported as reason:
-        return _failed(file, None, 0, [_start("unsupported", reason)])
     except (ConfigurationError, OSError, UnicodeDecodeError) as error:
         return _failed(file, None, 0, _malformed(error))
     return check_scenario(scenario, verify=verify)
@@ -55,8 +53,6 @@ def check_scenario(scenario: Scenario, *, verify: bool = False) -> Result:
     """Run a scenario to its end; a failed check does not stop it."""
     try:
         runner = runner_of(scenario, verify=verify)
-    except Unsupported as reason:
-        return _failed(scenario.file, scenario.name, 0, [_start("unsupported", reason)])
     except ConfigurationError as refusal:
         return _finished(scenario, 1, _refused_at_start(scenario, str(refusal)))
     if scenario.error is not None:
@@ -103,13 +99,9 @@ def _refused_at_start(scenario: Scenario, found: str | None) -> list[Difference]
     return [Difference(where="error", expected=expected, found=found)]
 
 
-def _start(kind: Literal["unsupported", "malformed"], reason: Exception) -> Difference:
-    return Difference(kind=kind, where="scenario", found=cause(reason))
-
-
 def _malformed(error: Exception) -> list[Difference]:
     if not isinstance(error, ConfigurationError):
-        return [_start("malformed", error)]
+        return [Difference(kind="malformed", where="scenario", found=cause(error))]
     return [
         Difference(
             kind="malformed",
@@ -137,8 +129,6 @@ def problem_line(file: str, problem: Difference) -> str:
     place = file if problem.line is None else f"{file}:{problem.line}"
     if problem.step is not None:
         place += f" step {problem.step}"
-    if problem.kind == "unsupported" and problem.step is None:
-        return f"{place}: failed: {problem.found}"
     if problem.kind == "malformed":
         return f"{place}: {problem.found}"
     if problem.where == "error":

@@ -15,7 +15,7 @@ from fairshare.scenarios.ages import Ages
 from fairshare.scenarios.applications import Applications
 from fairshare.scenarios.asks import requests, vector
 from fairshare.scenarios.cluster import Cluster
-from fairshare.scenarios.configuration import ConfigurationFiles
+from fairshare.scenarios.configuration import ConfigurationFiles, family_of_scenario
 from fairshare.scenarios.description import Description, describe
 from fairshare.scenarios.masters import Masters, refusals
 from fairshare.scenarios.outcome import Outcome
@@ -27,17 +27,18 @@ from fairshare.scenarios.waiting import add_reasons
 class Runner:
     """One scenario on a manager of its own, ready for its first step.
 
-    Raises Unsupported for a scheduler that there is not yet, and ConfigurationError when the
-    configuration is refused. With `verify` the state's invariants are checked after each step.
+    Raises ConfigurationError when the configuration is refused. With `verify` the state's
+    invariants are checked after each step.
     """
 
     def __init__(self, scenario: steps.Scenario, *, verify: bool = False) -> None:
         self._groups = scenario.groups
         self._verify = verify
-        self._files = ConfigurationFiles(scenario)
+        family = family_of_scenario(scenario)
+        self._files = ConfigurationFiles(scenario, family)
         loaded = self._files.read()
         self._intervals = Intervals(loaded.update_interval_ms, loaded.preemption_interval_ms)
-        self._cluster = Cluster(scenario.scheduler, loaded)
+        self._cluster = Cluster(family, loaded)
         self._types = loaded.types
         self._applications = Applications(self._cluster.state)
         self._masters = Masters(self._cluster)

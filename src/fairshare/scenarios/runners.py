@@ -1,6 +1,6 @@
-"""Owns which runner a scenario needs. A scheduler with steps of its own has a runner of its own."""
+"""Owns which runner a scenario needs. MapReduce jobs have steps and a runner of their own."""
 
-from fairshare.scenarios.document import MAPREDUCE
+from fairshare.scenarios.configuration import family_of_scenario
 from fairshare.scenarios.job_runner import JobRunner
 from fairshare.scenarios.outcome import ScenarioRunner
 from fairshare.scenarios.runner import Runner
@@ -9,6 +9,6 @@ from fairshare.scenarios.steps import Scenario
 
 def runner_of(scenario: Scenario, *, verify: bool = False) -> ScenarioRunner:
     """A runner that is ready for the first step; raises what `Runner` and `JobRunner` raise."""
-    if scenario.scheduler == MAPREDUCE:
+    if family_of_scenario(scenario).schedules_jobs:
         return JobRunner(scenario, verify=verify)
     return Runner(scenario, verify=verify)

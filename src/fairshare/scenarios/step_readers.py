@@ -9,14 +9,20 @@ from typing import Final
 
 from fairshare.config.problems import Problems
 from fairshare.config.yaml_tree import Node
+from fairshare.families.registry import all_families
 from fairshare.scenarios import steps
 from fairshare.scenarios.expectations import read_checks
 from fairshare.scenarios.fields import Fields, Values
 
-RELOADED_FILES: Final = ("fair-scheduler.xml", "capacity-scheduler.xml", "yarn-site.xml")
 DEFAULT_RACK: Final = "/default-rack"
 
 StepReader = Callable[[Node, int, Problems], steps.Step]
+
+
+def _reloaded_files() -> tuple[str, ...]:
+    """The files that some scheduler reads again while it runs."""
+    names = (name for family in all_families().values() for name in family.reloaded_files)
+    return tuple(dict.fromkeys(names))
 
 
 def read_node_group(node: Node, what: str, problems: Problems) -> steps.NodeGroup:
@@ -252,18 +258,18 @@ def _reload(node: Node, line: int, problems: Problems) -> steps.Step:
     step = steps.Reload(
         line=line,
         kind="reload",
-        files=read_files(fields, RELOADED_FILES),
+        files=read_files(fields, _reloaded_files()),
         properties={} if properties is None else read_properties(properties, problems),
         error=fields.error(),
     )
-    fields.finish(RELOADED_FILES)
+    fields.finish(_reloaded_files())
     return step
 
 
 def _write(node: Node, line: int, problems: Problems) -> steps.Step:
     fields = Fields(node, "write", problems)
-    step = steps.Write(line=line, kind="write", files=read_files(fields, RELOADED_FILES))
-    fields.finish(RELOADED_FILES)
+    step = steps.Write(line=line, kind="write", files=read_files(fields, _reloaded_files()))
+    fields.finish(_reloaded_files())
     return step
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from fairshare.schedulers.pools.settings import Generation
+from fairshare.families.pools.jobs import Generation
 
 Amounts = dict[str, int]
 

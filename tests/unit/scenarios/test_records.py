@@ -1,7 +1,6 @@
 import json
 from pathlib import Path
 
-from fairshare.families.registry import FAMILIES
 from fairshare.scenarios.document import read_scenario
 from fairshare.scenarios.records import record, record_text
 
@@ -135,9 +134,3 @@ def test_a_refused_configuration_is_an_error_and_nothing_else():
     assert "allocations" in found["error"]
     assert found["steps"] == []
     assert "state" not in found
-
-
-def test_a_missing_scheduler_is_told_as_unsupported(monkeypatch):
-    monkeypatch.delitem(FAMILIES, "capacity")
-    found = written(text="scenario: 1\nname: c\nscheduler: capacity\n")
-    assert found["unsupported"] == "the capacity scheduler is not supported yet"

@@ -70,9 +70,13 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         ),
     )
     files = (CAPACITY_FILE,)
+    demonstration = "capacity: everybody has his guarantee"
     settings_type = CapacitySettings
     administrators_field = "administrators_acl"
     grants_minimum = True
+    reloaded_files = (CAPACITY_FILE, "yarn-site.xml")
+    reloads_on_command = True
+    own_properties = (CAPACITY_FILE, PREFIX)
     draft = DRAFT
 
     def create(self, types: ResourceTypes) -> CapacityScheduler:
@@ -118,6 +122,20 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         found = collect_capacity(source.site, problems, name, file_reader(source.directory))
         labelled = _with_labels(found, source.shell, source.directory, problems)
         return ReadSettings(labelled, None, auto_refresh_ms)
+
+    def read_texts(self, site: Site, files: Mapping[str, str]) -> CapacitySettings:
+        """As `SchedulerFamily.read_texts`."""
+        return read_capacity(site)[0]
+
+    def scenario_intervals(self, settings: CapacitySettings) -> tuple[int, int | None]:
+        """As `SchedulerFamily.scenario_intervals`: monitors work in rounds, those of preemption if
+        there are such."""
+        monitor = settings.monitor
+        if monitor.enabled:
+            return 0, monitor.interval_ms
+        if monitor.legacy_queue_management:
+            return 0, monitor.legacy_interval_ms
+        return 0, settings.queue_expiration_ms if monitor.auto_removal else 0
 
     def without_reservations(self, configuration: Configuration, forced: bool) -> CapacitySettings:
         """As `SchedulerFamily.without_reservations`: Hadoop has no property that decides it."""

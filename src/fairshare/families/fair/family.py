@@ -21,7 +21,12 @@ from fairshare.families.fair import allocation_file, queue_elements
 from fairshare.families.fair.draft import DRAFT
 from fairshare.families.fair.lint.registry import apply_rules
 from fairshare.families.fair.lint.subject import Subject, find_elements
-from fairshare.families.fair.reading import ALLOCATION_FILE, RESERVABLE_NODES, collect_fair
+from fairshare.families.fair.reading import (
+    ALLOCATION_FILE,
+    RESERVABLE_NODES,
+    collect_fair,
+    read_fair,
+)
 from fairshare.families.fair.yarn import FairYarn
 from fairshare.families.family import CLASS, SHARED_FILE, Claim, ReadSettings, Source
 from fairshare.model.resources import Resource, ResourceTypes
@@ -41,11 +46,14 @@ class FairFamily(AllocationFileFamily[FairSettings]):
     classes = (
         (CLASS, "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"),
     )
+    demonstration = "fair: everybody gets his share"
     settings_type = FairSettings
     allocation_key = ALLOCATION_FILE
     tidies_before_load = True
     grants_minimum = True
     elements = allocation_file.NAMES | queue_elements.NAMES
+    reloaded_files = (DEFAULT_ALLOCATION_FILE,)
+    has_priorities = False
     draft = DRAFT
 
     def create(self, types: ResourceTypes) -> FairScheduler:
@@ -72,6 +80,15 @@ class FairFamily(AllocationFileFamily[FairSettings]):
         return ReadSettings(
             collect_fair(source.site, document, name, problems, source.policies), path
         )
+
+    def read_texts(self, site: Site, files: Mapping[str, str]) -> FairSettings:
+        """As `SchedulerFamily.read_texts`."""
+        text = files.get(DEFAULT_ALLOCATION_FILE)
+        return read_fair(site, text, DEFAULT_ALLOCATION_FILE)[0]
+
+    def scenario_intervals(self, settings: FairSettings) -> tuple[int, int | None]:
+        """As `SchedulerFamily.scenario_intervals`."""
+        return settings.update_interval_ms, None
 
     def with_allocations(
         self,

@@ -32,7 +32,9 @@ class FifoFamily(SchedulerFamily[FifoSettings]):
         (CLASS, "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fifo.FifoScheduler"),
         (TASK_SCHEDULER, "org.apache.hadoop.mapred.JobQueueTaskScheduler"),
     )
+    demonstration = "fifo: first come, first served"
     settings_type = FifoSettings
+    has_priorities = False
 
     def create(self, types: ResourceTypes) -> FifoScheduler:
         """As `SchedulerFamily.create`."""

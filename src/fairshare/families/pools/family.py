@@ -45,10 +45,13 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
     title = "Fair Scheduler of MapReduce"
     yarn = PoolsYarn()
     classes = ((TASK_SCHEDULER, _CLASS),)
+    demonstration = "mapreduce: every pool has its minimum"
     settings_type = PoolsSettings
     allocation_key = ALLOCATION_FILE
     elements = pools_file.NAMES
     distinctive_elements = frozenset({"pool"})  # YARN reads it, but its manual has queues
+    schedules_jobs = True
+    reloaded_files = (DEFAULT_ALLOCATION_FILE,)
     draft = DRAFT
 
     def create(self, types: ResourceTypes) -> PoolsScheduler:
