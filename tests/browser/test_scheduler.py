@@ -272,7 +272,7 @@ def test_a_past_moment_is_shown_as_it_was_and_live_comes_back(visit, tmp_path):
     with running(fair_configuration(tmp_path / "conf"), tmp_path / "state") as cluster:
         cluster.submit("root.ml.training", 4)
         cluster.until(lambda: cluster.queue("root.ml.training")["containers"] == 4)
-        cluster.until(lambda: len(cluster.server.moments) >= 2)
+        cluster.until(lambda: len(cluster.server.past_views) >= 2)
         then = max(
             point["at_ms"]
             for point in cluster.http.get("/history").json()["points"]

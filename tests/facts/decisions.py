@@ -19,11 +19,11 @@ from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import ContainerRequest
 from fairshare.schedulers.fair.applications import FairApplication
 from fairshare.schedulers.fair.locality import Patiences
+from fairshare.schedulers.fair.preemption_requests import Visits
 from fairshare.schedulers.fair.queues import FairQueue, common_ancestor
 from fairshare.schedulers.fair.scheduler import FairScheduler
 from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.schedulers.fair.state import FairState
-from fairshare.schedulers.fair.wishes import Visits
 
 from .fact import Fact, expect, types_of, vector
 

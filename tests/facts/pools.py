@@ -11,10 +11,10 @@ from fairshare.schedulers.pools.counting import maps_suffice
 from fairshare.schedulers.pools.deficits import grown, split
 from fairshare.schedulers.pools.filling import Claim, fill
 from fairshare.schedulers.pools.jobs import Slots
-from fairshare.schedulers.pools.lines import fair_rank
 from fairshare.schedulers.pools.load import even_cap, proportional_cap
 from fairshare.schedulers.pools.locality import allowed_level, delays_ms, heartbeat_interval_ms
 from fairshare.schedulers.pools.naming import pool_name
+from fairshare.schedulers.pools.service_orders import fair_rank
 from fairshare.schedulers.pools.settings import (
     FACTORS,
     NEVER_MS,

@@ -25,7 +25,7 @@ from fairshare.model.inputs import (
 )
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import ContainerRequest
-from fairshare.schedulers.capacity import descent
+from fairshare.schedulers.capacity import fast_path
 from fairshare.schedulers.capacity.events import HeadroomComputed
 from fairshare.schedulers.capacity.scheduler import CapacityScheduler
 from fairshare.schedulers.capacity.settings import (
@@ -96,12 +96,12 @@ class Pair:
             self.descents += found
             return found
 
-        descend = descent.descend
+        descend = fast_path.descend
         with self.patch.context() as patch:
-            patch.setattr(descent, "descend", counted)
+            patch.setattr(fast_path, "descend", counted)
             found = self.straight.handle(self.now_ms, given)
         with self.patch.context() as patch:
-            patch.setattr(descent, "descend", lambda beat: False)
+            patch.setattr(fast_path, "descend", lambda beat: False)
             expected = self.whole.handle(self.now_ms, given)
         assert decisions(found) == decisions(expected)
         assert picture(self.straight) == picture(self.whole)

@@ -29,8 +29,8 @@ from fairshare.model.inputs import (
 from fairshare.model.work import TaskGroup
 from fairshare.runtime.recovery import recover
 from fairshare.runtime.snapshot import freeze, thaw
-from fairshare.schedulers.pools.lines import Line, OwedLines, ShareLines
 from fairshare.schedulers.pools.scheduler import PoolsScheduler
+from fairshare.schedulers.pools.service_orders import Line, OwedOrders, ShareOrders
 from fairshare.schedulers.pools.settings import (
     REDUCE,
     SLOTS,
@@ -241,11 +241,11 @@ class Pools(RuleBasedStateMachine):
     @invariant()
     def everybody_stands_where_a_new_line_would_have_him(self) -> None:
         state, lines = self.scheduler.state, self.scheduler.state.lines
-        if isinstance(lines, OwedLines):
-            for kept, new in zip(lines.of_kind, OwedLines(state).of_kind, strict=True):
+        if isinstance(lines, OwedOrders):
+            for kept, new in zip(lines.of_kind, OwedOrders(state).of_kind, strict=True):
                 assert in_line(kept) == in_line(new)
-        if isinstance(lines, ShareLines) and lines.hold(self.now_ms):
-            fresh = ShareLines(state, self.now_ms)
+        if isinstance(lines, ShareOrders) and lines.hold(self.now_ms):
+            fresh = ShareOrders(state, self.now_ms)
             for pool in state.queues.values():
                 for kind, place in enumerate(state.places):
                     stand, would = in_line(lines.line(pool, kind)), in_line(fresh.line(pool, kind))
@@ -254,7 +254,7 @@ class Pools(RuleBasedStateMachine):
                         self.has_nothing_for_any_node(absent, kind, place, lines)
 
     def has_nothing_for_any_node(
-        self, absent: str | int, kind: int, place: int, lines: ShareLines
+        self, absent: str | int, kind: int, place: int, lines: ShareOrders
     ) -> None:
         if isinstance(absent, str):
             assert lines.line(self.scheduler.state.queues[absent], kind).first() is None

@@ -144,7 +144,7 @@ class Growing:
         self._container = container.id
         self._stream = stream
         self._offset = 0
-        self._lines = Lines()
+        self._lines = ListRows()
         task = task_text(container)
         label = container.id.rpartition("_")[2] if task == NOTHING else task
         self._show = (
@@ -172,7 +172,7 @@ class Growing:
             self._show(line)
 
 
-class Lines:
+class ListRows:
     """Bytes that come in parts, as lines of text; what is no UTF-8 is replaced."""
 
     def __init__(self) -> None:
@@ -192,7 +192,7 @@ class Lines:
 
 def lines_of(chunks: Iterable[bytes]) -> Iterator[str]:
     """Lines as they become whole."""
-    lines = Lines()
+    lines = ListRows()
     for chunk in chunks:
         yield from lines.add(chunk)
     yield from lines.end()

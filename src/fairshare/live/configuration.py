@@ -24,8 +24,8 @@ from fairshare.families.registry import family_of
 from fairshare.families.reload import refresh
 from fairshare.families.store import ConfigurationStore
 from fairshare.live.file_watch import FileWatch, Finding, Stamp, stamp_of
-from fairshare.live.kept_configuration import KeptConfiguration
 from fairshare.live.service import Service
+from fairshare.live.stored_configuration import StoredConfiguration
 from fairshare.model.inputs import LoadConfiguration, ReloadRefused, TidyQueues
 from fairshare.projections.loaded_versions import LoadedSettings
 
@@ -100,10 +100,10 @@ class LiveConfiguration:
                 settle_ms = started.shell.configuration.settle_ms
                 self._watch = FileWatch(self._watched.path, settle_ms, loaded_ms)
         self._store = started.store if started is not None else ConfigurationStore()
-        self._kept: KeptConfiguration | None = None
+        self._kept: StoredConfiguration | None = None
         if self._store.mutable:
             path = kept if self._store.kind == "persistent" else None
-            self._kept = KeptConfiguration(dict(self._store.written), path)
+            self._kept = StoredConfiguration(dict(self._store.written), path)
 
     @property
     def file(self) -> Path | None:

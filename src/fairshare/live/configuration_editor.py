@@ -3,7 +3,7 @@ drafts, and putting a draft in force.
 
 To put a draft in force, the editor validates it, replaces the file atomically, and loads it; if the
 scheduler refuses it, the file is restored. Where properties are changed by document
-(`kept_configuration.py`) there is no file to write: then a draft changes the properties. Knows
+(`stored_configuration.py`) there is no file to write: then a draft changes the properties. Knows
 nothing of HTTP.
 """
 

@@ -15,9 +15,9 @@ from fairshare.families.registry import family_of
 from fairshare.journal.observed import ObservedJournal
 from fairshare.journal.record import Record
 from fairshare.journal.sqlite import SqliteJournal
+from fairshare.live.access.active_counts import ActiveCounts
 from fairshare.live.access.audit import AuditLog
 from fairshare.live.access.authentication import Authentication
-from fairshare.live.access.census import Census
 from fairshare.live.access.identity import Identity
 from fairshare.live.access.tokens import UserTokens
 from fairshare.live.configuration import LiveConfiguration
@@ -26,18 +26,18 @@ from fairshare.live.disk import Disk
 from fairshare.live.engines import EngineMaker, local_engine
 from fairshare.live.event_feed import EventFeed
 from fairshare.live.event_log import EventLog, close_log, open_log
-from fairshare.live.kept_configuration import FILE as KEPT_FILE
-from fairshare.live.lines import Lines
-from fairshare.live.lives import is_new, launches, numbers_given_away, unreported_exits
+from fairshare.live.journal_epochs import is_new, launches, numbers_given_away, unreported_exits
+from fairshare.live.list_rows import ListRows
 from fairshare.live.metrics import MeasuredJournal, Metrics
 from fairshare.live.metrics_of_state import StateCollector
-from fairshare.live.moments import Moments
-from fairshare.live.moments import watch as watch_moments
+from fairshare.live.past_views import PastViews
+from fairshare.live.past_views import watch as watch_past_views
 from fairshare.live.payloads import Payloads
 from fairshare.live.retention import Retention, restore
 from fairshare.live.service import Service, log_undecided
 from fairshare.live.settings import LiveSettings
 from fairshare.live.state_directory import open_state_directory
+from fairshare.live.stored_configuration import FILE as KEPT_FILE
 from fairshare.live.supervision import Supervisor, watch_journal
 from fairshare.live.tokens import DriverTokens
 from fairshare.live.users.groups import user_groups
@@ -111,7 +111,7 @@ class LiveServer:
             epoch_ms = self._runtime.manager.state.epoch_ms
             self._identity = self.directory.change_epoch(self._identity, epoch_ms)
             applications = self._runtime.manager.state.applications.values()
-            self.census = Census(applications)
+            self.active_counts = ActiveCounts(applications)
             self.payloads = self._payloads_of(applications)
             self.service = Service(
                 self._runtime, WallClock(self._runtime.position.now_ms), self.projections.history
@@ -128,8 +128,8 @@ class LiveServer:
             self._retention = Retention(
                 settings.retention, self._journal, self.service, self._parts, self._since
             )
-            self.moments = Moments(self.started_ms)
-            self.lines = Lines(self.service)
+            self.past_views = PastViews(self.started_ms)
+            self.list_rows = ListRows(self.service)
             self.event_feed = EventFeed(
                 self.service.state, self.directory.path, self.service.version
             )
@@ -226,7 +226,7 @@ class LiveServer:
     def _observe(self, record: Record) -> None:
         self.projections.observe(record, self._runtime.manager.scheduler)
         for event in record.events:
-            self.census.observe(event)
+            self.active_counts.observe(event)
             self.payloads.observe(event)
         self.metrics.observe(record)
         self.event_feed.observe(record)
@@ -313,7 +313,7 @@ class LiveServer:
         start("disk", self.disk.watch)
         start("retention", self._retention.watch)
         start("lag", self.metrics.watch)
-        start("moments", lambda: watch_moments(service, self.moments, self.lines))
+        start("past views", lambda: watch_past_views(service, self.past_views, self.list_rows))
         start("journal", lambda: watch_journal(self._journal, service))
 
     def _load_configuration(self) -> None:

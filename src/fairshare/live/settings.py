@@ -17,8 +17,8 @@ from fairshare.families.configuration import Configuration
 from fairshare.families.directory import collect_directory, read_directory
 from fairshare.families.registry import family_of
 from fairshare.families.reservations import with_reservations
-from fairshare.live.kept_configuration import read_kept
 from fairshare.live.state_directory import DEFAULT_STATE_DIRECTORY
+from fairshare.live.stored_configuration import read_kept
 from fairshare.live.users.identity import own_user
 from fairshare.model.resources import ResourceTypes
 from fairshare.runtime.clock import WallClock

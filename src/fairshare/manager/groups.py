@@ -1,7 +1,7 @@
 """Owns what the manager computes as the master of task groups: validation of groups, and the
 container requests that are due.
 
-Emits no events itself; `resource_manager.py` and `lives.py` do.
+Emits no events itself; `resource_manager.py` and `journal_epochs.py` do.
 """
 
 from collections.abc import Callable, Sequence

@@ -8,7 +8,7 @@ resources that can be allocated.
 from typing import Protocol
 
 from fairshare.manager import overcommit
-from fairshare.manager.lives import Lives
+from fairshare.manager.lifecycle import Lifecycle
 from fairshare.model.events import (
     ContainerCompleted,
     ExitCode,
@@ -56,7 +56,7 @@ def join(step: Step, scheduler: Scheduler, given: NodeJoined) -> None:
     scheduler.node_changed(step)
 
 
-def lose(step: Step, scheduler: Scheduler, lives: Lives, given: NodeLost) -> None:
+def lose(step: Step, scheduler: Scheduler, lives: Lifecycle, given: NodeLost) -> None:
     """Remove a node and complete its containers as aborted. Raises Refusal."""
     node = scheduler.state.nodes.get(given.node)
     if node is None:

@@ -13,8 +13,8 @@ from typing import Any
 from fairshare.errors import InvariantViolation, UndecidedError
 from fairshare.manager import groups, lifetimes, nodes, overcommit, reports
 from fairshare.manager.actors import check_actor
+from fairshare.manager.lifecycle import Lifecycle
 from fairshare.manager.lifetimes import Lifetimes
-from fairshare.manager.lives import Lives
 from fairshare.manager.partitions import Partitions
 from fairshare.model.applications import Application
 from fairshare.model.events import (
@@ -94,7 +94,7 @@ class ResourceManager:
         self.scheduler = scheduler
         self._partitions = Partitions(scheduler)
         self._lifetimes = Lifetimes(scheduler)
-        self._lives = Lives(scheduler, self._partitions)
+        self._lives = Lifecycle(scheduler, self._partitions)
         self._goes_back = scheduler if isinstance(scheduler, GoesBack) else None
         self._settle = scheduler.settle if isinstance(scheduler, SettlesSteps) else None
         self._inputs: dict[type, Callable[[Step, Any], None]] = {

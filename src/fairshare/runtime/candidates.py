@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.resources import fits
-from fairshare.runtime.rooms import Group, Rooms
-from fairshare.runtime.wishes import Wishes
+from fairshare.runtime.node_groups import Group, NodeGroups
+from fairshare.runtime.pending_sizes import PendingSizes
 from fairshare.schedulers.protocol import State
 
 Heap = list[tuple[int, Group | None]]
@@ -27,8 +27,8 @@ class Candidates:
         self._useful_version = -1
         self._reserved_due: dict[int, None] = {}
         self.touched: dict[str, None] = {}
-        self.wishes = Wishes(state)
-        self.rooms = Rooms(state)
+        self.wishes = PendingSizes(state)
+        self.rooms = NodeGroups(state)
         for name in state.nodes:
             self.rooms.refresh(name)
         for number in self.rooms.reserved:

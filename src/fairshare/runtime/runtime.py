@@ -24,8 +24,8 @@ from fairshare.model.inputs import (
     UpdateShares,
 )
 from fairshare.runtime.acceptance import failure_of, refusal_of
-from fairshare.runtime.beats import Beats
 from fairshare.runtime.drains import Drains
+from fairshare.runtime.heartbeat_rounds import HeartbeatRounds
 from fairshare.runtime.lifetimes import Lifetimes
 from fairshare.runtime.monitoring import Monitoring
 from fairshare.runtime.orders import ExtraEnvironment, OrderBook, StopOrder, nothing_extra
@@ -84,7 +84,7 @@ class Runtime:
         self._encode = msgspec.msgpack.Encoder().encode
         self._orders = OrderBook(manager.state, extra_environment)
         self._interval_ms = beat_interval_ms
-        self._beats = Beats(manager.state, beat_interval_ms)
+        self._beats = HeartbeatRounds(manager.state, beat_interval_ms)
         self._unused_expiry_ms = unused_expiry_ms
         self._unused = UnusedContainers(manager.state, unused_expiry_ms)
         self._tidying = Tidying(manager.scheduler)
@@ -114,7 +114,7 @@ class Runtime:
         self.position = recover(records, self.manager.state, since)
         self._sequence = self.position.sequence
         self._now_ms = self._updated_ms = self.position.now_ms
-        self._beats = Beats(self.manager.state, self._interval_ms)
+        self._beats = HeartbeatRounds(self.manager.state, self._interval_ms)
         self._tidying = Tidying.after_recovery(self.manager.scheduler, self._now_ms)
         self._monitoring = Monitoring(self.manager.scheduler)
         self._lifetimes = Lifetimes(self.manager.state)

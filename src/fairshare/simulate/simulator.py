@@ -14,7 +14,7 @@ from fairshare.runtime.clock import VirtualClock
 from fairshare.runtime.runtime import Observer, Runtime
 from fairshare.simulate.agenda import Agenda
 from fairshare.simulate.collection import Collection
-from fairshare.simulate.fates import Fates
+from fairshare.simulate.container_outcomes import ContainerOutcomes
 from fairshare.simulate.report import Report
 from fairshare.simulate.workload import Arrival, Workload
 
@@ -48,7 +48,7 @@ class Simulator:
         self.clock = VirtualClock()
         self.manager = manager
         self._workload = workload
-        self._fates = Fates()
+        self._fates = ContainerOutcomes()
         self._collection = Collection(manager.scheduler)
         self.engine = SimulatedEngine(self.agenda, self._fates)
         self._reported: list[Input] = []

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fairshare.live.access.audit import AuditEntry, instant, redacted
 from fairshare.live.access.identity import Identity
-from fairshare.live.access.repeats import INTERVAL_S
+from fairshare.live.access.repeated_messages import INTERVAL_S
 from fairshare.live.server import LiveServer
 from fairshare.model.identifiers import application_name, application_of, parse_container
 from fairshare.web.addresses import address_of_scope

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from fairshare.live.access.audit import redacted
 from fairshare.live.access.identity import Identity
 from fairshare.live.access.lists import may_change, may_look
-from fairshare.live.access.repeats import INTERVAL_S, Repeats
+from fairshare.live.access.repeated_messages import INTERVAL_S, RepeatedMessages
 from fairshare.live.access.tokens import TokensUnreadable
 from fairshare.live.server import LiveServer
 from fairshare.model.identifiers import (
@@ -52,7 +52,7 @@ class Door:
         self.buckets = buckets
         self.authentication = server.authentication
         self._unreadable = ""
-        self._refusals: Repeats[str] = Repeats(_log_refusal)
+        self._refusals: RepeatedMessages[str] = RepeatedMessages(_log_refusal)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "")

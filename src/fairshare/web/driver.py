@@ -11,7 +11,7 @@ from fairshare.api.applications import ApplicationRow, Launched
 from fairshare.api.values import NothingBody
 from fairshare.api.work import FinishBody, Launch, ReleaseBody, RequestsBody, TasksBody
 from fairshare.errors import InputError
-from fairshare.live.access.handed_in import size_of_command, size_of_group
+from fairshare.live.access.submitted_bytes import size_of_command, size_of_group
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import application_of
 from fairshare.model.inputs import (

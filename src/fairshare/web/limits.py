@@ -16,8 +16,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from fairshare.api.work import ContainerRequest, TaskGroup
 from fairshare.config.limits import DEFAULT_REQUESTS_PER_SECOND, LimitSettings
 from fairshare.errors import InputError
-from fairshare.live.access.handed_in import size_of
 from fairshare.live.access.identity import Identity
+from fairshare.live.access.submitted_bytes import size_of
 from fairshare.live.server import LiveServer
 from fairshare.live.settings import LiveSettings
 from fairshare.model.inputs import ForgetApplications, SubmitApplication
@@ -229,13 +229,13 @@ async def submission_slot(server: LiveServer, submission: SubmitApplication) -> 
     user has reached the limit of unfinished applications, or has submitted too many bytes."""
     user = submission.user
     most = server.settings.limits.applications_per_user
-    if server.census.count(user) >= most:
+    if server.active_counts.count(user) >= most:
         raise InputError(
             "too-many-applications",
             f"{user} has {most} applications that are not over, and more are not taken: wait until"
             " some have ended, or put more tasks into one application",
         )
-    with server.census.on_its_way(user):
+    with server.active_counts.on_its_way(user):
         async with room_for(server, user, size_of(submission)):
             yield
 
@@ -245,7 +245,7 @@ async def room_for(server: LiveServer, user: str, size: int) -> AsyncIterator[No
     """Around a call that submits so many bytes: raises InputError (`too-much-handed-in`) if the
     user's submissions already hold too many. The user's finished applications are forgotten first,
     if that helps."""
-    handed_in = server.census.handed_in
+    handed_in = server.active_counts.submitted_bytes
     most = server.settings.limits.user_mb * 1024 * 1024
     with handed_in.on_its_way(user, size):
         old = handed_in.oldest_over(user, handed_in.size(user) - most)

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import uvicorn
 
 from fairshare.errors import ConfigurationError, FairshareError
-from fairshare.live.access.repeats import INTERVAL_S
+from fairshare.live.access.repeated_messages import INTERVAL_S
 from fairshare.live.server import LiveServer
 from fairshare.live.settings import LiveSettings
 from fairshare.web.app import build_app

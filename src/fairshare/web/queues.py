@@ -13,7 +13,7 @@ from fairshare.api.queues import (
 from fairshare.api.queues import Share as NamedShare
 from fairshare.errors import InputError
 from fairshare.insight.shares import Share, Shares
-from fairshare.live.moments import Moment
+from fairshare.live.past_views import PastView
 from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.schedulers.views import CapacityView, QueueView
 from fairshare.web.answers import answer, filled
@@ -38,9 +38,9 @@ async def list_queues(request: Request) -> Response:
     return answer(_queues(moment.at_ms, moment.queues, moment.cluster.total, types))
 
 
-def moment_at(request: Request, at_ms: int) -> Moment:
+def moment_at(request: Request, at_ms: int) -> PastView:
     """The remembered state at an instant; raises InputError (`unknown-moment`)."""
-    moments = server_of(request).moments
+    moments = server_of(request).past_views
     moment = moments.at(at_ms)
     if moment is None:
         raise InputError(

@@ -8,7 +8,7 @@ import pytest
 
 from fairshare.errors import FairshareError, InputError
 from fairshare.families.capacity.mutation import Update, read_json
-from fairshare.live import kept_configuration, mutation
+from fairshare.live import mutation, stored_configuration
 from fairshare.live.server import LiveServer
 from fairshare.live.settings import Overrides, read_settings
 from fairshare.model.inputs import SubmitApplication
@@ -171,7 +171,7 @@ async def test_what_cannot_be_kept_is_not_in_force(server, monkeypatch):
     def full(path: Path, content: bytes) -> None:
         raise FairshareError(f"cannot write {path}: No space left on device")
 
-    monkeypatch.setattr(kept_configuration, "write_file", full)
+    monkeypatch.setattr(stored_configuration, "write_file", full)
     before = (mutation.current(server), server.service.version)
     with pytest.raises(FairshareError, match="No space left"):
         await mutation.update(server, read_json(FIVE), "ann")

@@ -1,11 +1,11 @@
 """What repeats is told a few times, and then as a number."""
 
-from fairshare.live.access.repeats import MOST_KEYS, OTHERS, Repeats
+from fairshare.live.access.repeated_messages import MOST_KEYS, OTHERS, RepeatedMessages
 
 
 def recorded():
     told = []
-    return told, Repeats(lambda item, repeated, key: told.append((item, repeated, key)))
+    return told, RepeatedMessages(lambda item, repeated, key: told.append((item, repeated, key)))
 
 
 def test_the_first_ones_are_told_and_the_others_counted():

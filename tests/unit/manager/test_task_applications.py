@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from fairshare.families.registry import family_of
-from fairshare.manager.lives import _times_and_last
+from fairshare.manager.lifecycle import _times_and_last
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import (
     ApplicationRejected,

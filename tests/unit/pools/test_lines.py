@@ -13,7 +13,7 @@ from fairshare.model.inputs import (
     SubmitApplication,
 )
 from fairshare.model.work import ContainerRequest
-from fairshare.schedulers.pools import lines
+from fairshare.schedulers.pools import service_orders
 from fairshare.schedulers.pools.jobs import Job
 from fairshare.schedulers.pools.weights import BOOSTER, steady_until_ms
 
@@ -26,9 +26,9 @@ JOBS = 200
 def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Grows by one for each place in a line that is worked out."""
     found: list[object] = []
-    fair_rank, most_owed = lines.fair_rank, lines.most_owed
+    fair_rank, most_owed = service_orders.fair_rank, service_orders.most_owed
 
-    def counted_rank(*given: Any) -> lines.Rank:
+    def counted_rank(*given: Any) -> service_orders.Rank:
         found.append(given)
         return fair_rank(*given)
 
@@ -41,8 +41,8 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
         return counted
 
-    monkeypatch.setattr(lines, "fair_rank", counted_rank)
-    monkeypatch.setattr(lines, "most_owed", counted_key)
+    monkeypatch.setattr(service_orders, "fair_rank", counted_rank)
+    monkeypatch.setattr(service_orders, "most_owed", counted_key)
     return found
 
 
@@ -77,7 +77,7 @@ def test_a_job_without_reduces_to_start_leaves_the_line_until_it_wants_some() ->
     cluster.update()
     assert cluster.beat() == [idle]
     kept = cluster.scheduler.state.lines
-    assert isinstance(kept, lines.ShareLines)
+    assert isinstance(kept, service_orders.ShareOrders)
     line = kept.line(cluster.scheduler.state.queues["root.a"], 1)
 
     assert cluster.beat() == []
@@ -89,7 +89,7 @@ def test_a_job_without_reduces_to_start_leaves_the_line_until_it_wants_some() ->
     assert cluster.beat() == [idle]
 
 
-def standing(line: lines.Line) -> list[int]:
+def standing(line: service_orders.Line) -> list[int]:
     return [
         entrant.member.id
         for entrant in line.members
@@ -101,7 +101,7 @@ def first_in_line(cluster: Cluster, pool: str = "root.a") -> int:
     kept = cluster.scheduler.state.lines
     assert kept is not None
     queue = cluster.scheduler.state.queues[pool]
-    line = kept.line(queue, 0) if isinstance(kept, lines.ShareLines) else kept.of_kind[0]
+    line = kept.line(queue, 0) if isinstance(kept, service_orders.ShareOrders) else kept.of_kind[0]
     first = line.first()
     assert first is not None
     assert isinstance(first.member, Job)
@@ -140,7 +140,7 @@ def test_lines_hold_until_the_first_weight_may_be_another_one() -> None:
     cluster.submit("a", maps(9))
     cluster.beat()
     kept = cluster.scheduler.state.lines
-    assert isinstance(kept, lines.ShareLines)
+    assert isinstance(kept, service_orders.ShareOrders)
     assert kept.until_ms == 1000
     assert kept.hold(999)
     assert not kept.hold(1000)

@@ -8,7 +8,7 @@ from tests.unit.pools.conftest import Cluster, maps, pools, reduces, settings
 from fairshare.model.events import ContainerCompleted, OffersCounted, SharesUpdated
 from fairshare.model.inputs import NodeBeat, NodeJoined, PreemptContainers, UpdateShares
 from fairshare.schedulers.pools.filling import Claim, fill, scaled
-from fairshare.schedulers.pools.lines import fair_rank
+from fairshare.schedulers.pools.service_orders import fair_rank
 from fairshare.schedulers.pools.settings import PoolAllocation
 
 CLAIMS = st.lists(

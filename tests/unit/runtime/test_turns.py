@@ -18,7 +18,7 @@ from fairshare.model.resources import ResourceTypes
 from fairshare.runtime.recovery import replay
 from fairshare.schedulers.fair.settings import FairSettings
 
-from .test_beats import SETTINGS, random_input
+from .test_heartbeat_rounds import SETTINGS, random_input
 
 
 def after(beats):

@@ -160,7 +160,7 @@ async def test_containers_to_release_must_be_ones_own_and_of_this_cluster(page):
 async def test_what_a_driver_launches_counts_for_its_user_while_it_runs(page):
     driver = await a_driver(page)
     await driver.call("register")
-    handed_in = page.server.census.handed_in
+    handed_in = page.server.active_counts.submitted_bytes
     before = handed_in.size(page.server.service.state.applications[1].user)
     await driver.call("requests", requests=[{"count": 2, "resources": {MEMORY: 128}}])
     application = page.server.service.state.applications[1]

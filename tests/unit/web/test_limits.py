@@ -10,7 +10,7 @@ import pytest
 from fairshare.config.limits import LimitSettings
 from fairshare.config.shell import AuthenticationSettings
 from fairshare.errors import InputError
-from fairshare.live.access.census import Census
+from fairshare.live.access.active_counts import ActiveCounts
 from fairshare.live.access.tokens import UserTokens
 from fairshare.live.server import LiveServer
 from fairshare.web.app import build_app
@@ -131,8 +131,8 @@ async def test_a_user_has_not_more_live_applications_than_he_may(serving):
         answer = await http.post(f"{yarn}?user.name=ann", json=body)
         assert answer.status_code == 429
         assert "2 applications that are not over" in answer.text
-        assert server.census.count("ann") == 2
-        assert server.census.count("bob") == 1
+        assert server.active_counts.count("ann") == 2
+        assert server.active_counts.count("bob") == 1
 
 
 async def test_what_was_recovered_counts(serving, server_settings, engine):
@@ -219,7 +219,7 @@ def test_a_stream_that_is_closed_makes_room():
 
 
 def test_who_has_two_applications_and_ends_one_has_one():
-    census = Census()
+    census = ActiveCounts()
     with census.on_its_way("ann"), census.on_its_way("ann"):
         assert census.count("ann") == 2
         with census.on_its_way("ann"):

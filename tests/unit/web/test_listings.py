@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairshare.live.moments import Moment
+from fairshare.live.past_views import PastView
 from fairshare.model.identifiers import application_of
 from fairshare.model.inputs import NodeJoined
 
@@ -23,12 +23,12 @@ async def names(page, **parameters: object) -> list[str]:
 async def remember(page) -> int:
     """Take a moment down as it is now; its instant."""
     server = page.server
-    before = server.moments.instant(2**62) or 0
+    before = server.past_views.instant(2**62) or 0
     # The server's own watch may take one down as well: each has an instant of its own.
     at_ms = max(before + 1, server.service.now_ms())
     views = server.service.views
-    moment = Moment(at_ms, views.version, views.cluster, views.queues)
-    server.moments.add(moment, server.lines.applications(), server.lines.nodes())
+    moment = PastView(at_ms, views.version, views.cluster, views.queues)
+    server.past_views.add(moment, server.list_rows.applications(), server.list_rows.nodes())
     return at_ms
 
 
@@ -165,7 +165,7 @@ async def test_a_line_is_the_same_object_as_long_as_nothing_changed(page):
     await submit(page, "one", "a")
     await submit(page, "two", "b")
     await page.launched(2)
-    lines = page.server.lines
+    lines = page.server.list_rows
     one, two = lines.applications().values()
     (node,) = lines.nodes().values()
     await page.post("/applications/1/kill", json={})

@@ -62,8 +62,8 @@ async def test_a_queue_stands_beside_its_share(page):
 
 
 async def test_a_past_moment_is_told_as_it_was(page):
-    await page.until(lambda: len(page.server.moments) == 1)
-    first = page.server.moments.at(10**15)
+    await page.until(lambda: len(page.server.past_views) == 1)
+    first = page.server.past_views.at(10**15)
     await page.submit(user="ann", queue="a", tasks=[{"command": "x"}])
     await page.launched(1)
     assert (await page.get("/queues")).json()["queues"][0]["containers"] == 1
@@ -80,7 +80,7 @@ async def test_what_nobody_remembers_is_not_found(page):
 
 
 async def test_the_lines_of_a_queue_are_told_and_since_when(page):
-    await page.until(lambda: len(page.server.moments) == 1)
+    await page.until(lambda: len(page.server.past_views) == 1)
     content = (await page.get("/history?queue=root.a&points=10")).json()
     assert content["began_ms"] == page.server.started_ms
     (point,) = content["points"]

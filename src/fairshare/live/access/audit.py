@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from fairshare.errors import FairshareError
-from fairshare.live.access.repeats import OTHERS, Repeats
+from fairshare.live.access.repeated_messages import OTHERS, RepeatedMessages
 from fairshare.live.access.tokens import masked
 from fairshare.live.event_log import LogFile
 
@@ -58,7 +58,7 @@ class AuditLog:
         except OSError as error:
             raise FairshareError(f"cannot write the audit log {path}: {error.strerror}") from error
         self._file.setFormatter(logging.Formatter("%(message)s"))
-        self._refusals: Repeats[AuditEntry] = Repeats(self._summed)
+        self._refusals: RepeatedMessages[AuditEntry] = RepeatedMessages(self._summed)
         self._open = True
 
     def write(self, entry: AuditEntry) -> None:

@@ -17,7 +17,7 @@ class Answer(enum.IntEnum):
     RESERVED = 5
 
 
-class Room:
+class ResourceLimits:
     """The room that a queue may use in one attempt, and the results.
 
     `limit` is passed down; `headroom` is what the queue has left below it; `blocked` is kept free

@@ -18,7 +18,7 @@ from fairshare.model.identifiers import container_id
 from fairshare.model.nodes import Reservation
 from fairshare.model.resources import Resource, add, subtract
 from fairshare.schedulers.capacity import containers, limits
-from fairshare.schedulers.capacity.answers import Answer, Room
+from fairshare.schedulers.capacity.answers import Answer, ResourceLimits
 from fairshare.schedulers.capacity.applications import CapacityApplication
 from fairshare.schedulers.capacity.calculators import larger
 from fairshare.schedulers.capacity.locality import may_be_anywhere, may_be_rack_local
@@ -42,7 +42,7 @@ class _Choice(NamedTuple):
     kill: tuple[int, ...] = ()
 
 
-def offer(beat: "Heartbeat", application: CapacityApplication, room: Room) -> Answer:
+def offer(beat: "Heartbeat", application: CapacityApplication, room: ResourceLimits) -> Answer:
     """Offer the node to an application's asks, the most urgent first (14.1, 14.2, 31.4)."""
     state = beat.state
     settings = state.settings
@@ -85,7 +85,7 @@ def _by_locality(
     beat: "Heartbeat",
     application: CapacityApplication,
     key: AskKey,
-    room: Room | None,
+    room: ResourceLimits | None,
     *,
     reserved: bool,
 ) -> tuple[_Choice | None, bool]:
@@ -147,7 +147,7 @@ def _fit(
     key: AskKey,
     ask: Ask,
     locality: Locality,
-    room: Room | None,
+    room: ResourceLimits | None,
 ) -> _Choice | None:
     """A container here, a reservation, or neither (15.1 to 15.4). `room` is None for a reserved
     node."""

@@ -15,8 +15,8 @@ from fairshare.model.asks import AskKey
 from fairshare.model.events import Locality, OffersCounted, ReservationDropped
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, add, subtract
-from fairshare.schedulers.capacity import assignment, descent, limits, orders
-from fairshare.schedulers.capacity.answers import Answer, Room
+from fairshare.schedulers.capacity import assignment, fast_path, limits, orders
+from fairshare.schedulers.capacity.answers import Answer, ResourceLimits
 from fairshare.schedulers.capacity.applications import CapacityApplication, Entry
 from fairshare.schedulers.capacity.calculators import larger, smaller
 from fairshare.schedulers.capacity.capacities import child_limit, leaf_limit
@@ -95,7 +95,7 @@ class Heartbeat:
         self.whole = state.total_of(self.label)
         self.ignore = False
         self.refused = 0  # attempts whose container a limit forbade after all
-        self._plain = descent.is_plain(state)
+        self._plain = fast_path.is_plain(state)
         self._limits: dict[str, Resource] = {}
         self._walked: dict[str, CapacityQueue] = {}
         self._misses: dict[tuple[int, tuple[int, int]], tuple[AskKey, int]] = {}
@@ -134,12 +134,12 @@ class Heartbeat:
         if not state.calculator.fits(minimum, available):  # below 0 in a type, since it shrank
             return Answer.NOTHING
         self.ignore = False
-        if self._plain and descent.descend(self):
+        if self._plain and fast_path.descend(self):
             return _OFF_SWITCH
-        answer = self._parent(state.root, Room(self.whole, state.none))
+        answer = self._parent(state.root, ResourceLimits(self.whole, state.none))
         if answer < _OFF_SWITCH and self.label and state.shares_with_all(self.label):
             self.ignore = True
-            answer = self._parent(state.root, Room(state.total_of(""), state.none))
+            answer = self._parent(state.root, ResourceLimits(state.total_of(""), state.none))
         return answer
 
     def _available(self) -> Resource:
@@ -166,7 +166,7 @@ class Heartbeat:
             return
         assignment.fulfil(self, application, key, reservation)
 
-    def _within(self, queue: CapacityQueue, room: Room, unreservable: Resource) -> bool:
+    def _within(self, queue: CapacityQueue, room: ResourceLimits, unreservable: Resource) -> bool:
         """Whether a queue is below its limit, or can be by releasing reservations (11.5)."""
         c = self.state.calculator
         share = queue.shares[self.label]
@@ -189,7 +189,7 @@ class Heartbeat:
         pending = queue.shares[label].pending
         return self.state.calculator.compare(self.whole, pending, self.state.none) > 0
 
-    def _parent(self, queue: CapacityQueue, room: Room) -> Answer:
+    def _parent(self, queue: CapacityQueue, room: ResourceLimits) -> Answer:
         state = self.state
         c = state.calculator
         if not self.ignore and not queue.may_use(self.label):
@@ -209,7 +209,7 @@ class Heartbeat:
             limit = child_limit(
                 c, room.limit, room.blocked, share, child.shares[self.label], minimum
             )
-            below = Room(limit, state.none)
+            below = ResourceLimits(limit, state.none)
             found = self._leaf(child, below) if child.leaf else self._parent(child, below)
             if found >= _OFF_SWITCH:
                 return found
@@ -219,7 +219,7 @@ class Heartbeat:
                 room.blocked = add(room.blocked, larger(c, state.total, kept, state.none))
         return answer
 
-    def _leaf(self, leaf: CapacityQueue, room: Room) -> Answer:
+    def _leaf(self, leaf: CapacityQueue, room: ResourceLimits) -> Answer:
         state = self.state
         c = state.calculator
         share = leaf.shares[self.label]
@@ -264,7 +264,7 @@ class Heartbeat:
         self,
         leaf: CapacityQueue,
         application: CapacityApplication,
-        room: Room,
+        room: ResourceLimits,
         blocked: dict[str, Resource],
     ) -> bool:
         """Whether an application's user is within its limit (9.8, 9.9)."""

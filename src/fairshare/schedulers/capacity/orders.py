@@ -12,7 +12,7 @@ from fairshare.schedulers.capacity.applications import CapacityApplication, Entr
 from fairshare.schedulers.capacity.calculators import ResourceCalculator, larger
 from fairshare.schedulers.capacity.queues import ABSOLUTE, CapacityQueue, Share
 
-Standing = tuple[int, bool, int | None, float]
+VolatileFields = tuple[int, bool, int | None, float]
 """Whether it may not use a partition, whether it has no guarantee, its priority if the policy uses
 it, and the size that breaks ties."""
 
@@ -32,7 +32,7 @@ def child_key(child: CapacityQueue, policy: str, label: str) -> Entry:
     return _key(child, child.shares[label], _standing(child, policy, label))
 
 
-def _standing(child: CapacityQueue, policy: str, label: str) -> Standing:
+def _standing(child: CapacityQueue, policy: str, label: str) -> VolatileFields:
     """The part of a child's key that does not depend on its use.
 
     Of two with the same use the larger one is first: by amount if all siblings have amounts.
@@ -48,7 +48,7 @@ def _standing(child: CapacityQueue, policy: str, label: str) -> Standing:
     return (denied, share.absolute_capacity <= 0.0, priority, size)
 
 
-def _key(child: CapacityQueue, share: Share, standing: Standing) -> Entry:
+def _key(child: CapacityQueue, share: Share, standing: VolatileFields) -> Entry:
     denied, no_guarantee, priority, size = standing
     c = share.calculator
     if no_guarantee or c is None:

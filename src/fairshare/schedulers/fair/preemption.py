@@ -21,7 +21,7 @@ from fairshare.model.work import ANYWHERE
 from fairshare.schedulers.calculators import take_from
 from fairshare.schedulers.fair.applications import FairApplication
 from fairshare.schedulers.fair.containers import containers_of_node, nodes_in_order
-from fairshare.schedulers.fair.wishes import Wish, wishes
+from fairshare.schedulers.fair.preemption_requests import PreemptionRequest, wishes
 from fairshare.schedulers.hash_order import application_code, in_hash_order
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _serve(state: "FairState", step: "Step", application: FairApplication) -> No
     step.emit(StarvationServed(application.id, step.now_ms + wait_ms))
 
 
-def _best_answer(state: "FairState", wish: Wish) -> Answer | None:
+def _best_answer(state: "FairState", wish: PreemptionRequest) -> Answer | None:
     """The node that gives up the fewest masters; the first one with none (14.5.1)."""
     if wish.location == ANYWHERE:
         return _best_of(state, nodes_in_order(state), wish.resource, None)

@@ -7,8 +7,8 @@ from fairshare.model.nodes import Node
 from fairshare.schedulers.ordering import Entry
 from fairshare.schedulers.pools.grants import Offer
 from fairshare.schedulers.pools.jobs import Job
-from fairshare.schedulers.pools.lines import Entrant, Line, OwedLines
 from fairshare.schedulers.pools.locality import nearest
+from fairshare.schedulers.pools.service_orders import Entrant, Line, OwedOrders
 from fairshare.schedulers.pools.settings import MAP, REDUCE
 from fairshare.schedulers.pools.state import PoolsState
 from fairshare.schedulers.protocol import Step
@@ -24,9 +24,9 @@ def run(state: PoolsState, step: Step, node: Node) -> None:
             return
 
 
-def _lines(state: PoolsState) -> OwedLines:
-    if not isinstance(state.lines, OwedLines):
-        state.lines = OwedLines(state)
+def _lines(state: PoolsState) -> OwedOrders:
+    if not isinstance(state.lines, OwedOrders):
+        state.lines = OwedOrders(state)
     return state.lines
 
 

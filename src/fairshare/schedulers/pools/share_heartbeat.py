@@ -10,10 +10,10 @@ from fairshare.schedulers.ordering import Entry
 from fairshare.schedulers.pools.grants import Offer
 from fairshare.schedulers.pools.jobs import Job
 from fairshare.schedulers.pools.limits import pool_limit
-from fairshare.schedulers.pools.lines import Entrant, Line, ShareLines
 from fairshare.schedulers.pools.load import may_launch
 from fairshare.schedulers.pools.locality import allowed_level, nearest
 from fairshare.schedulers.pools.naming import properties_of
+from fairshare.schedulers.pools.service_orders import Entrant, Line, ShareOrders
 from fairshare.schedulers.pools.settings import MAP, REDUCE
 from fairshare.schedulers.pools.starvation import impatient
 from fairshare.schedulers.pools.state import PoolsState
@@ -65,10 +65,10 @@ class ShareHeartbeat:
             self._lines.enter_again(line, entrant, entry, kind)
         self._take_note()
 
-    def _lines_now(self) -> ShareLines:
+    def _lines_now(self) -> ShareOrders:
         state = self.state
-        if not isinstance(state.lines, ShareLines) or not state.lines.hold(self.now_ms):
-            state.lines = ShareLines(state, self.now_ms)
+        if not isinstance(state.lines, ShareOrders) or not state.lines.hold(self.now_ms):
+            state.lines = ShareOrders(state, self.now_ms)
         return state.lines
 
     def _most(self, kind: int) -> int:

@@ -34,9 +34,9 @@ from fairshare.model.state import ClusterState
 from fairshare.model.work import ANYWHERE
 from fairshare.schedulers.pools import deficits, sharing, starvation
 from fairshare.schedulers.pools.jobs import Job
-from fairshare.schedulers.pools.lines import OwedLines, ShareLines
 from fairshare.schedulers.pools.locality import delays_ms
 from fairshare.schedulers.pools.naming import slow_start_of, task_limits_of
+from fairshare.schedulers.pools.service_orders import OwedOrders, ShareOrders
 from fairshare.schedulers.pools.settings import (
     MAP,
     MAP_SLOTS,
@@ -72,7 +72,7 @@ class PoolsState(ClusterState[Pool, Job]):
         self.updated_ms = 0
         self.beat_ms = 0
         self.checked_ms = 0
-        self.lines: OwedLines | ShareLines | None = None
+        self.lines: OwedOrders | ShareOrders | None = None
 
     def derive(self) -> None:
         """Restore derived values, which are not part of a snapshot."""

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from fairshare.api.pages import ApplicationLine as NamedLine
 from fairshare.api.pages import ApplicationLines, Choices, PastApplication
 from fairshare.errors import InputError
-from fairshare.live.lines import ApplicationLine
+from fairshare.live.list_rows import ApplicationRow
 from fairshare.model.events import ApplicationState
 from fairshare.model.identifiers import ApplicationId, application_name, parse_application
 from fairshare.web.actors import sees_all_of
@@ -40,7 +40,7 @@ _ENDS: Final = {
     ApplicationState.KILLED: "killed",
 }
 
-SORTS: Final[dict[str, Callable[[ApplicationLine, int], Any]]] = {
+SORTS: Final[dict[str, Callable[[ApplicationRow, int], Any]]] = {
     "id": lambda one, _: one.id,
     "name": lambda one, _: one.name.casefold(),
     "user": lambda one, _: one.user,
@@ -59,7 +59,7 @@ SORTS: Final[dict[str, Callable[[ApplicationLine, int], Any]]] = {
 """The columns by which a list may be sorted, and the value of each at an instant."""
 
 
-def group_of(one: ApplicationLine) -> str:
+def group_of(one: ApplicationRow) -> str:
     """The state of an application as a word of `GROUPS`: it runs if it has a container."""
     end = _ENDS.get(one.state)
     if end is not None:
@@ -125,13 +125,13 @@ async def list_lines(request: Request) -> Response:
     )
 
 
-def _wanted(request: Request, parameters: Mapping[str, str]) -> Callable[[ApplicationLine], bool]:
+def _wanted(request: Request, parameters: Mapping[str, str]) -> Callable[[ApplicationRow], bool]:
     """Whether a line is of the user, below the queue, and has the text."""
     user, queue = text_of(parameters, "user"), text_of(parameters, "queue")
     low = text_of(parameters, "search").casefold()
     epoch_ms = server_of(request).service.state.epoch_ms
 
-    def wanted(one: ApplicationLine) -> bool:
+    def wanted(one: ApplicationRow) -> bool:
         if user and one.user != user:
             return False
         if queue and one.queue != queue and not one.queue.startswith(f"{queue}."):
@@ -144,7 +144,7 @@ def _wanted(request: Request, parameters: Mapping[str, str]) -> Callable[[Applic
     return wanted
 
 
-def _row(request: Request, line: ApplicationLine, *, live: bool) -> NamedLine:
+def _row(request: Request, line: ApplicationRow, *, live: bool) -> NamedLine:
     service = server_of(request).service
     diagnostics = ""
     if live:
@@ -158,7 +158,7 @@ def _row(request: Request, line: ApplicationLine, *, live: bool) -> NamedLine:
 async def list_choices(request: Request) -> Response:
     """GET /pages/applications/choices: the users and the queues of the known applications."""
     read_parameters(request)
-    lines = server_of(request).lines.applications().values()
+    lines = server_of(request).list_rows.applications().values()
     return answer(
         Choices(
             users=sorted({line.user for line in lines}),
@@ -178,7 +178,7 @@ async def show_line(request: Request) -> Response:
     server = server_of(request)
     epoch_ms = server.service.state.epoch_ms
     number = parse_application(text)
-    line = None if number is None else server.moments.applications.one(number, at_ms)
+    line = None if number is None else server.past_views.applications.one(number, at_ms)
     if line is None or text not in (str(line.id), application_name(epoch_ms, line.id)):
         raise InputError(
             "unknown-application",

@@ -8,7 +8,7 @@ from fairshare.api.queues import History
 from fairshare.api.queues import Point as NamedPoint
 from fairshare.errors import InputError
 from fairshare.insight.shares import used_share
-from fairshare.live.moments import Point
+from fairshare.live.past_views import Point
 from fairshare.model.resources import ResourceTypes, positive, smallest, subtract
 from fairshare.web.answers import answer, filled
 from fairshare.web.openapi.operation import NUMBER, Parameter, get
@@ -34,12 +34,12 @@ async def show_history(request: Request) -> Response:
     since_ms = whole_number(parameters, "since", 0, 2**63 - 1)
     until_ms = whole_number(parameters, "until", now_ms, 2**63 - 1)
     most = whole_number(parameters, "points", DEFAULT_POINTS, MOST_POINTS, least=2)
-    points = await run_in_threadpool(server.moments.series, queue, since_ms, until_ms, most)
+    points = await run_in_threadpool(server.past_views.series, queue, since_ms, until_ms, most)
     types = server.service.state.types
     return answer(
         History(
             queue,
-            server.moments.began_ms,
+            server.past_views.began_ms,
             now_ms,
             tuple(point_row(point, types) for point in points),
         )

@@ -14,9 +14,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from fairshare.errors import InputError
-from fairshare.live.lines import ApplicationLine
+from fairshare.live.list_rows import ApplicationRow
+from fairshare.live.row_history import RowHistory
 from fairshare.live.server import LiveServer
-from fairshare.live.tracks import Tracks
 from fairshare.live.views import NodeView
 from fairshare.model.identifiers import ApplicationId
 from fairshare.web.openapi.operation import AT, NUMBER, POSITIVE, Parameter
@@ -42,7 +42,7 @@ PART: Final = (
 """The parameters of a screenful of rows."""
 
 Key = TypeVar("Key", int, str)
-Line = TypeVar("Line", ApplicationLine, NodeView)
+Line = TypeVar("Line", ApplicationRow, NodeView)
 
 
 class Listings:
@@ -53,22 +53,22 @@ class Listings:
         self._orders: OrderedDict[str, tuple[Hashable, dict[Any, None]]] = OrderedDict()
         self._pasts: OrderedDict[tuple[str, int], Mapping[Any, Any]] = OrderedDict()
 
-    async def applications(self, at_ms: int | None) -> Mapping[ApplicationId, ApplicationLine]:
+    async def applications(self, at_ms: int | None) -> Mapping[ApplicationId, ApplicationRow]:
         """All applications by number, the oldest first; `at_ms` is the instant of a moment."""
         if at_ms is None:
-            return self._server.lines.applications()
-        tracks = self._server.moments.applications
+            return self._server.list_rows.applications()
+        tracks = self._server.past_views.applications
         return await self._past("applications", tracks, at_ms, lambda line: line.id)
 
     async def nodes(self, at_ms: int | None) -> Mapping[str, NodeView]:
         """All nodes by name, in the order of registration."""
         if at_ms is None:
-            return self._server.lines.nodes()
-        tracks = self._server.moments.nodes
+            return self._server.list_rows.nodes()
+        tracks = self._server.past_views.nodes
         return await self._past("nodes", tracks, at_ms, lambda line: line.name)
 
     async def _past(
-        self, kind: str, tracks: Tracks[Key, Line], at_ms: int, key: Callable[[Line], Key]
+        self, kind: str, tracks: RowHistory[Key, Line], at_ms: int, key: Callable[[Line], Key]
     ) -> Mapping[Key, Line]:
         place = (kind, at_ms)
         found: Mapping[Key, Line] | None = self._pasts.get(place)
@@ -121,7 +121,7 @@ def instant_of(request: Request, parameters: Mapping[str, str]) -> int | None:
     if "at" not in parameters:
         return None
     at_ms = whole_number(parameters, "at", 0, 2**63 - 1)
-    moments = server_of(request).moments
+    moments = server_of(request).past_views
     found = moments.instant(at_ms)
     if found is None:
         raise InputError(

@@ -114,13 +114,13 @@ async def show_past_node(request: Request) -> Response:
     server = server_of(request)
     state = server.service.state
     name = request.path_params["node"]
-    line = server.moments.nodes.one(name, at_ms)
+    line = server.past_views.nodes.one(name, at_ms)
     if line is None:
         raise unknown_node(name, "at that moment, or it is not remembered any more")
     running = []
     for record in server.projections.history.on_node(name, at_ms):
         number = application_of(record.container)
-        owner = server.moments.applications.one(number, at_ms)
+        owner = server.past_views.applications.one(number, at_ms)
         running.append(
             NodeContainer(
                 id=container_name(state.epoch_ms, record.container),

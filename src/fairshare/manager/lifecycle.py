@@ -34,7 +34,7 @@ MASTER_PRIORITY = 0
 ENDED = "Container killed: its application has ended"
 
 
-class Lives:
+class Lifecycle:
     """The lifecycle of all applications of one scheduler."""
 
     def __init__(self, scheduler: Scheduler, partitions: Partitions) -> None:

@@ -9,7 +9,7 @@ from fairshare.model.resources import Resource, fits
 from fairshare.schedulers.protocol import State
 
 
-class Wishes:
+class PendingSizes:
     """The sizes that runnable applications want containers of.
 
     `picky` are the applications for which one node is not like another (they name hosts or racks,

@@ -15,7 +15,7 @@ Group = tuple[Resource, Resource, str]
 """(room for containers, total, partition)"""
 
 
-class Rooms:
+class NodeGroups:
     """All nodes, numbered in the order in which they joined.
 
     `groups` holds the numbers of those that are alike, in order; `reserved` and `promised` the

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fairshare.schedulers.fair.state import FairState
 
 
-class Wish(NamedTuple):
+class PreemptionRequest(NamedTuple):
     """So many containers of one size at one place."""
 
     location: str
@@ -28,7 +28,7 @@ class Wish(NamedTuple):
     relax: bool
 
 
-def wishes(state: "FairState", application: FairApplication) -> Iterator[Wish]:
+def wishes(state: "FairState", application: FairApplication) -> Iterator[PreemptionRequest]:
     """The preemption requests that an application's starvation amounts to; counted by memory alone.
 
     Example: an application that lacks 5120 MB and has asked for 3 containers of 2048 MB anywhere
@@ -48,7 +48,7 @@ def wishes(state: "FairState", application: FairApplication) -> Iterator[Wish]:
                 continue
             times = min(fitting, ask.count)
             pending = take_from(pending, scale(ask.resource, times))
-            yield Wish(location, ask.resource, times, ask.relax or times < ask.count)
+            yield PreemptionRequest(location, ask.resource, times, ask.relax or times < ask.count)
 
 
 def _keys(application: FairApplication) -> list[AskKey]:

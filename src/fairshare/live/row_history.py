@@ -35,7 +35,7 @@ class _Track:
         return self.rows[place - 1] if place else None
 
 
-class Tracks(Generic[Key, Row]):
+class RowHistory(Generic[Key, Row]):
     """All things of one kind by their key; `form` is what their rows are.
 
     `take` and `thin` are called by one thread; others may read meanwhile.

@@ -1,10 +1,10 @@
 """Owns past states of the cluster: a bounded history in memory, empty after a start.
 
-`Moments` stores packed views of each moment, to show them again, and separately the few values that
-a chart needs, so that a line over a day unpacks little; of applications and nodes only the changes
-(`tracks.py`). Older moments are thinned out, and the total stays within `BUDGET_BYTES`. `watch`
-feeds it the views of the running cluster. Decides nothing; knows neither HTTP nor what a value
-means.
+`PastViews` stores packed views of each moment, to show them again, and separately the few values
+that a chart needs, so that a line over a day unpacks little; of applications and nodes only the
+changes (`row_history.py`). Older moments are thinned out, and the total stays within
+`BUDGET_BYTES`. `watch` feeds it the views of the running cluster. Decides nothing; knows neither
+HTTP nor what a value means.
 """
 
 import asyncio
@@ -17,9 +17,9 @@ from itertools import pairwise
 
 import msgspec
 
-from fairshare.live.lines import ApplicationLine, Lines
+from fairshare.live.list_rows import ApplicationRow, ListRows
+from fairshare.live.row_history import RowHistory
 from fairshare.live.service import Service
-from fairshare.live.tracks import Tracks
 from fairshare.live.views import ClusterView, NodeView
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.resources import Resource
@@ -41,7 +41,7 @@ _LINES = 5
 _encoder = msgspec.json.Encoder()  # which knows numbers of any size, as demands may be
 
 
-class Moment(msgspec.Struct, frozen=True):
+class PastView(msgspec.Struct, frozen=True):
     """All queues at one instant, and the cluster."""
 
     at_ms: int
@@ -74,17 +74,17 @@ class _Kept(msgspec.Struct, frozen=True):
         return len(self.figures) + len(self.whole)
 
 
-_decoder = msgspec.json.Decoder(Moment)
+_decoder = msgspec.json.Decoder(PastView)
 
 
-class Moments:
+class PastViews:
     """The moments that are remembered, the oldest first. `began_ms`: since when there are any."""
 
     def __init__(self, began_ms: int, budget_bytes: int = BUDGET_BYTES) -> None:
         self.began_ms = began_ms
         self.budget_bytes = budget_bytes
-        self.applications: Tracks[ApplicationId, ApplicationLine] = Tracks(ApplicationLine)
-        self.nodes: Tracks[str, NodeView] = Tracks(NodeView)
+        self.applications: RowHistory[ApplicationId, ApplicationRow] = RowHistory(ApplicationRow)
+        self.nodes: RowHistory[str, NodeView] = RowHistory(NodeView)
         self._kept: list[_Kept] = []
         self._size = 0
         self._thinned_ms = began_ms
@@ -99,8 +99,8 @@ class Moments:
 
     def add(
         self,
-        moment: Moment,
-        applications: Mapping[ApplicationId, ApplicationLine] | None = None,
+        moment: PastView,
+        applications: Mapping[ApplicationId, ApplicationRow] | None = None,
         nodes: Mapping[str, NodeView] | None = None,
     ) -> None:
         """Keep a moment; it is later than all others. The mappings must not change afterwards."""
@@ -123,7 +123,7 @@ class Moments:
         while self.size > self.budget_bytes and len(self._kept) > 1:
             self._thin_by_size()
 
-    def at(self, at_ms: int) -> Moment | None:
+    def at(self, at_ms: int) -> PastView | None:
         """The last moment not after an instant; None if no moment is that old."""
         kept = self._at(at_ms)
         return None if kept is None else _decoder.decode(zlib.decompress(kept.whole))
@@ -239,14 +239,14 @@ def _point(kept: _Kept, queue: str) -> Point | None:
     return Point(kept.at_ms, used, demand, fair_share, steady, promised, kept.total)
 
 
-async def watch(service: Service, moments: Moments, lines: Lines) -> None:
+async def watch(service: Service, moments: PastViews, lines: ListRows) -> None:
     """Record a moment after each change, rarely enough to cost little; until the server ends."""
     version = -1
     while not service.stopping:
         began = time.perf_counter()
         views = service.views
         version = views.version
-        moment = Moment(service.now_ms(), version, views.cluster, views.queues)
+        moment = PastView(service.now_ms(), version, views.cluster, views.queues)
         moments.add(moment, lines.applications(), lines.nodes())
         cost_ms = (time.perf_counter() - began) * 1_000
         await asyncio.sleep(max(LEAST_INTERVAL_MS, REST_PER_COST * cost_ms) / 1_000)

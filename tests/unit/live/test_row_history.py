@@ -5,7 +5,7 @@ import random
 import msgspec
 import pytest
 
-from fairshare.live.tracks import Tracks
+from fairshare.live.row_history import RowHistory
 
 
 class Thing(msgspec.Struct, frozen=True):
@@ -19,7 +19,7 @@ def things(**sizes: int) -> dict[str, Thing]:
 
 
 def test_a_thing_stands_as_it_did_at_the_last_moment_before():
-    tracks = Tracks(Thing)
+    tracks = RowHistory(Thing)
     tracks.take(10, things(a=1, b=2))
     tracks.take(20, things(a=5, b=2))
     assert tracks.at(19) == list(things(a=1, b=2).values())
@@ -29,7 +29,7 @@ def test_a_thing_stands_as_it_did_at_the_last_moment_before():
 
 
 def test_what_did_not_change_is_not_written_again():
-    tracks = Tracks(Thing)
+    tracks = RowHistory(Thing)
     rows = things(a=1, b=2)
     tracks.take(10, rows)
     size = tracks.size
@@ -38,7 +38,7 @@ def test_what_did_not_change_is_not_written_again():
 
 
 def test_what_has_gone_is_there_before_and_not_after_and_may_come_back():
-    tracks = Tracks(Thing)
+    tracks = RowHistory(Thing)
     tracks.take(10, things(a=1, b=2))
     tracks.take(20, things(b=2))
     tracks.take(30, things(a=7, b=2))
@@ -51,7 +51,7 @@ def test_what_has_gone_is_there_before_and_not_after_and_may_come_back():
 def test_thinning_changes_no_moment_that_is_kept(seed):
     """Random lives; `seed` repeats one."""
     chance = random.Random(seed)
-    tracks, truth = Tracks(Thing), {}
+    tracks, truth = RowHistory(Thing), {}
     rows: dict[str, Thing] = {}
     for at_ms in range(10, 400, 10):
         rows = dict(rows)
@@ -72,7 +72,7 @@ def test_thinning_changes_no_moment_that_is_kept(seed):
 
 
 def test_what_was_gone_before_the_first_moment_costs_nothing_any_more():
-    tracks = Tracks(Thing)
+    tracks = RowHistory(Thing)
     tracks.take(10, things(a=1, b=2))
     tracks.take(20, things(b=2))
     tracks.take(30, things(b=3))

@@ -42,7 +42,7 @@ def read_kept(state_directory: Path) -> Kept | None:
         ) from error
 
 
-class KeptConfiguration:
+class StoredConfiguration:
     """The properties in force. `path` is None where nothing outlives the server."""
 
     def __init__(self, written: Mapping[str, str], path: Path | None) -> None:

@@ -63,7 +63,7 @@ def fair_rank(
     return 1, running / weight if weight > 0.0 else float("inf"), start_ms, name, number
 
 
-class OwedLines:
+class OwedOrders:
     """The orders of 0.19 and 0.20: all jobs with tasks to start, one order for each kind.
 
     `wanted` counts the tasks of all jobs, running and to start, as of the last update: starting a
@@ -103,7 +103,7 @@ class OwedLines:
                 self.of_kind[kind].leave(both[kind])
 
 
-class ShareLines:
+class ShareOrders:
     """The orders of 1.2: each pool's jobs and inner pools, one order for each kind.
 
     A pool is in the order around it while its own is not empty. Weights may change with time alone:

@@ -25,7 +25,7 @@ class _Told(msgspec.Struct, Generic[Item]):
     last: Item
 
 
-class Repeats(Generic[Item]):
+class RepeatedMessages(Generic[Item]):
     """Reports the first items of each key at once, and of the others the last one with their
     number, when `flush` is called: `tell(item, repeated, key)`, with `repeated` 0 for immediate
     reports.

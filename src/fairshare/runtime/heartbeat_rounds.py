@@ -57,7 +57,7 @@ from fairshare.model.events import (
 )
 from fairshare.model.identifiers import ContainerId
 from fairshare.runtime.candidates import Candidates
-from fairshare.runtime.rooms import Group
+from fairshare.runtime.node_groups import Group
 from fairshare.schedulers.protocol import State
 
 Beat = Callable[[str], Sequence[Event]]
@@ -69,7 +69,7 @@ _QUIET = frozenset((ContainerLaunched, ContainerRunning, RequestRefused))
 """Events after which nothing can be granted that could not be granted before."""
 
 
-class Beats:
+class HeartbeatRounds:
     """Created from a state, and kept in step with it by `note`, which must see all events."""
 
     def __init__(self, state: State, interval_ms: int) -> None:

@@ -23,25 +23,25 @@ if TYPE_CHECKING:
     from fairshare.live.service import Service
 
 
-class ApplicationLine(LineFields[ApplicationId, Resource], frozen=True):
+class ApplicationRow(LineFields[ApplicationId, Resource], frozen=True):
     """One application as a list shows it. `id` is its number."""
 
     state: ApplicationState
 
 
-class Lines:
+class ListRows:
     """The lines of a running cluster, as of its present version."""
 
     def __init__(self, service: "Service") -> None:
         self._service = service
-        self._applications: dict[ApplicationId, ApplicationLine] = {}
+        self._applications: dict[ApplicationId, ApplicationRow] = {}
         self._looks: dict[ApplicationId, tuple[Any, ...]] = {}
         self._applications_version = -1
         self._nodes: dict[str, NodeView] = {}
         self._node_looks: dict[str, tuple[Any, ...]] = {}
         self._nodes_version = -1
 
-    def applications(self) -> dict[ApplicationId, ApplicationLine]:
+    def applications(self) -> dict[ApplicationId, ApplicationRow]:
         """All known applications, the oldest first. Callers must not change the result."""
         if self._applications_version != self._service.version:
             self._applications = self._look_at_applications(self._service.state)
@@ -55,15 +55,15 @@ class Lines:
             self._nodes_version = self._service.version
         return self._nodes
 
-    def _look_at_applications(self, state: State) -> dict[ApplicationId, ApplicationLine]:
+    def _look_at_applications(self, state: State) -> dict[ApplicationId, ApplicationRow]:
         known, looks = self._applications, self._looks
-        found: dict[ApplicationId, ApplicationLine] = {}
+        found: dict[ApplicationId, ApplicationRow] = {}
         for number, application in state.applications.items():
             line = known.get(number)
             if line is None or line.finished_ms is None or line.containers:
                 look = _look(application)
                 if line is None or looks.get(number) != look:
-                    line = application_line(application, len(state.none))
+                    line = application_row(application, len(state.none))
                     looks[number] = look
             found[number] = line
         if len(looks) > len(found):
@@ -114,10 +114,10 @@ def _look_at_node(node: Node, drain: object, label: str) -> tuple[Any, ...]:
     return (node.total, node.available, len(node.containers), node.reservation, drain, label)
 
 
-def application_line(application: Application, types: int) -> ApplicationLine:
+def application_row(application: Application, types: int) -> ApplicationRow:
     """The line of one application."""
     groups = tuple(view_of_group(progress) for progress in application.tasks.groups)
-    return ApplicationLine(
+    return ApplicationRow(
         id=application.id,
         name=application.submission.name,
         user=application.user,

@@ -5,27 +5,27 @@ import contextlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from fairshare.live.access.handed_in import HandedIn
+from fairshare.live.access.submitted_bytes import SubmittedBytes
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationEnded, ApplicationSubmitted, Event
 from fairshare.model.identifiers import ApplicationId
 
 
-class Census:
+class ActiveCounts:
     """The census of one server; begins with the recovered applications."""
 
     def __init__(self, applications: Iterable[Application] = ()) -> None:
         self._users: dict[ApplicationId, str] = {}
         self._counts: Counter[str] = Counter()
         known = list(applications)
-        self.handed_in = HandedIn(known)
+        self.submitted_bytes = SubmittedBytes(known)
         for application in known:
             if not application.over:
                 self._enter(application.id, application.user)
 
     def observe(self, event: Event) -> None:
         """Apply recorded events."""
-        self.handed_in.observe(event)
+        self.submitted_bytes.observe(event)
         if isinstance(event, ApplicationSubmitted):
             self._enter(event.application, event.submission.user)
         elif isinstance(event, ApplicationEnded):

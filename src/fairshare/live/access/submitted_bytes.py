@@ -29,7 +29,7 @@ OF_A_WORD = 8
 """The approximate cost of each object besides its characters."""
 
 
-class HandedIn:
+class SubmittedBytes:
     """The submissions to one server; begins with the recovered applications. The earlier launches
     of their masters are no longer known, and do not count."""
 

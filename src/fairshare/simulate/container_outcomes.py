@@ -15,7 +15,7 @@ from fairshare.model.inputs import SubmitApplication
 from fairshare.simulate.workload import Arrival, GroupPlan
 
 
-class Fates:
+class ContainerOutcomes:
     """The plans of live applications."""
 
     def __init__(self) -> None:

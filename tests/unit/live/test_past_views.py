@@ -6,7 +6,7 @@ import random
 import msgspec
 import pytest
 
-from fairshare.live.moments import Moment, Moments
+from fairshare.live.past_views import PastView, PastViews
 from fairshare.live.views import ClusterView, NodeView
 from fairshare.schedulers.views import QueueView
 
@@ -27,19 +27,19 @@ def queue(name: str, used: int) -> QueueView:
     )  # fmt: skip
 
 
-def moment(at_ms: int, *queues: QueueView) -> Moment:
-    return Moment(at_ms, at_ms, CLUSTER, queues or (queue("root.a", at_ms % 97),))
+def moment(at_ms: int, *queues: QueueView) -> PastView:
+    return PastView(at_ms, at_ms, CLUSTER, queues or (queue("root.a", at_ms % 97),))
 
 
-def filled(*instants: int, budget_bytes: int = 1 << 30) -> Moments:
-    moments = Moments(0, budget_bytes)
+def filled(*instants: int, budget_bytes: int = 1 << 30) -> PastViews:
+    moments = PastViews(0, budget_bytes)
     for at_ms in instants:
         moments.add(moment(at_ms))
     return moments
 
 
 def test_a_moment_comes_back_as_it_was():
-    moments = Moments(0)
+    moments = PastViews(0)
     given = moment(5_000, queue("root.a", 3), queue("root.b", 8))
     moments.add(given)
     assert moments.at(5_000) == given
@@ -53,7 +53,7 @@ def test_the_moment_that_holds_is_the_last_one_before():
 
 def test_nothing_is_remembered_of_what_lies_before_the_first():
     assert filled(1_000).at(999) is None
-    assert Moments(0).at(5) is None
+    assert PastViews(0).at(5) is None
 
 
 def test_the_lines_of_a_queue_are_those_of_its_views():
@@ -68,7 +68,7 @@ def test_a_line_begins_with_the_point_that_held_when_the_span_began():
 
 
 def test_a_queue_has_no_points_while_it_was_not_there():
-    moments = Moments(0)
+    moments = PastViews(0)
     moments.add(moment(1_000))
     moments.add(moment(2_000, queue("root.a", 1), queue("root.new", 2)))
     moments.add(moment(3_000))
@@ -98,7 +98,7 @@ def test_the_past_stands_more_thinly_and_ends_after_a_day():
 def test_all_together_stay_within_the_budget_and_the_newest_stays(seed):
     print(f"repeat with seed {seed}")
     chance = random.Random(seed)
-    moments = Moments(0, 40_000)
+    moments = PastViews(0, 40_000)
     for n in range(600):
         queues = tuple(queue(f"root.q{k}", chance.randrange(10**9)) for k in range(20))
         moments.add(moment(n * 1_000, *queues))
@@ -115,7 +115,7 @@ def node(name: str, used: int) -> NodeView:
 
 
 def test_nodes_stand_in_each_moment_that_is_kept_as_its_queues_do():
-    moments = Moments(0, budget_bytes=20_000)
+    moments = PastViews(0, budget_bytes=20_000)
     truth = {}
     for at_ms in range(1_000, 400_000, 1_000):
         nodes = {f"n{n}": node(f"n{n}", at_ms // 1_000 % (n + 2)) for n in range(3)}
@@ -131,7 +131,7 @@ def test_nodes_stand_in_each_moment_that_is_kept_as_its_queues_do():
 
 
 def test_a_demand_of_more_than_64_bits_is_remembered():
-    moments = Moments(0)
+    moments = PastViews(0)
     given = moment(5_000, msgspec.structs.replace(queue("root.a", 3), demand=(2 * 10**19, 1)))
     node = NodeView("n1", "/r", (10**20, 1), (0, 0), (0, 0), 0, None, {})
     moments.add(given, nodes={"n1": node})
