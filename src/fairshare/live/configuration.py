@@ -15,6 +15,8 @@ from typing import Any
 
 import msgspec
 
+from fairshare.api.configuration import Configuration as ConfigurationView
+from fairshare.api.configuration import ConfigurationFailure
 from fairshare.config.problems import Problem
 from fairshare.config.site_files import file_reader
 from fairshare.errors import ConfigurationError, InputError
@@ -33,33 +35,6 @@ _PASSING = frozenset({"busy", "stopping"})
 """Codes of refusals that are unrelated to the configuration."""
 
 _log = logging.getLogger("fairshare.configuration")
-
-
-class ConfigurationFailure(msgspec.Struct, frozen=True):
-    """Why the files are not in force. `problems` is empty if the scheduler refused them."""
-
-    since_ms: int
-    message: str
-    problems: tuple[Problem, ...] = ()
-
-
-class ConfigurationView(msgspec.Struct, frozen=True):
-    """The configuration in force, compared with the files.
-
-    `file` is the file that is watched, None if there is none. `changed`: the file on disk differs
-    from the loaded one. `version` is the number of the journal's record that loaded what is in
-    force. `problems` are the warnings of that load.
-    """
-
-    directory: str | None
-    file: str | None
-    loaded_ms: int
-    version: int
-    changed: bool
-    check_interval_ms: int | None
-    settle_ms: int | None
-    problems: tuple[Problem, ...]
-    error: ConfigurationFailure | None
 
 
 class LiveConfiguration:

@@ -9,8 +9,7 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
+from fairshare.api.configuration import Change
 from fairshare.config.problems import Problem
 from fairshare.config.site_files import file_reader
 from fairshare.errors import ConfigurationError, InputError
@@ -30,19 +29,9 @@ REFUSED: Final = "Failed to re-init queues : "
 _log = logging.getLogger("fairshare.configuration")
 
 
-class Outcome(msgspec.Struct, frozen=True):
-    """A change that was made. `ignored` are unknown keys of the document, `problems` the warnings
-    of the settings now in force, and lint's findings about the change."""
-
-    version: int
-    message: str = APPLIED
-    ignored: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = ()
-
-
 async def update(
     service: "LiveServer", update: Update, user: str, *, check_access: bool = True
-) -> Outcome:
+) -> Change:
     """Change the configuration, let the scheduler take it over, and keep it.
 
     Raises InputError: `not-mutable`, `access-denied`, `bad-update` (the document makes no sense
@@ -66,7 +55,7 @@ async def update(
         raise refused from error
     _log.info("%s changed the configuration (version %d): %s", user, version, _summary(update))
     traps = await _judged(service, before, service.configuration.properties())
-    return Outcome(version, APPLIED, update.ignored, (*problems, *traps))
+    return Change(version, APPLIED, update.ignored, (*problems, *traps))
 
 
 async def traps_of(service: "LiveServer", update: Update) -> tuple[Problem, ...]:
@@ -112,7 +101,7 @@ def version(service: "LiveServer") -> int:
     return service.configuration.properties_version()
 
 
-async def format_store(service: "LiveServer", user: str, *, check_access: bool = True) -> Outcome:
+async def format_store(service: "LiveServer", user: str, *, check_access: bool = True) -> Change:
     """Discard all changes and return to capacity-scheduler.xml. Raises as `update`."""
     _check_mutable(service)
     if check_access:
@@ -124,7 +113,7 @@ async def format_store(service: "LiveServer", user: str, *, check_access: bool =
         _log.warning("the file's configuration was refused, and nothing has changed: %s", refused)
         raise refused from error
     _log.info("%s gave up all changes of the configuration (version %d)", user, number)
-    return Outcome(number, FORMATTED, (), problems)
+    return Change(number, FORMATTED, (), problems)
 
 
 def _check_mutable(server: "LiveServer") -> None:
