@@ -106,6 +106,11 @@ class SchedulerFamily(ABC, Generic[Settings]):
     settings_type: ClassVar[type[msgspec.Struct]]
     """The class of its settings. They have `types`, `minimum_allocation`, `maximum_allocation`."""
 
+    stored_classes: ClassVar[tuple[tuple[str, type, tuple[str, ...]], ...]] = ()
+    """The classes of the scheduler and its state for snapshots, each with a permanent tag, and the
+    fields to store if it has neither slots nor is a structure. For schedulers of packages; those of
+    fairshare are in `runtime/stored.py`."""
+
     administrators_field: ClassVar[str] = "administrators"
     """The field of the settings that names the administrators of the cluster."""
 

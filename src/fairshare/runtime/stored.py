@@ -7,6 +7,7 @@ each class that the state reaches and that is missing here, and each undeclared 
 
 from typing import Any, Final
 
+from fairshare.families.registry import all_families
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.asks import Ask, AskKey, AskTable
 from fairshare.model.events import (
@@ -27,6 +28,7 @@ from fairshare.model.work import Command, ContainerRequest, Payload, TaskGroup
 from fairshare.placement.mapping.rule import MappingAction, MappingFallback, MappingRule, Matcher
 from fairshare.placement.rule import RuleSettings
 from fairshare.runtime.kinds import Changes, Kinds
+from fairshare.schedulers.base import BaseState
 from fairshare.schedulers.capacity import settings as capacity_settings
 from fairshare.schedulers.capacity import users as capacity_users
 from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
@@ -264,3 +266,14 @@ add(
     changes=Changes(added=_LATER),
 )
 add("pools-pool", Pool)
+
+
+def all_stored() -> Kinds:
+    """`STORED` with the classes of schedulers from packages."""
+    for family in all_families().values():
+        for tag, cls, fields in family.stored_classes:
+            if tag not in STORED.by_tag:
+                derived = ("handlers",) if issubclass(cls, BaseState) else ()
+                own = (*_CLUSTER, "started_ms") if issubclass(cls, BaseState) else ()
+                STORED.add(tag, cls, *own, *fields, derived=derived)
+    return STORED
