@@ -19,6 +19,9 @@ from fairshare.model.inputs import (
 )
 from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.model.work import ContainerRequest
+from fairshare.runtime.graph import Writer
+from fairshare.runtime.stored import STORED
+from fairshare.schedulers.fair.dump import dump_queues
 from fairshare.schedulers.fair.settings import (
     AllocationSettings,
     Amount,
@@ -139,6 +142,19 @@ def test_steady_shares_count_queues_in_which_nothing_runs() -> None:
     assert views["root.a"].fair_share[0] == 16384
     assert views["root.b"].fair_share[0] == 0
     assert views["root.a"].steady_fair_share[0] == views["root.b"].steady_fair_share[0] == 8192
+
+
+def test_readers_see_new_steady_shares_before_an_update_and_change_nothing() -> None:
+    cluster = Cluster(QueueSettings("root.a"), QueueSettings("root.b"))
+    cluster.feed(UpdateShares())
+    cluster.feed(NodeJoined("n9", (4096, 4)))
+    scheduler = cluster.manager.scheduler
+    before = Writer(STORED).write({"queues": scheduler.state.queues})
+    assert [view.steady_fair_share[0] for view in scheduler.queue_views()] == [20480, 10240, 10240]
+    assert "SteadyFairShare: <memory:20480, vCores:20>" in dump_queues(scheduler.state)
+    assert Writer(STORED).write({"queues": scheduler.state.queues}) == before
+    cluster.feed(UpdateShares())
+    assert scheduler.state.queues["root.a"].steady_fair_share[0] == 10240
 
 
 def test_an_update_that_changes_nothing_is_no_event() -> None:

@@ -11,7 +11,6 @@ from fairshare.families.yarn.resources import ResourceInfo, resource_info
 from fairshare.model.resources import Resource, smallest, total
 from fairshare.schedulers.fair.applications import FairApplication
 from fairshare.schedulers.fair.queues import FairQueue
-from fairshare.schedulers.fair.sharing import settle_steady_shares
 from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.views import QueueView
 
@@ -62,7 +61,6 @@ class FairSchedulerInfo(Document, rename=TYPED):
 def fair_scheduler(context: YarnContext, state: FairState, most: Resource) -> FairSchedulerInfo:
     """All queues in their present state; the shares are those of the last update. `most` is the
     largest container of the cluster."""
-    settle_steady_shares(state)
     views = {view.name: view for view in context.scheduler.queue_views(context.now_ms())}
     return FairSchedulerInfo("fairScheduler", _Queues(context, state, views, most).info(state.root))
 
@@ -101,7 +99,7 @@ class _Queues:
             amUsedResources=self.resource(masters),
             amMaxResources=self.resource(none if tested is None else tested.masters),
             demandResources=self.resource(queue.demand),
-            steadyFairResources=self.resource(queue.steady_fair_share),
+            steadyFairResources=self.resource(view.steady_fair_share),
             fairResources=self.resource(queue.fair_share),
             clusterResources=self.resource(state.total),
             reservedResources=self.resource(reserved),

@@ -4,12 +4,13 @@ A function of the state alone. The shell decides where and how often to write it
 """
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fairshare.model.resources import subtract
+from fairshare.model.resources import Resource, subtract
 from fairshare.schedulers.fair.limits import master_limit
 from fairshare.schedulers.fair.queues import FairQueue
-from fairshare.schedulers.fair.sharing import settle_steady_shares
+from fairshare.schedulers.fair.sharing import steady_shares
 from fairshare.schedulers.resource_text import resource_text
 from fairshare.schedulers.rounding import single
 
@@ -23,18 +24,17 @@ def dump_queues(state: "FairState") -> str:
     For example `{Name: root, Weight: 1.0, Policy: fair, FairShare: <memory:4096, vCores:4>, ...},
     {Name: root.a, ...}`. The shares are those of the last update.
     """
-    settle_steady_shares(state)
-    return ", ".join(_dump(state, state.root))
+    return ", ".join(_dump(state, state.root, steady_shares(state)))
 
 
-def _dump(state: "FairState", queue: FairQueue) -> list[str]:
+def _dump(state: "FairState", queue: FairQueue, steady: Mapping[str, Resource]) -> list[str]:
     types = state.types
     fields = {
         "Name": queue.name,
         "Weight": float_text(queue.weight),
         "Policy": queue.policy.title,
         "FairShare": resource_text(queue.fair_share, types),
-        "SteadyFairShare": resource_text(queue.steady_fair_share, types),
+        "SteadyFairShare": resource_text(steady[queue.name], types),
         "MaxShare": resource_text(queue.max_share, types),
         "MinShare": resource_text(queue.min_share, types),
         "ResourceUsage": resource_text(queue.used, types),
@@ -47,7 +47,7 @@ def _dump(state: "FairState", queue: FairQueue) -> list[str]:
         fields["Runnable"] = str(queue.running)
     dumped = ["{" + ", ".join(f"{name}: {value}" for name, value in fields.items()) + "}"]
     for child in queue.children.values():
-        dumped += _dump(state, child)
+        dumped += _dump(state, child, steady)
     return dumped
 
 

@@ -381,7 +381,6 @@ class FairScheduler:
 
     def queue_views(self, now_ms: int | None = None) -> list[QueueView]:
         """All queues, root first, parents before children."""
-        sharing.settle_steady_shares(self._state)
         at_ms = UNBOUNDED if now_ms is None else now_ms
         return views.queue_views(self._state, lambda queue: self.maximum_allocation(at_ms, queue))
 

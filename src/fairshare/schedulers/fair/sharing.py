@@ -30,6 +30,7 @@ def update(state: "FairState") -> None:
     state.changed.clear()
     state.stale_demand.clear()
     state.shares_stale = False
+    settle_steady_shares(state)
 
 
 def _update_demand(state: "FairState") -> None:
@@ -137,18 +138,32 @@ def _with(resource: Resource, index: int, amount: int) -> Resource:
 
 
 def settle_steady_shares(state: "FairState") -> None:
-    """Compute the steady shares if they are stale (spec/fair.md 7.4)."""
-    if not state.steady_stale:
-        return
-    state.steady_stale = False
-    root = state.root
-    root.steady_fair_share = state.total
+    """Compute the steady shares if they are due (spec/fair.md 7.4)."""
+    if state.steady_stale:
+        for name, share in _steady_shares_below(state.root, state.total).items():
+            state.queues[name].steady_fair_share = share
+        state.steady_stale = False
+
+
+def steady_shares(state: "FairState") -> dict[str, Resource]:
+    """The steady share of each queue, by its name, also while new ones are due. Changes nothing."""
+    if state.steady_stale:
+        return _steady_shares_below(state.root, state.total)
+    return {name: queue.steady_fair_share for name, queue in state.queues.items()}
+
+
+def _steady_shares_below(root: FairQueue, total: Resource) -> dict[str, Resource]:
+    """The steady shares of a queue and of all below it, by name."""
+    found = {root.name: total}
     parents = [root]
     for queue in parents:  # grows
+        own = found[queue.name]
         children = list(queue.children.values())
-        for index in range(queue.policy.shared_types(len(state.total))):
+        shares = [child.steady_fair_share for child in children]
+        for index in range(queue.policy.shared_types(len(total))):
             claims = [Claim(c.weight, c.min_share[index], c.max_share[index]) for c in children]
-            divided = fair_shares(queue.steady_fair_share[index], claims)
-            for child, share in zip(children, divided, strict=True):
-                child.steady_fair_share = _with(child.steady_fair_share, index, share)
+            divided = fair_shares(own[index], claims)
+            shares = [_with(s, index, d) for s, d in zip(shares, divided, strict=True)]
+        found.update(zip((child.name for child in children), shares, strict=True))
         parents.extend(child for child in children if not child.leaf)
+    return found

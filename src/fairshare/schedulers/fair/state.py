@@ -49,7 +49,7 @@ class FairState(ClusterState[FairQueue, FairApplication]):
     """The cluster as the Fair Scheduler sees it.
 
     `changed` holds the applications whose demand may have changed since the last update;
-    `steady_stale`: steady shares must be computed before they are read.
+    `steady_stale`: the next update computes the steady shares.
     """
 
     def __init__(self, types: ResourceTypes) -> None:

@@ -12,6 +12,7 @@ from fairshare.schedulers.fair.limits import master_fits, master_limit
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.fair.reasons import run_limit
 from fairshare.schedulers.fair.settings import NO_LIMIT
+from fairshare.schedulers.fair.sharing import steady_shares
 from fairshare.schedulers.views import ApplicationView, QueueView, VolatileFields, VolatileFieldsOf
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 def queue_views(state: "FairState", max_container: Callable[[str], Resource]) -> list[QueueView]:
     """All queues, root first, parents before children, children by name."""
     found: list[QueueView | None] = []
+    steady = steady_shares(state)
 
     def visit(queue: FairQueue) -> list[FairApplication]:
         place = len(found)
@@ -28,7 +30,9 @@ def queue_views(state: "FairState", max_container: Callable[[str], Resource]) ->
         below = list(queue.applications.values())
         for name in sorted(queue.children):
             below.extend(visit(queue.children[name]))
-        found[place] = _queue_view(state, queue, below, max_container(queue.name))
+        found[place] = _queue_view(
+            state, queue, below, steady[queue.name], max_container(queue.name)
+        )
         return below
 
     visit(state.root)
@@ -36,7 +40,11 @@ def queue_views(state: "FairState", max_container: Callable[[str], Resource]) ->
 
 
 def _queue_view(
-    state: "FairState", queue: FairQueue, below: list[FairApplication], max_container: Resource
+    state: "FairState",
+    queue: FairQueue,
+    below: list[FairApplication],
+    steady: Resource,
+    max_container: Resource,
 ) -> QueueView:
     size = len(state.none)
     reserved = [r for a in below for r in a.reservations.values()]
@@ -55,7 +63,7 @@ def _queue_view(
         min_share=queue.min_share,
         max_share=queue.max_share,
         fair_share=queue.fair_share,
-        steady_fair_share=queue.steady_fair_share,
+        steady_fair_share=steady,
         weight=queue.weight,
         running_applications=queue.running,
         pending_applications=sum(1 for a in below if not a.runnable),
