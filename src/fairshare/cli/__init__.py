@@ -1,6 +1,6 @@
-"""Owns the command line, one file for each verb; knows nothing of scheduling itself.
+"""Owns the command line, with one module for each verb. Does not schedule itself.
 
-Importing it costs nothing: a verb is only loaded when it is called.
+Importing it is cheap: a verb is loaded when it is called.
 """
 
 import sys
@@ -12,6 +12,6 @@ def main() -> None:
     from fairshare.cli.verbs import fairshare
 
     if isinstance(sys.stdout, TextIOWrapper):
-        # A name or a bar that the terminal's encoding does not know is no reason to fail.
+        # Characters that the terminal's encoding does not support must not cause a failure.
         sys.stdout.reconfigure(errors="replace")
     fairshare(prog_name="fairshare")

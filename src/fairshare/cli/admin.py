@@ -1,4 +1,4 @@
-"""Owns the verbs below `admin`: what only those do who run the cluster."""
+"""Owns the verbs below `admin`, for administrators of the cluster."""
 
 import click
 import msgspec
@@ -29,12 +29,12 @@ for _order in (drain, undrain, decommission, safe_mode):
 @with_client
 @json_option
 def refresh_queues(client: Client, as_json: bool) -> None:
-    """Let the server read its configuration again, now.
+    """Reload the server's configuration now.
 
-    The allocation file, or capacity-scheduler.xml, and the maximum allocations of yarn-site.xml are
-    taken over. What else has changed is named: it needs a restart. If a file is wrong, or says what
-    cannot change while the server runs, all that is wrong is printed, nothing changes, and the exit
-    code is 1.
+    The server applies the allocation file, or capacity-scheduler.xml, and the maximum allocations
+    of yarn-site.xml. Other changed settings need a restart, and are listed. If a file has errors,
+    or a setting that cannot change while the server runs, all problems are printed, nothing
+    changes, and the exit code is 1.
     """
     if as_json:
         print_json(msgspec.to_builtins(client.refresh_queues()))

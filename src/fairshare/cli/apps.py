@@ -26,7 +26,7 @@ STATES = ("PENDING", "RUNNING", "FINISHED", "FAILED", "KILLED", "REJECTED")
 ACTIVE = ("PENDING", "RUNNING")
 
 LEAST_FOR_IDS = 80
-"""So wide is a terminal that has room for whole ids."""
+"""The minimum width of a terminal for full ids."""
 
 COLUMNS = (
     Column("Application", whole=True),
@@ -48,12 +48,12 @@ COLUMNS = (
     "states",
     multiple=True,
     type=click.Choice(STATES, case_sensitive=False),
-    help="Those in this state; may be given several times. [default: PENDING and RUNNING]",
+    help="Only those in this state; repeatable. [default: PENDING and RUNNING]",
 )
-@click.option("--user", metavar="USER", help="Those of this user.")
-@click.option("--queue", metavar="QUEUE", help="Those in this leaf queue.")
-@click.option("--all", "every", is_flag=True, help="Those that are over, too.")
-@click.option("--limit", metavar="N", type=Whole(1), help="The newest N.")
+@click.option("--user", metavar="USER", help="Only those of this user.")
+@click.option("--queue", metavar="QUEUE", help="Only those in this leaf queue.")
+@click.option("--all", "every", is_flag=True, help="Also those that have ended.")
+@click.option("--limit", metavar="N", type=Whole(1), help="Only the newest N.")
 @with_client
 @json_option
 def command(
@@ -65,9 +65,10 @@ def command(
     limit: int | None,
     as_json: bool,
 ) -> None:
-    """List applications, the newest first: those that are not over, unless told otherwise.
+    """List applications, the newest first; by default those that have not ended.
 
-    Done counts tasks that have succeeded, of all. Time is how long it runs, or ran, or has waited.
+    Done is the number of successful tasks, of all tasks. Time is how long the application has been
+    running, or ran, or has been waiting.
     """
     if every and states:
         raise click.UsageError("--all and --state: give one of both")
@@ -90,29 +91,29 @@ def command(
 def application_table(
     console: Console, applications: Sequence[Application], now_ms: int, *, short: bool = False
 ) -> Table:
-    """One row for each application; `short`, and a narrow terminal, write only the number of its
-    id, which names it as well."""
+    """One row for each application; with `short`, and on a narrow terminal, only the number of its
+    id, which identifies it too."""
     short = short or console.width < LEAST_FOR_IDS
     rows = [_row(console, application, now_ms, short) for application in applications]
     return table(console, COLUMNS, rows)
 
 
 def progress_text(progress: Progress | None) -> str:
-    """`7/10`; a driver that handed over no tasks has none."""
+    """`7/10`; empty for a driver that has added no tasks."""
     if progress is None or progress.total == 0:
         return NOTHING
     return f"{progress.succeeded}/{progress.total}"
 
 
 def elapsed_text(application: Application, now_ms: int) -> str:
-    """How long an application runs or ran; before it runs, how long it has waited."""
+    """How long an application has been running, or ran, or, before its start, has been waiting."""
     began_ms = application.started_ms or application.submitted_ms
     end_ms = now_ms if application.finished_ms is None else application.finished_ms
     return duration_text(end_ms - began_ms)
 
 
 def progress_bar(console: Console, succeeded: int, total: int) -> Text:
-    """How much of the tasks is done."""
+    """A bar of the fraction of successful tasks."""
     fraction = succeeded / total if total else 0.0
     return Text(bar(fraction, bar_width(console), ascii_only=ascii_only(console)), style="cyan")
 

@@ -1,4 +1,4 @@
-"""Owns the start of a server that runs on by itself: until it listens, or says why it does not."""
+"""Owns the start of a server in the background: waits until it listens or fails."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ READY = "listening on "
 
 
 def options_of(context: click.Context, *without: str) -> list[str]:
-    """The command line that means what was given, but for the parameters named in `without`."""
+    """The command line of the given parameters, except those named in `without`."""
     words: list[str] = []
     for parameter in context.command.params:
         value: Any = context.params.get(parameter.name or "")
@@ -28,11 +28,11 @@ def options_of(context: click.Context, *without: str) -> list[str]:
 def start_server(options: list[str]) -> None:
     """Start `fairshare serve` in a session of its own, and return when it listens.
 
-    Ends with the server's own words and exit code if it does not come to that.
+    If the server fails, exits with the server's messages and exit code.
     """
     with tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(
-            # -P: no module is imported from the folder where this is called, least of all by root.
+            # -P: never imports modules from the current directory, above all not as root.
             [sys.executable, "-P", "-m", "fairshare", "serve", *options],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -52,11 +52,11 @@ def start_server(options: list[str]) -> None:
         raise SystemExit(code or 1)
     url = line.removeprefix(READY).split()[0]
     click.echo(f"{line} (process {process.pid}); {how_it_ends(url)}")
-    process.returncode = 0  # it lives on: nobody here is to wait for it, or to warn of that
+    process.returncode = 0  # it keeps running: Popen must neither wait for it nor warn
 
 
 def how_it_ends(url: str) -> str:
-    """What ends the server at `url`: other verbs may look for theirs elsewhere.
+    """The command that ends the server at `url`, with `--url` if it is not the default server.
 
     >>> "shutdown --url http://127.0.0.1:8188`" in how_it_ends("http://127.0.0.1:8188")
     True
@@ -74,7 +74,7 @@ def how_it_ends(url: str) -> str:
 
 
 def _first_words(process: "subprocess.Popen[str]") -> str:
-    """The line that says that it listens; empty if it has ended before."""
+    """The line that the server prints when it listens; empty if it has ended before."""
     assert process.stdout is not None
     with process.stdout as output:
         for line in output:

@@ -1,4 +1,4 @@
-"""Owns `fairshare backup`: a copy of a server's record, from which another one can go on."""
+"""Owns `fairshare backup`: a copy of a server's state, from which another server can continue."""
 
 import glob
 import os
@@ -27,13 +27,15 @@ _SMALL_FILES = ("cluster.json", "secret", "tokens.json", "scheduler-conf.json")
     help="The server's state directory. [default: ~/.local/state/fairshare]",
 )
 def command(target: Path, state: Path) -> None:
-    """Copy a server's record to a new folder TARGET, while the server runs.
+    """Copy a server's journal to a new directory TARGET, while the server runs.
 
-    What is copied is the journal with its snapshots, all of one instant, and what belongs to it:
-    the Python calls of applications that are not over (payloads), cluster.json, the secret of the
-    drivers, the hashes of the users' tokens, and the scheduler's properties where the server keeps
-    them (scheduler-conf.json). A server can be started on the copy, and opens to the same tokens.
-    The output of containers and the logs are not in it.
+    The copy contains the journal with its snapshots, consistent at one instant, and the files that
+    belong to it: the Python calls of applications that have not ended (payloads), cluster.json, the
+    secret of the drivers, the hashes of the users' tokens, and the scheduler's properties if the
+    server stores them (scheduler-conf.json). A server can be started on the copy, and accepts the
+    same tokens.
+
+    It does not contain the output of containers, nor the logs.
     """
     if target.exists():
         raise Failure(f"{target} exists already: name a new folder")
@@ -43,8 +45,8 @@ def command(target: Path, state: Path) -> None:
     try:
         _remove_left_over(target)
         draft.mkdir(mode=0o700, parents=True)
-        # Before the journal, so that nothing is missing that ends meanwhile, and behind it, for
-        # what came in meanwhile.
+        # Before the journal, for applications that end meanwhile, and after it, for those submitted
+        # meanwhile.
         copy_payloads(state, draft)
         journal.back_up(draft / JOURNAL_FILE)
         copy_payloads(state, draft)
@@ -54,7 +56,7 @@ def command(target: Path, state: Path) -> None:
                 (draft / name).chmod(0o600)
         (draft / JOURNAL_FILE).chmod(0o600)
         draft.rename(target)
-    except BaseException as error:  # an interrupt too leaves nothing behind
+    except BaseException as error:  # also after an interrupt
         shutil.rmtree(draft, ignore_errors=True)
         if not isinstance(error, OSError | FairshareError):
             raise
@@ -72,7 +74,7 @@ def _interrupted(number: int, frame: object) -> None:
 
 
 def _remove_left_over(target: Path) -> None:
-    """Remove unfinished copies to the same folder whose process is gone: it was killed."""
+    """Remove unfinished copies to the same directory whose process was killed."""
     for draft in target.parent.glob(f".{glob.escape(target.name)}.*"):
         number = draft.name.rpartition(".")[2]
         if number.isdecimal() and not _lives(int(number)):
@@ -85,5 +87,5 @@ def _lives(process: int) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        pass  # it is somebody else's
+        pass  # another user's process
     return True

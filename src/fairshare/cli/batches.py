@@ -1,4 +1,4 @@
-"""Owns acting on several things by one verb: what can be done is done, what cannot is told."""
+"""Owns verbs that act on several objects: they act on all that they can, and report the others."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -13,10 +13,10 @@ from fairshare.client import Refused
 def act_on_each(
     names: Sequence[str], act: Callable[[str], None], *, kind: str, done: str, as_json: bool
 ) -> None:
-    """Call `act` with each name, and print `killed application_...` for each that worked.
+    """Call `act` with each name, and print `killed application_...` for each success.
 
     Raises Failure with all refusals at the end. As JSON: `{kind: [{"id": ..., done: true}, ...]}`,
-    with `done` false and a `message` for what was refused.
+    with `done` false and a `message` for each refusal.
     """
     outcomes: list[dict[str, str | bool]] = []
     refused: list[str] = []
@@ -37,7 +37,7 @@ def act_on_each(
 
 
 def _named(name: str, message: str) -> str:
-    """A refusal that says of what, once."""
+    """The message of a refusal, with the name prefixed unless it contains it."""
     if re.search(rf"(?<![\w/]){re.escape(name)}(?!\w)", message):
         return message
     return f"{name}: {message}"

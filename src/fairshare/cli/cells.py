@@ -1,6 +1,6 @@
-"""Owns how single values are shown: amounts, times, bars, names. Knows no table and no server.
+"""Owns how single values are displayed: amounts, times, bars, names. Knows no table and no server.
 
-What tenants chose (names, diagnostics) may hold anything; `plain` makes it safe for a terminal.
+Texts from users (names, diagnostics) may contain anything; `plain` makes them safe for a terminal.
 """
 
 from collections.abc import Mapping
@@ -12,11 +12,11 @@ VCORES = "vcores"
 NOTHING = "-"
 
 AS_MUCH_AS_THERE_IS = 2**31 - 1
-"""From here on an amount is Hadoop's way to say that there is no limit."""
+"""Amounts from this value on are Hadoop's representation of no limit."""
 
 
 def memory_text(mb: int) -> str:
-    """Three digits are enough to see what is going on.
+    """An amount of memory with up to three digits.
 
     >>> memory_text(512), memory_text(1536), memory_text(10240), memory_text(3 * 1024**2)
     ('512M', '1.5G', '10G', '3T')
@@ -26,14 +26,14 @@ def memory_text(mb: int) -> str:
         if abs(amount) < 1024:
             break
         amount, unit = amount / 1024, larger
-    # As many decimals as leave three digits, and none that are 0.
+    # Decimals up to three digits in all, without trailing zeros.
     decimals = 2 if abs(amount) < 10 else 1 if abs(amount) < 100 else 0
     digits = f"{amount:.{decimals}f}"
     return (digits.rstrip("0").rstrip(".") if decimals else digits) + unit
 
 
 def amounts_text(amounts: Mapping[str, int] | None) -> str:
-    """A resource vector; further types with the last part of their name.
+    """A resource vector; further types with the last part of their names.
 
     >>> amounts_text({"memory-mb": 1536, "vcores": 2, "yarn.io/gpu": 1})
     '1.5G 2c 1 gpu'
@@ -63,7 +63,7 @@ def _amount_text(name: str, amount: int) -> str:
 
 
 def duration_text(ms: int) -> str:
-    """A span of time with its two largest units.
+    """A duration with its two largest units.
 
     >>> duration_text(999), duration_text(192_000), duration_text(7_500_000)
     ('0s', '3m 12s', '2h 05m')
@@ -80,7 +80,7 @@ def duration_text(ms: int) -> str:
 
 
 def dominant_fraction(part: Amounts | None, total: Amounts) -> float:
-    """The largest share of any type that `part` has of `total`; at least 0.
+    """The largest fraction of any type in `total` that `part` has; at least 0.
 
     >>> dominant_fraction({"memory-mb": 1024, "vcores": 3}, {"memory-mb": 4096, "vcores": 4})
     0.75
@@ -92,8 +92,8 @@ def dominant_fraction(part: Amounts | None, total: Amounts) -> float:
 def bar(fraction: float, width: int, mark: float | None = None, *, ascii_only: bool = False) -> str:
     """A bar of `width` cells that is full at 1.0, with a mark at a second fraction.
 
-    What is used stands for itself, the mark for what is due: a bar beyond its mark is above its
-    share. Anything above 0 shows at least one cell.
+    The bar shows the usage, the mark the share: a bar beyond its mark is above its share. A
+    fraction above 0 fills at least one cell.
 
     >>> bar(0.5, 8, ascii_only=True), bar(0.25, 8, 0.5, ascii_only=True)
     ('####....', '##.|....')
@@ -109,7 +109,7 @@ def bar(fraction: float, width: int, mark: float | None = None, *, ascii_only: b
 
 
 def plain(text: str) -> str:
-    """A text without what could steer a terminal; other characters stay.
+    """A text with terminal control characters replaced; other characters stay.
 
     >>> plain("a\\x1b[2Jb"), plain("größe")
     ('a?[2Jb', 'größe')
@@ -118,12 +118,12 @@ def plain(text: str) -> str:
 
 
 def plain_lines(text: str) -> str:
-    """`plain`, but lines stay lines."""
+    """`plain`, which keeps line breaks."""
     return "\n".join(plain(line) for line in text.splitlines())
 
 
 def short_queue(name: str) -> str:
-    """A queue without its root, which all have in common.
+    """A queue's name without the prefix of the root, which all have.
 
     >>> short_queue("root.research.ads"), short_queue("root")
     ('research.ads', 'root')

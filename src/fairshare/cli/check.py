@@ -1,4 +1,4 @@
-"""Owns `fairshare check`: runs scenario files and says which expectations do not hold."""
+"""Owns `fairshare check`: runs scenario files and reports expectations that do not hold."""
 
 import json
 from pathlib import Path
@@ -19,15 +19,21 @@ from fairshare.scenarios.report import Result, check_file, problem_line, summary
     type=click.Path(exists=True, path_type=Path),
 )
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print expected and found of each failed check as JSON."
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the expected and actual values of each failed check as JSON.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Name every scenario, also those that pass.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="List every scenario, including those that pass."
+)
 def command(paths: tuple[Path, ...], as_json: bool, verbose: bool) -> None:
     """Check scenarios: unit tests for a queue configuration.
 
-    A scenario is a YAML file: this cluster, this configuration, these applications and events; then
-    these shares, containers and refusals. Of a directory, every *.yaml below it is run. Prints one
-    line for each failed check; steps are counted from 0. Exits with 1 if a scenario fails.
+    A scenario is a YAML file with a cluster, a configuration, applications and events, and the
+    expected shares, containers and refusals. For a directory, every *.yaml file below it is run.
+    Prints one line for each failed check; steps are numbered from 0. Exits with 1 if a scenario
+    fails.
     """
     results: list[Result] = []
     for path in find_files(paths):
@@ -46,7 +52,7 @@ def command(paths: tuple[Path, ...], as_json: bool, verbose: bool) -> None:
 
 
 def _of_named_file(result: Result, named: bool) -> Result:
-    """A file that somebody named must be a scenario; one that merely lies there need not."""
+    """A file named on the command line must be a scenario; a file found in a directory need not."""
     return result.as_malformed() if named and result.result == "skipped" else result
 
 

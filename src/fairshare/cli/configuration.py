@@ -1,6 +1,6 @@
-"""Owns the verbs below `admin config`: properties of the Capacity Scheduler, changed by document.
+"""Owns the verbs below `admin config`, which change the Capacity Scheduler's properties.
 
-Makes documents of options; what they mean is for the server.
+Converts options to the server's documents; does not know the properties.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from fairshare.client import Client
 _PREFIX = "yarn.scheduler.capacity."
 
 check_option = click.option(
-    "--check", is_flag=True, help="Only say whether it would be taken; change nothing."
+    "--check", is_flag=True, help="Only check whether the change is valid; change nothing."
 )
 
 
@@ -26,10 +26,10 @@ def config() -> None:
 
     For servers with yarn.scheduler.configuration.store.class in yarn-site.xml: `memory` (until the
     server ends), or `leveldb` (kept in the state directory). With `file`, edit
-    capacity-scheduler.xml and say `fairshare admin refresh-queues`.
+    capacity-scheduler.xml and run `fairshare admin refresh-queues`.
 
-    A change is taken whole, or not at all: then everything that is wrong is printed, and the exit
-    code is 1.
+    A change is applied as a whole or not at all: in the latter case all problems are printed, and
+    the exit code is 1.
     """
 
 
@@ -55,12 +55,14 @@ def show(client: Client, prefix: str, as_json: bool) -> None:
 @with_client
 @json_option
 @check_option
-@click.option("--queue", metavar="QUEUE", help="Its full name: NAME is then that of a queue.")
+@click.option(
+    "--queue", metavar="QUEUE", help="The full name of a queue, to which NAME then belongs."
+)
 @click.argument("settings", nargs=-1, required=True, metavar="NAME=VALUE...")
 def set_properties(
     client: Client, settings: tuple[str, ...], queue: str | None, check: bool, as_json: bool
 ) -> None:
-    """Give properties other values; `NAME=` takes one away.
+    """Set properties; `NAME=` removes one.
 
     With --queue a NAME is what follows the queue: capacity, state, user-limit-factor. Without,
     `yarn.scheduler.capacity.` may be left out.
@@ -125,12 +127,12 @@ def remove_queue(
 @with_client
 @json_option
 def format_properties(client: Client, as_json: bool) -> None:
-    """Forget all changes: capacity-scheduler.xml holds again, as it is now."""
+    """Discard all changes: the current capacity-scheduler.xml is in force again."""
     found = client.format_configuration()
     if as_json:
         print_json(msgspec.to_builtins(found))
         return
-    click.echo(f"all changes are forgotten: version {found.version}")
+    click.echo(f"all changes are discarded: version {found.version}")
 
 
 def _params(settings: tuple[str, ...]) -> dict[str, Any]:
@@ -166,6 +168,6 @@ def _change(client: Client, update: dict[str, Any], check: bool, as_json: bool) 
     for problem in found.problems:
         click.echo(plain_lines(str(problem)), err=True)
     if check:
-        click.echo("it would be taken; nothing has changed")
+        click.echo("the change is valid; nothing has changed")
     else:
         click.echo(f"the configuration was changed: version {found.version}")

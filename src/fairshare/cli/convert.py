@@ -1,6 +1,6 @@
-"""Owns the verb `convert`: a Fair Scheduler configuration as a Capacity Scheduler one.
+"""Owns the verb `convert`, from a Fair Scheduler configuration to a Capacity Scheduler one.
 
-Joins the parts of the room that converts and compares, and prints. Knows no property.
+Calls the conversion and the comparison, and prints the results. Knows no property.
 """
 
 import json
@@ -45,7 +45,7 @@ MADE_UP = ""
 
 LEAST_LIST = 40
 LEAST_TABLE = 160
-"""Where there is less room than this, findings stand in a list."""
+"""On a terminal narrower than this, findings are printed as a list."""
 
 OUTCOME_STYLES = {"kept": "green", "changed": "yellow", "lost": "red", "unknown": "magenta"}
 
@@ -71,37 +71,39 @@ COMPARISON_COLUMNS = (
     "-o",
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Write the configuration there; without it nothing is written.",
+    help="The output directory; without it no files are written.",
 )
-@click.option("--force", is_flag=True, help="Write over files that are there.")
-@click.option("--print", "prints", is_flag=True, help="Print both files; the table goes to stderr.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@click.option(
+    "--print", "prints", is_flag=True, help="Print both files to stdout, and the table to stderr."
+)
 @click.option(
     "--mode",
     type=click.Choice(get_args(Mode)),
     default="weights",
     show_default=True,
-    help="How shares are written. absolute needs the size of the cluster, vectors Hadoop 3.4.",
+    help="The form of capacities. absolute needs the size of the cluster, vectors Hadoop 3.4.",
 )
 @click.option(
     "--calculator",
     type=click.Choice(get_args(Calculator)),
     default="auto",
     show_default=True,
-    help="What counts, for all queues. auto: dominant where a queue has the policy drf.",
+    help="The resource calculator of all queues. auto: dominant if a queue has the policy drf.",
 )
 @click.option(
     "--cluster",
     callback=read_cluster,
     metavar="AMOUNTS",
-    help="What all nodes offer together, such as memory-mb=81920,vcores=80.",
+    help="The total of all nodes, such as memory-mb=81920,vcores=80.",
 )
-@click.option("--nodes", type=Whole(1), metavar="N", help="How many nodes there are.")
+@click.option("--nodes", type=Whole(1), metavar="N", help="The number of nodes.")
 @click.option(
     "--rules",
     "rules_file",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Refuse if something is lost that must not be; a file as fs2cs takes it.",
+    help="Fail if an element is lost that must not be; a rules file of Hadoop's fs2cs.",
 )
 @click.option(
     "--strict", is_flag=True, help="Write nothing and exit with 1 if anything is or may be lost."
@@ -112,10 +114,14 @@ COMPARISON_COLUMNS = (
     is_flag=False,
     flag_value=MADE_UP,
     metavar="[WORKLOAD]",
-    help="Run both on a workload, or on one that is made up, and show the differences.",
+    help="Simulate both with a workload, or a generated one, and show the differences.",
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Of the workload made up.")
-@click.option("--until", type=DURATION, metavar="TIME", help="Stop comparing then, such as 1h.")
+@click.option(
+    "--seed", type=int, default=1, show_default=True, help="The seed of the generated workload."
+)
+@click.option(
+    "--until", type=DURATION, metavar="TIME", help="End the comparison at this time, such as 1h."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(
     path: Path,
@@ -133,19 +139,18 @@ def command(
     until: int | None,
     as_json: bool,
 ) -> None:
-    """Make a Capacity Scheduler configuration of a Fair Scheduler one.
+    """Convert a Fair Scheduler configuration to a Capacity Scheduler configuration.
 
-    DIR_OR_FILE is a configuration directory, or an allocation file alone. Says what becomes of each
-    element and why: it is kept (means the same), changed (near it), lost, or unknown (without
-    yarn-site.xml nobody can say whether it had an effect).
+    DIR_OR_FILE is a configuration directory, or a single allocation file. Reports the outcome of
+    each element, with the reason: kept (same meaning), changed (similar meaning), lost, or unknown
+    (without yarn-site.xml its effect cannot be determined).
 
-    What comes out has been read by fairshare's own reader before it is written: all files or none.
-
-    Exits with 1 if it cannot be converted, if --rules forbids it, or with --strict if anything is
-    or may be lost.
+    fairshare validates the result before it writes all files or none. Exits with 1 if the
+    configuration cannot be converted, if --rules forbids it, or with --strict if anything is or
+    may be lost.
     """
     if prints and as_json:
-        raise click.UsageError("--print and --json both want the output: take one")
+        raise click.UsageError("--print and --json both need stdout: use one")
     source = read_source(path)
     rules = read_rules(rules_file.read_text(), str(rules_file)) if rules_file else Rules()
     given = _given(source, workload)
@@ -181,7 +186,7 @@ def command(
 
 
 def _given(source: Source, workload: str | None) -> Workload | None:
-    """The workload of the command line; None: there is none, or one is made up."""
+    """The workload of the command line; None if there is none, or a generated one is used."""
     if not workload:
         return None
     file = Path(workload)
@@ -211,7 +216,7 @@ def _tell(
     written: Sequence[Path],
     prints: bool,
 ) -> None:
-    """Tables for people; the files themselves alone on stdout, where they are wanted."""
+    """Print tables; with `prints`, only the files on stdout."""
     console = open_console(stderr=prints)
     for problem in (*source.problems, *conversion.problems):
         click.echo(plain(str(problem)), err=True)
@@ -236,7 +241,7 @@ def _tell(
         console.print()
         for queue in comparison.queues:
             told = sentence(queue, conversion.findings)
-            # Into a pipe it is one line; a terminal would break it within words.
+            # One line in a pipe, where rich would break it within words.
             console.print(Text(plain(told)), soft_wrap=console.width >= PIPE_WIDTH)
         if told := verdict(comparison):
             console.print(Text(told, style="bold"), soft_wrap=console.width >= PIPE_WIDTH)
@@ -245,7 +250,7 @@ def _tell(
 
 
 def _finding_table(_: Console, findings: Sequence[Finding]) -> Table:
-    """All findings; what is too long for the terminal is wrapped, since each word may matter."""
+    """A table of all findings; long texts are wrapped, not cut, since each word may matter."""
     made = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     made.add_column("Queue", overflow="fold")
     made.add_column("Element", overflow="fold")
@@ -267,7 +272,7 @@ def _finding_table(_: Console, findings: Sequence[Finding]) -> Table:
 
 
 def _finding_list(console: Console, findings: Sequence[Finding]) -> Text:
-    """The same for narrow terminals, queue by queue; what is kept needs no explanation there."""
+    """The findings as a list by queue, for narrow terminals, without reasons for kept elements."""
     indent = " " * 10
     wrapper = TextWrapper(
         max(console.width, LEAST_LIST),
@@ -340,7 +345,7 @@ def _answer(
     comparison: Comparison | None,
     written: Sequence[Path],
 ) -> dict[str, object]:
-    """Everything, for scripts."""
+    """The whole result as JSON, for scripts."""
     answer: dict[str, object] = {
         "assumed": assumptions(source),
         "findings": msgspec.to_builtins(conversion.findings),

@@ -1,4 +1,4 @@
-"""Owns the verb `demo`: three teams share this machine for a minute."""
+"""Owns the verb `demo`, in which three teams share this machine for a minute."""
 
 import click
 
@@ -14,23 +14,23 @@ from fairshare.families.registry import FAMILIES, family_of
     type=SchedulerChoice([one.name for one in FAMILIES.values() if one.demonstration]),
     default=FairFamily.name,
     show_default=True,
-    help="The very same work under another one. fifo shows the problem that the others solve: first"
-    " come, first served. With capacity two users with weights divide one queue. mapreduce"
-    " is the original of them all: MapReduce jobs of three pools on map slots and reduce slots.",
+    help="The scheduler, for the same work. fifo shows the problem that the others solve: first"
+    " come, first served. With capacity, two users with weights share one queue. mapreduce"
+    " is the original scheduler: MapReduce jobs of three pools on map slots and reduce slots.",
 )
 @click.option(
     "--crash",
     is_flag=True,
     help="Kill the server (kill -9) while all teams are at work, and start another one on the same"
-    " directory: what runs goes on, and the results are right all the same.",
+    " directory: containers continue, and the results are still correct.",
 )
-@click.option("--quick", is_flag=True, hidden=True, help="Less of everything, for tests.")
+@click.option("--quick", is_flag=True, hidden=True, help="A shorter run, for tests.")
 def command(scheduler: str, crash: bool, quick: bool) -> None:
     """Show the scheduler at work.
 
-    Starts a server on this machine and lets three teams run real work, some of it big and some of
-    it short. Shows who has what and who waits, checks the results, and ends by itself after about a
-    minute. Nothing is left but a few figures in ~/.cache/fairshare, to compare two runs with.
+    Starts a server on this machine, on which three teams run real work, some of it large and some
+    short. Shows the shares and the waiting applications, checks the results, and ends after about
+    a minute. It leaves only some measurements in ~/.cache/fairshare, to compare two runs.
     """
     jobs = family_of(scheduler).schedules_jobs
     if jobs and crash:

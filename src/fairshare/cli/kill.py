@@ -1,4 +1,4 @@
-"""Owns the verb `kill`: it ends applications."""
+"""Owns the verb `kill`, which ends applications."""
 
 import click
 
@@ -9,15 +9,15 @@ from fairshare.client import Client
 
 @click.command()
 @click.argument("applications", metavar="APP...", nargs=-1, required=True)
-@click.option("--diagnostics", metavar="TEXT", help="Why, for those whose applications they are.")
+@click.option("--diagnostics", metavar="TEXT", help="The reason, shown to the applications' users.")
 @with_client
 @json_option
 def command(
     client: Client, applications: tuple[str, ...], diagnostics: str | None, as_json: bool
 ) -> None:
-    """End applications with all their containers.
+    """Kill applications with all their containers.
 
-    All that can be ended are ended; the exit code is 1 if one of them could not be.
+    The exit code is 1 if one of them could not be killed; the others are killed nevertheless.
     """
     act_on_each(
         applications,

@@ -1,4 +1,4 @@
-"""Owns the verbs below `admin labels`: partitions of the cluster, and which node is in which."""
+"""Owns the verbs below `admin labels`: partitions of the cluster, and the nodes in them."""
 
 import re
 
@@ -18,9 +18,9 @@ _LABEL = re.compile(
 
 @click.group()
 def labels() -> None:
-    """Node labels: partitions of the cluster that only who asks for them may use.
+    """Node labels: partitions of the cluster, used only by applications that request them.
 
-    With the Capacity Scheduler alone, and yarn.node-labels.enabled.
+    Only with the Capacity Scheduler and yarn.node-labels.enabled.
     """
 
 
@@ -37,16 +37,16 @@ def list_labels(client: Client, as_json: bool) -> None:
 @with_client
 @json_option
 def add(client: Client, named: tuple[str, ...], as_json: bool) -> None:
-    """Make labels: gpu, or "spot(exclusive=false)", which lends to others what is idle.
+    """Add labels: gpu, or "spot(exclusive=false)", which lends idle resources to others.
 
-    Names may also stand together with commas between them, as `yarn rmadmin
-    -addToClusterNodeLabels` takes them. What exists already stays as it is.
+    Names can also be separated by commas, as for `yarn rmadmin -addToClusterNodeLabels`. Existing
+    labels do not change.
     """
     wanted = {}
     for word in ",".join(named).split(","):
         found = _LABEL.fullmatch(word)
         if found is None:
-            raise click.UsageError(f"{word!r} is no label: write NAME or NAME(exclusive=false)")
+            raise click.UsageError(f"{word!r} is not a label: write NAME or NAME(exclusive=false)")
         wanted[found.group(1)] = (found.group(2) or "true").lower() == "true"
     _show(client.add_labels(wanted), as_json)
 
@@ -61,14 +61,14 @@ def remove(client: Client, named: tuple[str, ...], as_json: bool) -> None:
 
 
 @labels.command("assign")
-@click.option("--known", is_flag=True, help="Only nodes that are there may be named.")
+@click.option("--known", is_flag=True, help="Refuse absent nodes.")
 @click.argument("pairs", metavar="NODE=LABEL...", nargs=-1, required=True)
 @with_client
 @json_option
 def assign(client: Client, known: bool, pairs: tuple[str, ...], as_json: bool) -> None:
-    """Say to which label nodes belong; NODE= puts one into the default partition.
+    """Assign nodes to labels; NODE= assigns one to the default partition.
 
-    A node that is not there yet keeps it for when it joins.
+    The label of an absent node takes effect when it joins.
     """
     nodes = {}
     for pair in pairs:
@@ -80,7 +80,7 @@ def assign(client: Client, known: bool, pairs: tuple[str, ...], as_json: bool) -
     there = {node.name.partition(":")[0] for node in client.nodes()}
     for name in [one for one in nodes if one.partition(":")[0] not in there]:
         click.echo(
-            f"{plain(name)} is not there now (see `fairshare nodes`): it keeps the label for"
+            f"{plain(name)} is absent (see `fairshare nodes`): it keeps the label for"
             " when it joins",
             err=True,
         )

@@ -1,4 +1,4 @@
-"""Owns `fairshare lint`: says what is wrong or hardly meant in a configuration."""
+"""Owns `fairshare lint`: reports errors and likely mistakes in a configuration."""
 
 import json
 import os
@@ -28,7 +28,7 @@ _INDENT = 2 + _PLACE_WIDTH + 1 + 8
 def read_cluster(
     context: click.Context, parameter: click.Parameter, value: str | None
 ) -> dict[str, int] | None:
-    """`memory-mb=8192,vcores=8` or `memory-mb=8g` as amounts."""
+    """Parse `memory-mb=8192,vcores=8` or `memory-mb=8g`."""
     if value is None:
         return None
     amounts: dict[str, int] = {}
@@ -54,21 +54,20 @@ def read_cluster(
     "--cluster",
     callback=read_cluster,
     metavar="AMOUNTS",
-    help="What all nodes offer together, such as memory-mb=81920,vcores=80.",
+    help="The total of all nodes, such as memory-mb=81920,vcores=80.",
 )
-@click.option("--strict", is_flag=True, help="Exit with 1 also for warnings and traps.")
+@click.option("--strict", is_flag=True, help="Also exit with 1 for warnings and traps.")
 @click.option("--json", "as_json", is_flag=True, help="Print the problems as JSON.")
 def command(path: Path, cluster: dict[str, int] | None, strict: bool, as_json: bool) -> None:
-    """Point out what a configuration probably did not mean.
+    """Report errors and likely mistakes in a configuration.
 
-    DIR_OR_FILE is a configuration directory as `fairshare serve` takes it, or one file: an
-    allocation file of YARN's or of MapReduce's (with pools), a capacity-scheduler.xml, a
-    *-site.xml file or a fairshare.toml.
+    DIR_OR_FILE is a configuration directory as for `fairshare serve`, or one file: an allocation
+    file of YARN or of MapReduce (with pools), a capacity-scheduler.xml, a *-site.xml file or a
+    fairshare.toml.
 
-    An error cannot be used. A warning has no effect. A trap is legal and hardly meant. Each comes
-    with file, line, column, the name of the rule, and what Hadoop does there.
-
-    Exits with 1 if there is an error.
+    An error makes the configuration unusable. A warning is a setting without effect. A trap is
+    valid, but probably not intended. Each has a file, line, column, the name of the rule, and what
+    Hadoop does in this case. Exits with 1 if there is an error.
     """
     try:
         problems = lint(path, cluster)
@@ -108,7 +107,7 @@ def _tell(problems: Sequence[Problem]) -> None:
 
 
 def wrapped(text: str, width: int | None) -> str:
-    """The text in the column of messages; whole where nobody sees a column (`width` None)."""
+    """The text wrapped in the column of messages; unchanged without a width."""
     text = plain_lines(text)
     if width is None:
         return text

@@ -1,7 +1,7 @@
-"""Owns the verb `logs`: what containers have printed, of one or of a whole application.
+"""Owns the verb `logs`, which prints the output of one container or of a whole application.
 
-The output of one container is passed on byte by byte, as `cat` would. Where several are mixed, each
-line says whose it is. Which containers there are is asked again and again only while following.
+The output of one container is printed unchanged, as by `cat`. If several are mixed, each line names
+its task. The list of containers is polled only while following.
 """
 
 import codecs
@@ -20,26 +20,26 @@ from fairshare.client import logs as client_logs
 from fairshare.client.waiting import Patience
 
 PACE_S = 0.5
-"""How often an application is asked for new containers and new output."""
+"""The interval at which new containers and new output are polled."""
 
 Show = Callable[[str], None]
 
 
 @click.command()
 @click.argument("target", metavar="APP|CONTAINER")
-@click.option("-f", "--follow", is_flag=True, help="Go on until the containers are over.")
+@click.option("-f", "--follow", is_flag=True, help="Continue until the containers have ended.")
 @click.option("--task", metavar="GROUP/INDEX", help="Only the last attempt of this task of APP.")
-@click.option("--stderr", is_flag=True, help="What was written to stderr, instead of stdout.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object for each line.")
+@click.option("--stderr", is_flag=True, help="Print stderr instead of stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @with_client
 def command(
     client: Client, target: str, follow: bool, task: str | None, stderr: bool, as_json: bool
 ) -> None:
-    """Print what containers have written.
+    """Print the output of containers.
 
-    Of a single container every byte is printed as it is. Of an application with several, each
-    container's output stands below a line that names it; with --follow they are mixed, and each
-    line begins with the task that wrote it.
+    The output of a single container is printed unchanged. For an application with several
+    containers, each one's output follows a line that names it; with --follow they are mixed, and
+    each line starts with its task.
     """
     stream = "stderr" if stderr else "stdout"
     single = target.startswith("container_")
@@ -57,7 +57,7 @@ def command(
 
 
 def container_of_task(client: Client, application: str, task: str, *, follow: bool) -> str:
-    """The container of a task's last attempt; waits for the first one if it is to be followed."""
+    """The container of a task's last attempt; with `follow`, waits for the first one."""
     group, _, index = task.rpartition("/")
     if not (index.isascii() and index.isdigit()):
         raise click.UsageError(f"--task {task}: write GROUP/INDEX, such as map/0")
@@ -65,7 +65,7 @@ def container_of_task(client: Client, application: str, task: str, *, follow: bo
         over = client.application(application).over
         tasks = client.tasks(application)
         groups = list(dict.fromkeys(each.group for each in tasks))
-        # An application of one group need not have it named.
+        # The name can be omitted if the application has only one group.
         wanted = groups[0] if not group and len(groups) == 1 else group
         found = [each for each in tasks if each.group == wanted and each.index == int(index)]
         if not found:
@@ -81,7 +81,7 @@ def container_of_task(client: Client, application: str, task: str, *, follow: bo
 def print_container(
     client: Client, container: str, task: str | None, stream: str, *, follow: bool, as_json: bool
 ) -> None:
-    """The output of one container."""
+    """Print the output of one container."""
     chunks = (
         client_logs.follow(client.connection, container, stream, PACE_S)
         if follow
@@ -97,10 +97,10 @@ def print_container(
 
 
 def print_application(client: Client, application: str, stream: str, *, as_json: bool) -> None:
-    """The output of all containers, one after another in the order of their allocation."""
+    """Print the output of all containers, one after another in the order of allocation."""
     containers = client.containers(application)
     if not containers:
-        found = client.application(application)  # says it when there is no such application
+        found = client.application(application)  # raises if there is no such application
         waits = "it never had one" if found.over else "`fairshare why` says what it waits for"
         click.echo(f"{found.id} is {found.state} and has no container: {waits}", err=True)
     for number, container in enumerate(containers):
@@ -113,12 +113,12 @@ def print_application(client: Client, application: str, stream: str, *, as_json:
 
 
 def follow_application(client: Client, application: str, stream: str, *, as_json: bool) -> None:
-    """The output of all containers as it comes, until the application is over."""
+    """Print the output of all containers as it is written, until the application is over."""
     ongoing: dict[str, Growing] = {}
     patience = Patience()
     while True:
         with patience.outlast_absence():
-            # Asked first: when it was over by then, no container and no output comes afterwards.
+            # Queried first: if it is over, no container and no output can follow.
             current: Application = client.application(application)
             for container in client.containers(application):
                 if container.id not in ongoing:
@@ -136,7 +136,7 @@ def follow_application(client: Client, application: str, stream: str, *, as_json
 
 
 class Growing:
-    """The log of one of several containers, read bit by bit and shown line by line."""
+    """The log of one of several containers, read in parts and printed by lines."""
 
     def __init__(self, client: Client, container: Container, stream: str, as_json: bool) -> None:
         self.complete = False
@@ -144,7 +144,7 @@ class Growing:
         self._container = container.id
         self._stream = stream
         self._offset = 0
-        self._lines = ListRows()
+        self._lines = Lines()
         task = task_text(container)
         label = container.id.rpartition("_")[2] if task == NOTHING else task
         self._show = (
@@ -154,7 +154,7 @@ class Growing:
         )
 
     def advance(self) -> bool:
-        """Show what is new; whether there was anything."""
+        """Print new output; returns whether there was any."""
         chunk = client_logs.read(
             self._client.connection, self._container, self._stream, self._offset
         )
@@ -167,39 +167,39 @@ class Growing:
         return bool(chunk.advance)
 
     def finish(self) -> None:
-        """Show a last line that no newline ended."""
+        """Print a last line without a newline."""
         for line in self._lines.end():
             self._show(line)
 
 
-class ListRows:
-    """Bytes that come in parts, as lines of text; what is no UTF-8 is replaced."""
+class Lines:
+    """Splits parts of bytes into lines of text; invalid UTF-8 is replaced."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._rest = ""
 
     def add(self, data: bytes) -> list[str]:
-        """The lines that are whole now."""
+        """Add a part; returns the lines that are complete now."""
         *whole, self._rest = (self._rest + self._decoder.decode(data)).split("\n")
         return whole
 
     def end(self) -> list[str]:
-        """The last line, if there is a beginning of one."""
+        """The incomplete last line, if there is one."""
         rest, self._rest = self._rest + self._decoder.decode(b"", final=True), ""
         return [rest] if rest else []
 
 
 def lines_of(chunks: Iterable[bytes]) -> Iterator[str]:
-    """Lines as they become whole."""
-    lines = ListRows()
+    """The lines of parts of bytes, as they become complete."""
+    lines = Lines()
     for chunk in chunks:
         yield from lines.add(chunk)
     yield from lines.end()
 
 
 def json_lines(container: str, task: str | None, stream: str) -> Show:
-    """What prints one line as an object."""
+    """A function that prints one line as a JSON object."""
 
     def show(line: str) -> None:
         place = {"container": container, "task": task, "stream": stream}

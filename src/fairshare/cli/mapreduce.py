@@ -1,7 +1,7 @@
-"""Owns the verb `mapreduce`: a MapReduce job in the manner of Hadoop Streaming.
+"""Owns the verb `mapreduce`, which runs a MapReduce job in the manner of Hadoop Streaming.
 
-What a job is and how it runs is known by `fairshare.mapreduce`; here are its options, what is shown
-while it runs, and what is told of its end.
+`fairshare.mapreduce` runs the job; this module has its options, the display of its progress, and
+the report of its end.
 """
 
 from pathlib import Path
@@ -31,11 +31,11 @@ from fairshare.mapreduce.jobs import IDENTITY, MEBIBYTE, MapReduce, Result
 from fairshare.wording import counted
 
 MOST_SPLITS = 100
-"""So many are shown to people."""
+"""The maximum number of splits that are printed."""
 
 
 def parse_bytes(text: str) -> int:
-    """A size as memory is written, `64m`, in bytes."""
+    """Parse a size such as `64m` into bytes."""
     return parse_memory_mb(text) * MEBIBYTE
 
 
@@ -46,85 +46,118 @@ def parse_bytes(text: str) -> int:
     metavar="PATH",
     multiple=True,
     required=True,
-    help="A file, a directory or a pattern; may be given again. .gz, .bz2 and .xz are read.",
+    help="A file, a directory or a pattern; repeatable. .gz, .bz2 and .xz are read.",
 )
-@click.option("--output", metavar="DIR", required=True, help="Must not exist yet.")
-@click.option("--mapper", metavar="CMD", default=IDENTITY, help="A line for the shell. [cat]")
+@click.option(
+    "--output", metavar="DIR", required=True, help="The output directory, which must not exist yet."
+)
+@click.option("--mapper", metavar="CMD", default=IDENTITY, help="A shell command. [cat]")
 @click.option("--reducer", metavar="CMD", help="[default: the sorted lines are the result]")
-@click.option("--combiner", metavar="CMD", help="Reduces what a map has, before it is sent.")
+@click.option(
+    "--combiner", metavar="CMD", help="A shell command that reduces the output of each map."
+)
 @click.option(
     "--reduces",
     metavar="N",
     type=Whole(0, MOST_TASKS),
     default=1,
-    help="0: no reduce. [1]",
+    help="The number of reduces; 0: none. [1]",
 )
-@click.option("--maps", metavar="N", type=Whole(1, MOST_TASKS), default=1, help="At least about N.")
+@click.option(
+    "--maps",
+    metavar="N",
+    type=Whole(1, MOST_TASKS),
+    default=1,
+    help="The approximate minimum number of maps.",
+)
 @click.option(
     "--split-size", "split_bytes", metavar="S", type=checked(parse_bytes, "SIZE"), help="[128m]"
 )
-@click.option("--recursive", is_flag=True, help="Read directories in directories too.")
-@click.option("--key-fields", metavar="N", type=Whole(1), help="Of a mapper's line. [1]")
+@click.option("--recursive", is_flag=True, help="Read nested directories too.")
+@click.option(
+    "--key-fields",
+    metavar="N",
+    type=Whole(1),
+    help="How many fields of a mapper's line are the key. [1]",
+)
 @click.option(
     "--partition-fields",
     metavar="N",
     type=Whole(1),
-    help="How many fields of the key choose the reduce. [all]",
+    help="How many fields of the key determine the reduce. [all]",
 )
-@click.option("--field-separator", metavar="C", help="Between fields. [a tab]")
-@click.option("--queue", metavar="Q", help="Where to run. [default: as the placement rules say]")
+@click.option("--field-separator", metavar="C", help="The separator of fields. [a tab]")
+@click.option("--queue", metavar="Q", help="The queue. [default: chosen by the placement rules]")
 @click.option("--pool", metavar="P", help="The same as --queue root.P.")
-@click.option("--user", metavar="U", help="Whose job it is. [default: yours]")
-@click.option("--name", metavar="N", help="What it is called. [default: the mapper]")
+@click.option("--user", metavar="U", help="The job's user. [default: the current user]")
+@click.option("--name", metavar="N", help="The job's name. [default: the mapper]")
 @click.option(
     "--priority", metavar="P", help="VERY_HIGH, HIGH, NORMAL, LOW, VERY_LOW or a whole number."
 )
-@click.option("--tag", "tags", metavar="T", type=TAG, multiple=True, help="A word to find it by.")
-@click.option("--memory", "memory_mb", metavar="M", type=MEMORY, help="Of each task. [1g]")
+@click.option(
+    "--tag",
+    "tags",
+    metavar="T",
+    type=TAG,
+    multiple=True,
+    help="A tag of the application; repeatable.",
+)
+@click.option(
+    "--memory", "memory_mb", metavar="M", type=MEMORY, help="The memory of each task. [1g]"
+)
 @click.option("--reduce-memory", "reduce_memory_mb", metavar="M", type=MEMORY, help="[--memory]")
 @click.option(
     "--sort-memory",
     "sort_memory_mb",
     metavar="M",
     type=MEMORY,
-    help="Of a map's memory, for its output. [a quarter]",
+    help="The part of a map's memory for its output. [a quarter]",
 )
-@click.option("--vcores", metavar="V", type=Whole(1), help="Of each task. [1]")
+@click.option("--vcores", metavar="V", type=Whole(1), help="The vcores of each task. [1]")
 @click.option(
     "--max-attempts",
     metavar="N",
     type=Whole(1, 1000),
-    help="A task that fails so often fails the job. [4]",
+    help="The number of failures of a task that fail the job. [4]",
 )
 @click.option(
-    "--time-limit", "time_limit_ms", metavar="T", type=DURATION, help="Of one attempt: 90s, 10m."
+    "--time-limit",
+    "time_limit_ms",
+    metavar="T",
+    type=DURATION,
+    help="The time limit of one attempt: 90s, 10m.",
 )
 @click.option(
     "--slow-start",
     metavar="F",
     type=click.FloatRange(0.0, 1.0),
-    help="The part of the maps that must be done before reduces begin. [1.0]",
+    help="The fraction of maps that must be done before reduces start. [1.0]",
 )
-@click.option("--speculative", is_flag=True, help="Try tasks that take long a second time.")
+@click.option("--speculative", is_flag=True, help="Start second attempts of slow tasks.")
 @click.option(
     "--speculation-delay",
     "speculation_delay_ms",
     metavar="T",
     type=DURATION,
-    help="How long a task may take in any case. [10s]",
+    help="The minimum run time before a second attempt. [10s]",
 )
 @click.option("--host", "hosts", metavar="H", multiple=True, help="A node that has the input.")
 @click.option(
-    "--env", "environment", metavar="K=V", type=VARIABLE, multiple=True, help="A variable."
+    "--env",
+    "environment",
+    metavar="K=V",
+    type=VARIABLE,
+    multiple=True,
+    help="An environment variable; repeatable.",
 )
 @click.option(
     "--directory",
     metavar="D",
     type=click.Path(path_type=Path),
-    help="Where the commands run. [default: here]",
+    help="The working directory of the commands. [default: the current one]",
 )
 @click.option("--wait/--no-wait", default=True, help="Wait for its end. [default: wait]")
-@click.option("--dry-run", is_flag=True, help="Check everything and tell the splits; run nothing.")
+@click.option("--dry-run", is_flag=True, help="Check everything and print the splits; run nothing.")
 @with_client
 @json_option
 def command(
@@ -144,7 +177,7 @@ def command(
     The exit code is 0 if the job finished, 1 if it failed, and 130 after Ctrl-C, which kills it (on
     a terminal it asks first). A job that fails or is killed leaves no output.
     """
-    # Not a test for truth: 0 is a value that was given.
+    # Not a truth test: 0 is a given value.
     given = {name: value for name, value in options.items() if value is not None and value != ()}
     job = MapReduce(environment=dict(environment), **given)
     if dry_run:
@@ -171,7 +204,7 @@ def command(
 
 
 def tell_splits(job: MapReduce, *, as_json: bool) -> None:
-    """What each map would read."""
+    """Print the split of each map."""
     splits = job.splits()
     if as_json:
         print_json({"splits": [split._asdict() for split in splits], "reduces": job.reduces})
@@ -180,13 +213,13 @@ def tell_splits(job: MapReduce, *, as_json: bool) -> None:
         click.echo(f"{plain(split.path)} {split.start}+{split.length}")
     total = sum(split.length for split in splits)
     if len(splits) > MOST_SPLITS:
-        click.echo(f"... and {len(splits) - MOST_SPLITS} more (--json names all)")
+        click.echo(f"... and {len(splits) - MOST_SPLITS} more (--json lists all)")
     maps, reduces = counted(len(splits), "map"), counted(job.reduces, "reduce")
     click.echo(f"{maps} of {counted(total, 'byte')}, {reduces}")
 
 
 def wait_for(client: Client, job: MapReduce, application: str, *, as_json: bool) -> Result:
-    """Show the progress; the result, or the end of the verb."""
+    """Show the progress until the end; returns the result, or exits."""
     console = open_console(stderr=True)
     if not as_json:
         click.echo(application, err=True)
@@ -205,7 +238,7 @@ def wait_for(client: Client, job: MapReduce, application: str, *, as_json: bool)
 
 
 def may_kill(application: str, *, asks: bool) -> bool:
-    """Whether Ctrl-C was meant; a second one, instead of an answer, says so too."""
+    """Whether to kill the job after Ctrl-C; a second Ctrl-C at the prompt means yes."""
     if not asks:
         return True
     try:
@@ -215,7 +248,7 @@ def may_kill(application: str, *, asks: bool) -> bool:
 
 
 def tell_counters(counters: Counters) -> None:
-    """All counters, in the order of their names, as Hadoop prints them."""
+    """Print all counters, sorted by name, in Hadoop's form."""
     for group, entries in sorted(counters.sums.items()):
         click.echo(f"  {plain(group)}")
         for name, amount in sorted(entries.items()):

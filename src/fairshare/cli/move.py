@@ -1,4 +1,4 @@
-"""Owns the verb `move`: it puts an application into another queue."""
+"""Owns the verb `move`, which moves an application to another queue."""
 
 import click
 
@@ -13,9 +13,10 @@ from fairshare.client import Client
 @with_client
 @json_option
 def command(client: Client, application: str, queue: str, as_json: bool) -> None:
-    """Put an application into another leaf queue. Its containers go on.
+    """Move an application to another leaf queue. Its containers continue.
 
-    Refused, with exit code 1, if it would exceed a limit of that queue; nothing changes then.
+    If the application would exceed a limit of that queue, the server refuses, nothing changes, and
+    the exit code is 1.
     """
     client.move(application, queue)
     if as_json:

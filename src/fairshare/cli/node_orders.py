@@ -1,4 +1,4 @@
-"""Owns the verbs below `admin` that take nodes out of service, and bring them back."""
+"""Owns the verbs below `admin` that take nodes out of service and return them."""
 
 import time
 from typing import Any
@@ -14,7 +14,7 @@ HOUR_MS = 3_600_000
 PACE_S = 0.5
 
 nodes_argument = click.argument("nodes", metavar="NODE...", nargs=-1, required=True)
-wait_option = click.option("--wait", is_flag=True, help="Return when nothing runs there any more.")
+wait_option = click.option("--wait", is_flag=True, help="Wait until no container runs there.")
 
 
 @click.command()
@@ -23,9 +23,9 @@ wait_option = click.option("--wait", is_flag=True, help="Return when nothing run
 @with_client
 @json_option
 def drain(client: Client, nodes: tuple[str, ...], wait: bool, as_json: bool) -> None:
-    """Let nodes take no new containers; what runs there goes on.
+    """Stop allocating containers on nodes; running containers continue.
 
-    They stay drained, also when the server starts anew, until `fairshare admin undrain`.
+    The nodes stay drained, also after a restart of the server, until `fairshare admin undrain`.
     """
     found = client.order_nodes("drain", nodes)
     _finish(client, nodes, found, wait, as_json)
@@ -39,7 +39,7 @@ def drain(client: Client, nodes: tuple[str, ...], wait: bool, as_json: bool) -> 
     type=DURATION,
     default=str(HOUR_MS) + "ms",
     show_default="1h",
-    help="What still runs there after this time is ended, and its tasks wait again.",
+    help="Containers that still run after this time are ended, and their tasks wait again.",
 )
 @wait_option
 @with_client
@@ -47,9 +47,9 @@ def drain(client: Client, nodes: tuple[str, ...], wait: bool, as_json: bool) -> 
 def decommission(
     client: Client, nodes: tuple[str, ...], timeout_ms: int, wait: bool, as_json: bool
 ) -> None:
-    """Take nodes out of the cluster: they are drained, and leave as soon as they are empty.
+    """Decommission nodes: they are drained, and leave the cluster as soon as they are empty.
 
-    They come back with `fairshare admin undrain`.
+    `fairshare admin undrain` returns them.
     """
     found = client.order_nodes("decommission", nodes, timeout_ms=timeout_ms)
     _finish(client, nodes, found, wait, as_json)
@@ -60,7 +60,7 @@ def decommission(
 @with_client
 @json_option
 def undrain(client: Client, nodes: tuple[str, ...], as_json: bool) -> None:
-    """Let nodes take containers again; those that were decommissioned come back."""
+    """Return drained and decommissioned nodes to service."""
     _finish(client, nodes, client.order_nodes("undrain", nodes), False, as_json)
 
 
@@ -69,7 +69,8 @@ def undrain(client: Client, nodes: tuple[str, ...], as_json: bool) -> None:
 @with_client
 @json_option
 def safe_mode(client: Client, order: str, as_json: bool) -> None:
-    """Admit and grant nothing any more (on), or again (off); what runs goes on."""
+    """Switch the safe mode: while it is on, the server accepts no applications and allocates no
+    containers; running containers continue."""
     on = client.safe_mode() if order == "get" else client.set_safe_mode(order == "on")
     if as_json:
         print_json({"safe_mode": on})
@@ -88,7 +89,7 @@ def _finish(
         rows: Any = client.connection.get("/nodes")
         print_json(rows)
         return
-    # Not imported above: the table of nodes is only needed here.
+    # Imported lazily: the table of nodes is only needed here.
     from fairshare.cli.nodes import node_table
 
     console = open_console()
@@ -96,7 +97,7 @@ def _finish(
 
 
 def _check_drained(names: tuple[str, ...], found: tuple[Node, ...]) -> None:
-    """Raise Failure if somebody has undone the order while we wait."""
+    """Raise Failure if a node was undrained while this command waits."""
     for node in found:
         if node.name in names and node.state == "RUNNING":
-            raise Failure(f"node {node.name} takes containers again: somebody has undrained it")
+            raise Failure(f"node {node.name} takes containers again: it was undrained meanwhile")

@@ -1,4 +1,4 @@
-"""Owns the verb `nodes`: what each node offers and how much of it is used."""
+"""Owns the verb `nodes`, which lists the nodes with their resources and usage."""
 
 from collections.abc import Sequence
 
@@ -38,7 +38,7 @@ COLUMNS = (
 @with_client
 @json_option
 def command(client: Client, as_json: bool) -> None:
-    """List nodes: what each one offers, how much of it is used, and whom it is kept free for."""
+    """List nodes with their resources, usage and reservations."""
     if as_json:
         print_json(client.connection.get("/nodes"))
         return
@@ -56,7 +56,7 @@ def _row(console: Console, node: Node) -> list[str | Text]:
     use = dominant_fraction(node.used, node.total)
     reserved = node.reserved_for or NOTHING
     if not is_wide(console):
-        reserved = reserved.rpartition("_")[2]  # the number alone names an application too
+        reserved = reserved.rpartition("_")[2]  # the number alone identifies the application too
     return [
         node.name,
         node.state.lower(),

@@ -1,6 +1,6 @@
-"""Owns what several verbs have in common on the command line: the server, JSON, typed values.
+"""Owns the command line options that verbs share: the server, JSON, typed values.
 
-Opens the client for a verb and closes it. Knows no single verb.
+Opens the client for a verb and closes it. Knows no particular verb.
 """
 
 import functools
@@ -26,9 +26,9 @@ Verb = Callable[..., None]
 
 
 def checked(parse: Callable[[str], Value], metavar: str = "TEXT") -> Callable[[str], Value]:
-    """The type of an option whose text a function parses: its ValueError is a usage error.
+    """The type of an option that is parsed by a function: its ValueError is a usage error.
 
-    `metavar` stands in the help of options that have none of their own.
+    `metavar` is for the help of options without one of their own.
     """
 
     @functools.wraps(parse)
@@ -38,12 +38,12 @@ def checked(parse: Callable[[str], Value], metavar: str = "TEXT") -> Callable[[s
         except ValueError as error:
             raise click.BadParameter(str(error)) from error
 
-    parsed.__name__ = metavar  # by which click names the type
+    parsed.__name__ = metavar  # click's name of the type
     return parsed
 
 
 class Whole(click.ParamType[int]):
-    """A whole number between bounds that are told in words; `most` None: as much as is counted."""
+    """A whole number between bounds, which the messages name; `most` None: no upper bound."""
 
     name = "N"
 
@@ -54,10 +54,10 @@ class Whole(click.ParamType[int]):
     def convert(
         self, value: Any, parameter: click.Parameter | None, context: click.Context | None
     ) -> int:
-        """The number; a usage error says what to write instead."""
+        """Parse the number; a usage error says what to write instead."""
         text = str(value).strip()
         if not re.fullmatch(r"[+-]?[0-9]{1,4000}", text):
-            self.fail(f"{text!r} is no whole number: write digits, such as {max(1, self.least)}")
+            self.fail(f"{text!r} is not a whole number: write digits, such as {max(1, self.least)}")
         number = int(text)
         if number < self.least:
             self.fail(f"{text} is too small: write {self.least} or more")
@@ -75,20 +75,20 @@ TAG = checked(parse_tag, "TAG")
 VARIABLE = checked(parse_variable, "NAME=VALUE")
 AMOUNT = checked(parse_amount, "NAME=N")
 PRIORITY = Whole(-(2**31), 2**31 - 1)
-"""As Hadoop keeps priorities."""
+"""Hadoop's range of priorities."""
 
 MOST_NODES = 10_000
-"""As how many nodes one machine is offered, or simulated: a slip of the finger is not tried."""
+"""The maximum number of nodes of one machine or a simulation, which catches typing errors."""
 
 
 def with_client(verb: Verb) -> Verb:
-    """Give a verb `--url`, and an open client as its first argument.
+    """Add `--url` to a verb, and pass it an open client as its first argument.
 
-    The object of the outermost context, if there is one, is what opens the client: a function of
+    If the outermost context has an object, it is the function that opens the client, called with
     the URL or None.
     """
 
-    @click.option("--url", metavar="URL", help="The server, instead of the one that is found.")
+    @click.option("--url", metavar="URL", help="The server's URL, instead of the one found.")
     @functools.wraps(verb)
     def opened(*arguments: Any, url: str | None, **options: Any) -> None:
         open_client: Callable[[str | None], Client]
@@ -100,7 +100,7 @@ def with_client(verb: Verb) -> Verb:
 
 
 class SchedulerChoice(click.Choice[str]):
-    """Names of schedulers, by their public names: `mapreduce` is the one named `pools`."""
+    """Schedulers by their public names: `mapreduce` is the scheduler named `pools`."""
 
     def __init__(self, names: Sequence[str]) -> None:
         # Clients of a server do without the schedulers, and start faster.
@@ -113,15 +113,17 @@ class SchedulerChoice(click.Choice[str]):
     def convert(
         self, value: Any, parameter: click.Parameter | None, context: click.Context | None
     ) -> str:
-        """The scheduler's own name, which is understood too."""
+        """The scheduler's internal name, which is also accepted."""
         chosen = super().convert(self._public.get(value, value), parameter, context)
         return self._names[chosen]
 
 
 def scheduler_option(names: Sequence[str]) -> Callable[[Verb], Verb]:
-    """`--scheduler`, for a verb that reads a configuration which names one already."""
+    """The option `--scheduler`, which overrides the configured scheduler."""
     return click.option(
-        "--scheduler", type=SchedulerChoice(names), help="Instead of the one that is configured."
+        "--scheduler",
+        type=SchedulerChoice(names),
+        help="The scheduler, instead of the configured one.",
     )
 
 

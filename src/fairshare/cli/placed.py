@@ -1,6 +1,6 @@
-"""Owns what is said when an application did not get what was asked for: its queue, its priority.
+"""Owns the notes for an application that did not get the requested queue or priority.
 
-Both are decided by the server; nothing of it is an error, and nothing is printed where all is so.
+The server decides both; a difference is not an error, and without one nothing is printed.
 """
 
 from collections.abc import Iterator
@@ -16,14 +16,14 @@ _ROOT = "root."
 
 
 def tell_differences(client: Client, submission: Submission, application: str) -> None:
-    """Say on stderr where an application is that named a queue, and what its priority is."""
+    """Print on stderr if an application's queue or priority differs from the requested one."""
     if submission.queue is None and submission.priority is None:
         return
     try:
         found = client.application(application)
         lines = [*_queue(client, submission, found), *_priority(client, submission, found)]
     except FairshareError:
-        return  # it has been accepted: who looks for more finds out himself
+        return  # it was accepted; the notes are optional
     for line in lines:
         click.echo(plain_lines(line), err=True)
 
@@ -43,7 +43,7 @@ def _queue(client: Client, submission: Submission, found: Application) -> Iterat
 
 
 def near_queue(wanted: str, queues: list[str]) -> str | None:
-    """The full name of the queue that somebody may have meant.
+    """The full name of the queue that was probably meant.
 
     >>> near_queue("align", ["root.students", "root.genomics.align"])
     'root.genomics.align'

@@ -1,7 +1,7 @@
-"""Owns what is shown while an application is waited for: a bar for each group of its tasks.
+"""Owns the display while a verb waits for an application: a bar for each group of its tasks.
 
-On a terminal the bars move; where there is none, a line is printed whenever a count changes. All of
-it goes to stderr: stdout belongs to the answer.
+On a terminal the bars move; otherwise a line is printed whenever a count changes. All output goes
+to stderr: stdout is for the result.
 """
 
 from types import TracebackType
@@ -16,7 +16,7 @@ from fairshare.client import Application
 
 
 class Waiting:
-    """Shows an application again and again, while the context is open."""
+    """Displays the current state of an application while the context is open."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -45,7 +45,7 @@ class Waiting:
         self._bars.stop()
 
     def show(self, application: Application) -> None:
-        """The application as it stands now."""
+        """Display the current state of an application."""
         if self._console.is_terminal:
             self._draw(application)
             return
@@ -56,7 +56,7 @@ class Waiting:
 
     def _draw(self, application: Application) -> None:
         if not application.groups:
-            # A driver: how much there is to do only it knows.
+            # A driver: only the driver knows its number of tasks.
             self._bar(application.kind, None, 0, application.state.lower())
         for group in application.groups:
             more = f"{group.running} running" if group.running else ""

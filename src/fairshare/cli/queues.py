@@ -1,4 +1,4 @@
-"""Owns the verb `queues`: the tree of queues with use, shares and limits."""
+"""Owns the verb `queues`, which shows the tree of queues with usage, shares and limits."""
 
 from collections.abc import Sequence
 
@@ -42,12 +42,12 @@ COLUMNS = (
 @with_client
 @json_option
 def command(client: Client, as_json: bool) -> None:
-    """Show the queues, their shares and their use.
+    """Show the queues, their shares and their usage.
 
-    Used, Fair (the fair share now), Steady (the fair share if every queue were busy), Min and Max
-    are memory and vcores. Run and Pend count applications: those that may run, and those held back
-    by a limit. A bar is the part of the cluster that is used, of memory or of vcores, whichever is
-    more; the mark in it is the fair share. Of pools of MapReduce a second table shows the slots.
+    Used, Fair (the current fair share), Steady (the fair share if every queue were busy), Min and
+    Max are memory and vcores. Run and Pend count applications: the runnable ones, and those held
+    back by a limit. A bar is the used fraction of the cluster, of memory or of vcores, whichever
+    is larger; the mark in it is the fair share. For pools of MapReduce a second table shows slots.
     """
     if as_json:
         print_json(client.connection.get("/queues"))
@@ -59,12 +59,12 @@ def command(client: Client, as_json: bool) -> None:
 
 
 def queue_table(console: Console, queues: Sequence[Queue], total: Amounts) -> Table:
-    """The tree, one row for each queue; bars are parts of `total`."""
+    """The tree, one row for each queue; bars are fractions of `total`."""
     return table(console, COLUMNS, [_row(console, queue, total) for queue in in_tree(queues)])
 
 
 def in_tree(queues: Sequence[Queue]) -> list[Queue]:
-    """The queues with each one's children right below it, else in the given order."""
+    """The queues in the given order, but with each one's children directly below it."""
     children: dict[str, list[Queue]] = {}
     known = {queue.name for queue in queues}
     for queue in queues:

@@ -1,4 +1,4 @@
-"""Owns `fairshare record`: runs scenario files and writes down what happens, step by step."""
+"""Owns `fairshare record`: runs scenario files and records the events of each step."""
 
 import sys
 from pathlib import Path
@@ -31,10 +31,10 @@ from fairshare.wording import cause
     type=click.Choice(("all", "checks", "end")),
     default="all",
     show_default=True,
-    help="After which steps the whole state is written: all, those with checks, or none.",
+    help="The steps after which the whole state is written: all, those with checks, or none.",
 )
 def command(paths: tuple[Path, ...], out: Path | None, states: States) -> None:
-    """Record scenarios: what was allocated, reserved, refused and ended at each step.
+    """Record scenarios: the allocations, reservations, refusals and ends at each step.
 
     The records of two schedulers, or of two versions, can be compared line by line. Exits with 1 if
     a file cannot be read as a scenario.

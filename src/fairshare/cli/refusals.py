@@ -1,6 +1,6 @@
-"""Owns the plain sentences before refusals that are long and in Hadoop's words.
+"""Owns plain explanations of refusals in Hadoop's long wording.
 
-Hadoop's text follows unchanged, since people search for it. Knows no server.
+Hadoop's text follows unchanged, since users search for it. Knows no server.
 """
 
 import re
@@ -14,9 +14,10 @@ _TYPE = re.compile(r"\bname: ([^,\s]+), units:")
 
 
 def explained(message: str) -> str:
-    """A refusal with what to do before it, where its own words do not say that.
+    """A refusal, preceded by an explanation if Hadoop's text does not say what to do.
 
-    A queue whose maximum is 0 of a type: `queue root.a may have no vcores (its maximum is 0): ...`
+    For a queue with a maximum of 0 of a type: `queue root.a may have no vcores (its maximum is 0):
+    ...`
     """
     large = _TOO_LARGE.search(message)
     if large is not None:

@@ -1,4 +1,4 @@
-"""Owns `fairshare replay`: decides everything in a journal again, and compares."""
+"""Owns `fairshare replay`: rebuilds a state from a journal, and verifies its decisions."""
 
 import time
 from collections.abc import Iterator
@@ -28,19 +28,19 @@ from fairshare.wording import counted
     "--since",
     type=Whole(0),
     metavar="RECORD",
-    help="Begin at the snapshot behind this record, instead of at the oldest that there is.",
+    help="Start from the snapshot after this record, instead of the oldest one.",
 )
 def command(journal: Path, verify: bool, since: int | None) -> None:
-    """Read the journal of a server, of one that runs too, and rebuild its state.
+    """Read the journal of a server, which may be running, and rebuild its state.
 
     JOURNAL is a state directory, or the journal.sqlite3 in it or in a copy of it. With --verify
-    every recorded input is decided again by this version of fairshare, and the events must be the
-    recorded ones; the first that differ are shown. The invariants of the state are checked at the
-    end. Exits with 1 if something differs.
+    this version of fairshare decides every recorded input again, and the events must equal the
+    recorded ones; the first difference is printed. The invariants of the state are checked at the
+    end. Exits with 1 if there is a difference.
     """
     directory = journal if journal.is_dir() else journal.parent
     if not journal.is_dir() and journal.name != JOURNAL_FILE:
-        raise Failure(f"{journal} is no journal: name a state directory, or its {JOURNAL_FILE}")
+        raise Failure(f"{journal} is not a journal: name a state directory, or its {JOURNAL_FILE}")
     reader = SqliteJournal(directory, read_only=True)
     try:
         _read(reader, directory, verify, since)
@@ -52,7 +52,7 @@ def _read(reader: SqliteJournal, directory: Path, verify: bool, since: int | Non
     begun = time.monotonic()
     position, manager = _begin(reader, directory, since)
     click.echo(
-        f"from the snapshot behind record {position.sequence}"
+        f"from the snapshot after record {position.sequence}"
         if position.sequence
         else "from the first record"
     )
@@ -84,7 +84,7 @@ def _read(reader: SqliteJournal, directory: Path, verify: bool, since: int | Non
 def _begin(
     reader: SqliteJournal, directory: Path, since: int | None
 ) -> tuple[Position, ResourceManager]:
-    """Where to begin, and the manager as it was there."""
+    """The position to start from, and the manager at that position."""
     start = since
     if start is None:
         start = 0 if reader.first_record() <= 1 else reader.snapshots()[0]
@@ -92,7 +92,7 @@ def _begin(
         snapshot = reader.snapshot(start)
         parts = checked_parts(thaw(snapshot))
         return Position(start, snapshot.now_ms), parts[MANAGER]
-    # Not imported above: the state directory's own room is only needed for a whole journal.
+    # Imported lazily: the state directory is only needed for a whole journal.
     from fairshare.live.state_directory import StateDirectory
 
     identity = StateDirectory(directory).identity()

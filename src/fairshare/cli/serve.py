@@ -1,4 +1,4 @@
-"""Owns the verb `serve`: it runs the scheduler on this machine until it is told to stop."""
+"""Owns the verb `serve`, which runs the scheduler on this machine until it is stopped."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ STANDBY_INTERVAL_S = 0.2
 
 
 class WrongConfiguration(WrongFiles):
-    """The server has not started, and would not start again either."""
+    """The server has not started because of its configuration; another attempt is useless."""
 
     exit_code = WRONG_CONFIGURATION
 
@@ -34,16 +34,18 @@ class WrongConfiguration(WrongFiles):
     " fairshare.toml ...",
 )
 @click.option("--host", help="The address to listen on. [default: 127.0.0.1]")
-@click.option("--listen", metavar="HOST:PORT", help="Both at once: 0.0.0.0:8088.")
-@click.option("--port", type=Whole(0, 65535), help="The port; 0 is any free one. [default: 8088]")
+@click.option("--listen", metavar="HOST:PORT", help="Address and port: 0.0.0.0:8088.")
+@click.option("--port", type=Whole(0, 65535), help="The port; 0: any free port. [default: 8088]")
 @click.option(
     "--state",
     type=click.Path(file_okay=False, path_type=Path),
     envvar="FAIRSHARE_STATE",
-    help="Where the record, the logs and the results are kept. [default: ~/.local/state/fairshare]",
+    help="The directory of journal, logs and results. [default: ~/.local/state/fairshare]",
 )
 @click.option(
-    "--nodes", type=Whole(1, MOST_NODES), help="As how many nodes this machine is offered."
+    "--nodes",
+    type=Whole(1, MOST_NODES),
+    help="The number of nodes as which this machine is offered.",
 )
 @click.option("--memory-mb", type=MEMORY, help="The memory of each node: 2048, 2g.")
 @click.option("--vcores", type=Whole(1), help="The vcores of each node.")
@@ -51,8 +53,8 @@ class WrongConfiguration(WrongFiles):
 @click.option(
     "--stop-containers/--keep-containers",
     default=False,
-    help="End containers when the server ends, or let them run on for the next one to take over."
-    " [default: let them run on]",
+    help="End containers with the server, or let them continue for the next server to take over."
+    " [default: let them continue]",
 )
 @click.option(
     "--standby",
@@ -60,7 +62,7 @@ class WrongConfiguration(WrongFiles):
     help="Wait until no other server uses the state directory, then take over.",
 )
 @click.option(
-    "--background", is_flag=True, help="Return as soon as it listens, and let it run on by itself."
+    "--background", is_flag=True, help="Return as soon as the server listens, and keep it running."
 )
 @click.pass_context
 def command(
@@ -80,12 +82,13 @@ def command(
 ) -> None:
     """Run the scheduler on this machine.
 
-    Reads a configuration directory as Hadoop does, and fairshare.toml in it. What was recorded in
-    the state directory goes on; containers that an earlier server left running are taken over. Ends
-    in order on Ctrl-C or SIGTERM. Containers run on then, unless --stop-containers is given.
+    Reads a configuration directory as Hadoop does, and fairshare.toml in it. The server continues
+    from the journal in the state directory, and takes over containers that an earlier server left
+    running. Ctrl-C and SIGTERM shut it down cleanly. Containers continue then, unless
+    --stop-containers is given.
 
-    With --standby a second server on the same machine waits for the first one's end, however that
-    comes, and goes on at once with its applications and containers; clients find it through the
+    With --standby a second server on the same machine waits until the first one ends, for whatever
+    reason, and continues at once with its applications and containers; clients find it through the
     state directory. It needs a port of its own, or --port 0.
     """
     if background:
@@ -93,7 +96,7 @@ def command(
             raise click.UsageError("--background and --standby: give one of both")
         start_server(options_of(context, "background"))
         return
-    # Not imported above, so that `--help` does not wait for a web server to be loaded.
+    # Imported lazily, so that `--help` does not load a web server.
     from fairshare.live.settings import Overrides, read_settings
 
     if listen is not None:
@@ -116,7 +119,7 @@ def command(
 
         check_exposure(settings)
         if settings.run_as == "user":
-            # Users pass through the state directory: nothing new in it may be open to them.
+            # Users can traverse the state directory: they must not have access to new files in it.
             os.umask(0o077)
         if standby:
             _stand_by(settings.state_directory)
@@ -144,7 +147,7 @@ def _host_and_port(listen: str, host: str | None, port: int | None) -> tuple[str
 def _stand_by(state_directory: Path) -> None:
     """Return when the server that uses the directory has ended, or if none does.
 
-    The kernel lets go of a lock with the process that holds it: this is the lease.
+    The kernel releases the lock when the process that holds it ends.
     """
     from fairshare.journal.lock import holder_of
 

@@ -1,4 +1,4 @@
-"""Owns the verb `shutdown`: it ends the server, and waits until it is gone."""
+"""Owns the verb `shutdown`, which ends the server and waits for its end."""
 
 import time
 
@@ -19,16 +19,18 @@ PACE_S = 0.1
 @click.option(
     "--stop-containers/--keep-containers",
     default=None,
-    help="End what runs, or let it run on for the next server to take over. [default: as the server"
-    " was started; without an option it lets them run on]",
+    help="End containers, or let them continue for the next server to take over. [default: as the"
+    " server was started; otherwise they continue]",
 )
-@click.option("--wait/--no-wait", default=True, help="Wait until it is gone. [default: wait]")
+@click.option(
+    "--wait/--no-wait", default=True, help="Wait for the end of the server. [default: wait]"
+)
 @with_client
 @json_option
 def command(client: Client, stop_containers: bool | None, wait: bool, as_json: bool) -> None:
-    """End the server.
+    """Shut down the server.
 
-    Containers run on, and the next server with the same state directory takes them over.
+    Containers continue, and the next server with the same state directory takes them over.
     """
     left = client.shutdown(stop_containers=stop_containers)
     if wait:
@@ -44,7 +46,7 @@ def command(client: Client, stop_containers: bool | None, wait: bool, as_json: b
 
 
 def what_runs_on(applications: int, containers: int) -> str:
-    """What is left when a server has ended, and what becomes of it.
+    """The message about running applications and containers after the end of the server.
 
     >>> print(what_runs_on(1, 5))
     1 application with 5 containers keeps running.
@@ -58,14 +60,14 @@ def what_runs_on(applications: int, containers: int) -> str:
 
 
 def wait_until_gone(client: Client) -> None:
-    """Ask until nobody answers; raises Failure when that takes too long."""
+    """Wait until the server no longer answers; raises Failure after a timeout."""
     deadline_s = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline_s:
         try:
             client.changes()
         except ServerUnreachable:
             return
-        except Refused:  # it says that it is ending
+        except Refused:  # the server is ending
             pass
         time.sleep(PACE_S)
     raise Failure(

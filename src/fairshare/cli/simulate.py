@@ -1,6 +1,6 @@
-"""Owns the verb `simulate`: a workload, a configuration, and what would have happened.
+"""Owns the verb `simulate`, which runs a workload under a configuration and prints a report.
 
-Joins the rooms that do the work, and prints. Knows nothing of scheduling itself.
+Calls the packages that do the work. Does not schedule itself.
 """
 
 import gc
@@ -35,7 +35,7 @@ from fairshare.simulate.workload import Workload
 from fairshare.wording import counted
 
 _REJECTED_SHOWN = 5
-"""So many rejected applications are named with the reason; the table has them all."""
+"""The maximum of rejected applications that are listed with reasons; the table has them all."""
 
 
 @click.command
@@ -44,7 +44,7 @@ _REJECTED_SHOWN = 5
     required=True,
     metavar="DIR",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The configuration directory, as `serve` reads it.",
+    help="The configuration directory, as for `serve`.",
 )
 @click.option(
     "--workload",
@@ -54,12 +54,17 @@ _REJECTED_SHOWN = 5
     help=f"What arrives when: {', '.join(READERS)}, each also with .gz.",
 )
 @click.option(
-    "--nodes", type=Whole(1, MOST_NODES), help="So many nodes, instead of the workload's."
+    "--nodes",
+    type=Whole(1, MOST_NODES),
+    help="The number of nodes, instead of the workload's nodes.",
 )
-@click.option("--node-memory-mb", type=MEMORY_OPTION, help="Memory of each [8192].")
-@click.option("--node-vcores", type=Whole(1), help="Vcores of each [8].")
+@click.option("--node-memory-mb", type=MEMORY_OPTION, help="The memory of each node. [8192]")
+@click.option("--node-vcores", type=Whole(1), help="The vcores of each node. [8]")
 @click.option(
-    "--until", type=DURATION, metavar="TIME", help="Stop then, such as 1h; else at the end."
+    "--until",
+    type=DURATION,
+    metavar="TIME",
+    help="Stop at this time, such as 1h, instead of at the end.",
 )
 @scheduler_option(sorted(FAMILIES))
 @click.option("--json", "as_json", is_flag=True, help="Print the whole report as JSON.")
@@ -67,28 +72,28 @@ _REJECTED_SHOWN = 5
     "--events",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write every record there, one line of JSON each.",
+    help="Write every record to this file, one JSON line each.",
 )
 @click.option(
     "--queue-from",
     type=click.Choice(get_args(QueueSource)),
     default="default",
     show_default=True,
-    help="Which column of a trace names the queue; default: the placement rules decide.",
+    help="The column of a trace that names the queue; default: the placement rules choose.",
 )
 @click.option(
     "--processors-per-task",
     type=Whole(1),
     default=1,
     show_default=True,
-    help="How a trace's jobs of many processors become tasks.",
+    help="The processors of each task, for a trace's jobs with several processors.",
 )
 @click.option(
     "--memory-per-processor-mb",
     type=MEMORY_OPTION,
     default="1024",
     show_default=True,
-    help="Where a trace does not say how much memory a job needs.",
+    help="The memory per processor of a trace's jobs without a memory request.",
 )
 def command(
     conf: Path,
@@ -104,11 +109,11 @@ def command(
     processors_per_task: int,
     memory_per_processor_mb: int,
 ) -> None:
-    """Run a workload under a configuration, in no time, and report.
+    """Simulate a workload under a configuration, and print a report.
 
-    The same decisions as those of a server: only the clock and the containers are made up. The same
-    workload and configuration give the same bytes. Exits with 1 if applications are rejected, or
-    never come to their end, and says what they wait for.
+    The decisions are those of a server: only the clock and the containers are simulated. The same
+    workload and configuration yield the same bytes. Exits with 1 if applications are rejected or
+    never end, and prints what they wait for.
     """
     configuration = read_directory(conf, scheduler=scheduler)
     for problem in configuration.problems:
@@ -158,7 +163,7 @@ def _simulate(
         nodes=nodes,
         beat_interval_ms=configuration.heartbeat_interval_ms,
     )
-    # Millions of small objects come and go, hardly any in circles.
+    # Millions of small objects are created and freed, hardly any in reference cycles.
     gc.set_threshold(100_000, 50, 100)
     report = simulator.run(until_ms)
     return msgspec.structs.replace(report, unfinished=unfinished(manager.scheduler))
@@ -171,7 +176,7 @@ def _nodes(
     memory_mb: int | None,
     vcores: int | None,
 ) -> tuple[NodeJoined, ...]:
-    """Those of the command line, else of the workload, else of fairshare.toml."""
+    """The nodes of the command line, otherwise of the workload, otherwise of fairshare.toml."""
     if count is None and (memory_mb or vcores):
         raise click.UsageError("--node-memory-mb and --node-vcores need --nodes")
     if count is None and workload.nodes:

@@ -1,4 +1,4 @@
-"""Owns how the report of a simulation is shown in a terminal. Knows not how it came about."""
+"""Owns the display of a simulation's report in a terminal. Does not know the simulator."""
 
 from collections.abc import Mapping, Sequence
 
@@ -23,7 +23,7 @@ MOST_APPLICATIONS = MOST_USERS = 20
 MOST_UNFINISHED = 10
 MOST_MOMENTS = 12
 MOST_QUEUES = 6
-"""More are left out of the tables; `--json` has them all."""
+"""The maximum of queues in the tables; `--json` has them all."""
 
 QUEUE_COLUMNS = (
     Column("Queue"),
@@ -64,7 +64,7 @@ APPLICATION_COLUMNS = (
 
 
 def report_parts(console: Console, report: Report) -> list[RenderableType | None]:
-    """What is printed: the whole, by queue, over time, by user, by application, notes."""
+    """The parts of the output: summary, by queue, over time, by user, by application, notes."""
     return [
         facts(_summary(report)),
         table(console, QUEUE_COLUMNS, _queue_rows(console, report)),
@@ -77,7 +77,7 @@ def report_parts(console: Console, report: Report) -> list[RenderableType | None
 
 
 def _unfinished_text(report: Report) -> str:
-    """Which applications were not over at the end, and why."""
+    """The applications that were not over at the end, with the reasons."""
     count = len(report.unfinished)
     lines = [f"Not over at the end: {counted(count, 'application')}."]
     for one in report.unfinished[:MOST_UNFINISHED]:
@@ -140,7 +140,7 @@ def _queue_rows(console: Console, report: Report) -> list[list[str | Text]]:
 
 
 def _over_time(console: Console, report: Report) -> Table | None:
-    """What part of the cluster was used, by all and by each queue, beside its fair share.
+    """The used fraction of the cluster, in total and by queue, with the queue's fair share.
 
     Both are means over the time from one line to the next.
     """
@@ -178,7 +178,7 @@ def _over_time(console: Console, report: Report) -> Table | None:
 
 
 def _mean(samples: Sequence[Sample], amounts: Sequence[Mapping[str, float]]) -> dict[str, int]:
-    """The mean of amounts over samples of different length."""
+    """The mean of amounts over samples, weighted by their length."""
     length_ms = sum(sample.length_ms for sample in samples)
     return {
         name: round(
@@ -227,7 +227,7 @@ def _application_rows(report: Report) -> list[list[str | Text]]:
 
 
 def _more(report: Report) -> str:
-    """What is left out, what went wrong, and what the reader has to say."""
+    """Notes of the reader, and about rows that were left out and applications that failed."""
     lines = list(report.notes)
     for what, count, most in (
         ("users", len(report.users), MOST_USERS),

@@ -1,4 +1,4 @@
-"""Owns the verb `stop-container`: it ends single containers, as if they had failed."""
+"""Owns the verb `stop-container`, which ends single containers as if they had failed."""
 
 import click
 
@@ -12,7 +12,7 @@ from fairshare.client import Client
 @with_client
 @json_option
 def command(client: Client, containers: tuple[str, ...], as_json: bool) -> None:
-    """End containers as if they had failed by themselves; their tasks run again.
+    """End containers as if they had failed; their tasks run again.
 
     `fairshare status APP` lists the containers of an application. The exit code is 1 if one of
     them could not be ended.

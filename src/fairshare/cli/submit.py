@@ -1,6 +1,6 @@
-"""Owns the verb `submit`: a command line or a job file becomes an application.
+"""Owns the verb `submit`, which submits a command line or a job file as an application.
 
-How its end is waited for and told stands here too; what a job file may say is known by `jobs`.
+Also waits for its end and reports it; `jobs` knows the format of job files.
 """
 
 from collections.abc import Mapping
@@ -33,27 +33,41 @@ from fairshare.client import ApplicationFailed, Client, DriverCommand, Master, S
 from fairshare.client.submissions import DEFAULT_RESOURCES
 
 GROUP_ONLY = ("count", "max_attempts", "time_limit", "hosts", "racks")
-"""Options that mean nothing for a driver: it is one container, wherever there is room."""
+"""Options that do not apply to a driver, which is one container on any node."""
 
 DRIVER_ONLY = ("keep_containers",)
-"""Options that mean nothing for tasks, which the server itself runs."""
+"""Options that do not apply to tasks, which the server runs."""
 
 WORK_ONLY = ("memory", "vcores", "resources", "directory")
-"""Options that a job file gives for each group by itself; --env adds to every group."""
+"""Options that a job file sets for each group; --env adds to every group."""
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.option(
-    "--queue", metavar="Q", type=NAME, help="Where to run. [default: as the placement rules say]"
+    "--queue", metavar="Q", type=NAME, help="The queue. [default: chosen by the placement rules]"
 )
-@click.option("--user", metavar="U", type=NAME, help="Whose application it is. [default: yours]")
-@click.option("--name", metavar="N", help="What it is called. [default: the command's name]")
-@click.option("--priority", metavar="P", type=PRIORITY, help="Of the application in its queue.")
 @click.option(
-    "--lifetime", metavar="T", type=LIFETIME, help="Kill it if it is not over after 10m, 2h ..."
+    "--user", metavar="U", type=NAME, help="The application's user. [default: the current user]"
+)
+@click.option("--name", metavar="N", help="The application's name. [default: the command's name]")
+@click.option(
+    "--priority", metavar="P", type=PRIORITY, help="The priority of the application in its queue."
+)
+@click.option(
+    "--lifetime",
+    metavar="T",
+    type=LIFETIME,
+    help="Kill the application if it has not ended after 10m, 2h ...",
 )
 @click.option("--label", metavar="L", help="The partition (node label) to run on.")
-@click.option("--tag", "tags", metavar="T", type=TAG, multiple=True, help="A word to find it by.")
+@click.option(
+    "--tag",
+    "tags",
+    metavar="T",
+    type=TAG,
+    multiple=True,
+    help="A tag of the application; repeatable.",
+)
 @click.option("--memory", metavar="M", type=MEMORY, help="512m, 1g, or MB. [default: 1g]")
 @click.option("--vcores", metavar="V", type=Whole(1), help="[default: 1]")
 @click.option(
@@ -63,33 +77,42 @@ WORK_ONLY = ("memory", "vcores", "resources", "directory")
     "--count",
     metavar="N",
     type=Whole(1, MOST_TASKS),
-    help="How many tasks. Each has its number in FAIRSHARE_TASK_INDEX. [default: 1]",
+    help="The number of tasks. FAIRSHARE_TASK_INDEX has a task's number. [default: 1]",
 )
 @click.option(
     "--max-attempts",
     metavar="N",
     type=Whole(1, MOST_ATTEMPTS),
-    help="A task that fails so often fails the application. [default: 4]",
+    help="The number of failures of a task that fail the application. [default: 4]",
 )
-@click.option("--time-limit", metavar="T", type=DURATION, help="Of one attempt: 90s, 10m, 2h.")
-@click.option("--host", "hosts", metavar="H", multiple=True, help="A node to prefer.")
-@click.option("--rack", "racks", metavar="R", multiple=True, help="A rack to prefer.")
 @click.option(
-    "--env", "environment", metavar="K=V", type=VARIABLE, multiple=True, help="A variable."
+    "--time-limit", metavar="T", type=DURATION, help="The time limit of one attempt: 90s, 10m, 2h."
+)
+@click.option("--host", "hosts", metavar="H", multiple=True, help="A preferred node; repeatable.")
+@click.option("--rack", "racks", metavar="R", multiple=True, help="A preferred rack; repeatable.")
+@click.option(
+    "--env",
+    "environment",
+    metavar="K=V",
+    type=VARIABLE,
+    multiple=True,
+    help="An environment variable; repeatable.",
 )
 @click.option(
     "--directory",
     metavar="D",
     type=click.Path(path_type=Path),
-    help="Where it runs. [default: a new directory of its own]",
+    help="The working directory. [default: a new one for each container]",
 )
 @click.option(
-    "--driver", is_flag=True, help="The command is a driver: it asks for the rest itself."
+    "--driver",
+    is_flag=True,
+    help="The command is a driver, which requests further containers itself.",
 )
 @click.option(
     "--keep-containers",
     is_flag=True,
-    help="Of a driver: when it is lost, its containers go on, and its next attempt has them.",
+    help="For a driver: if it is lost, its containers continue for its next attempt.",
 )
 @click.option(
     "--job",
@@ -99,7 +122,7 @@ WORK_ONLY = ("memory", "vcores", "resources", "directory")
     type=click.Path(path_type=Path),
     help="A job file in YAML, instead of a command.",
 )
-@click.option("--wait/--no-wait", default=False, help="Wait for its end. [default: do not]")
+@click.option("--wait/--no-wait", default=False, help="Wait for the end. [default: do not wait]")
 @click.argument("command_line", metavar="[--] COMMAND [ARGUMENT]...", nargs=-1)
 @with_client
 @json_option
@@ -111,10 +134,10 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Hand in an application, and print its id.
+    """Submit an application, and print its id.
 
-    COMMAND runs COUNT times, each time in a container of its own. Everything behind the first word
-    of COMMAND belongs to it. For a line of shell: -- sh -c 'LINE'.
+    COMMAND runs COUNT times, each time in a container of its own. All words after the first word
+    of COMMAND are its arguments. For a shell command: -- sh -c 'LINE'.
 
     With --wait the progress is shown until the end. The exit code is 0 if the application finished,
     1 if it failed or was killed, and 130 after Ctrl-C, which leaves it running.
@@ -141,10 +164,10 @@ def command(
     Of the driver:   command or arguments, environment, directory, memory, vcores, resources,
                      keep-containers
 
-    docs/jobs.md explains them. Options besides a job file replace what it says of the whole job;
-    --env adds to every group.
+    docs/jobs.md explains them. Options replace the job file's fields of the whole job; --env adds
+    to every group.
     """
-    # Not a test for truth: 0 is a value that was given.
+    # Not a truth test: 0 is a given value.
     given = {
         name: value
         for name, value in options.items()
@@ -165,12 +188,12 @@ def command(
 
 
 def from_command(command_line: tuple[str, ...], given: Mapping[str, Any]) -> Submission:
-    """The application of one group, or of a driver, that the options describe."""
+    """The application of one group, or of a driver, from the options."""
     if not command_line:
         raise click.UsageError("nothing to run: write -- COMMAND ARGUMENTS, or --job FILE")
     driver = "driver" in given
     if driver:
-        refuse(given, GROUP_ONLY, "a driver is one container, and asks for its tasks itself")
+        refuse(given, GROUP_ONLY, "a driver is one container, and requests its tasks itself")
     directory = given.get("directory")
     work: dict[str, Any] = {
         "arguments": command_line,
@@ -209,13 +232,13 @@ def from_command(command_line: tuple[str, ...], given: Mapping[str, Any]) -> Sub
 
 
 def from_file(path: Path, command_line: tuple[str, ...], given: Mapping[str, Any]) -> Submission:
-    """The application of a job file, with what the options replace."""
+    """The application of a job file, with the fields that options replace."""
     if command_line:
         raise click.UsageError("a command and --job: give one of both")
     refuse(
         given,
         ("driver", *DRIVER_ONLY, *GROUP_ONLY, *WORK_ONLY),
-        "it stands in the job file, for each group",
+        "set it in the job file, for each group",
     )
     job = read_job(path)
     replaced = {
@@ -241,7 +264,7 @@ def from_file(path: Path, command_line: tuple[str, ...], given: Mapping[str, Any
 
 
 def refuse(given: Mapping[str, Any], names: tuple[str, ...], reason: str) -> None:
-    """Raise a usage error for options that would be without effect."""
+    """Raise a usage error for options that would have no effect."""
     flags = {"hosts": "host", "racks": "rack", "resources": "resource"}
     wrong = [f"--{flags.get(name, name).replace('_', '-')}" for name in names if name in given]
     if wrong:
@@ -249,7 +272,7 @@ def refuse(given: Mapping[str, Any], names: tuple[str, ...], reason: str) -> Non
 
 
 def wait_for_end(client: Client, application: str, *, as_json: bool) -> None:
-    """Show the progress, and exit with what became of the application."""
+    """Show the progress, and exit with the code for the application's result."""
     console = open_console(stderr=True)
     last = None
     try:
@@ -257,7 +280,7 @@ def wait_for_end(client: Client, application: str, *, as_json: bool) -> None:
             for last in client.watch(application):
                 waiting.show(last)
     except KeyboardInterrupt as error:
-        click.echo(f"{application} goes on; kill it with: fairshare kill {application}", err=True)
+        click.echo(f"{application} continues; kill it with: fairshare kill {application}", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from error
     assert last is not None  # a watch yields at least once, or raises
     if as_json:

@@ -1,12 +1,11 @@
-"""Owns how tables reach the terminal: its width, its colours, what is left out where it is narrow.
+"""Owns the output of tables: the terminal's width and colours, and what narrow terminals omit.
 
-Width and colours follow COLUMNS and NO_COLOR. A pipe has no width: there every value is printed
-whole, so that scripts never see half of one. Where a table is wider than its terminal
-
-1. titles are broken at their blanks,
-2. columns that are only `extra` go,
-3. names are cut, the widest first, but no figure ever is: `1.2…` would be another number,
-4. the last columns go, and a line below the table says which.
+Width and colours follow COLUMNS and NO_COLOR. A pipe has no width: every value is printed in full,
+so that scripts never get part of one. If a table is wider than its terminal
+1. titles are broken at blanks,
+2. `extra` columns are omitted,
+3. names are cut, the widest first, but numbers never: `1.2…` would be another number,
+4. the last columns are omitted, and a line below the table names them.
 """
 
 import json
@@ -26,10 +25,10 @@ from fairshare.cli.cells import plain, plain_lines
 
 PIPE_WIDTH = 400
 WIDE = 120
-"""From this width on, bars are long and ids are written in full everywhere."""
+"""From this width on, bars are long and ids are always written in full."""
 
 LEAST_WIDTH = 8
-"""A name that is cut keeps so many characters."""
+"""The minimum number of characters of a cut name."""
 
 BAR_FULL, BAR_NARROW = 20, 10
 
@@ -47,8 +46,8 @@ STATE_STYLES = {
 
 
 class Column(msgspec.Struct, frozen=True):
-    """One column. It may be cut, unless it is `whole` or on the `right`, where figures stand; an
-    `extra` one goes before any is cut."""
+    """One column. It may be cut, unless it is `whole` or `right`-aligned, as numbers are; an
+    `extra` column is omitted before any is cut."""
 
     title: str
     right: bool = False
@@ -57,12 +56,12 @@ class Column(msgspec.Struct, frozen=True):
 
     @property
     def figures(self) -> bool:
-        """Whether its values are never cut."""
+        """Whether the column's values are never cut."""
         return self.whole or self.right
 
 
 def open_console(*, stderr: bool = False) -> Console:
-    """The terminal, or the pipe, that a verb prints to."""
+    """The terminal or pipe to which a verb prints."""
     console = Console(stderr=stderr, highlight=False, emoji=False, markup=False, soft_wrap=False)
     if not console.is_terminal and not os.environ.get("COLUMNS", "").isdigit():
         console.width = PIPE_WIDTH
@@ -70,24 +69,24 @@ def open_console(*, stderr: bool = False) -> Console:
 
 
 def is_wide(console: Console) -> bool:
-    """Whether there is room for long bars and full ids."""
+    """Whether the terminal is wide enough for long bars and full ids."""
     return console.width >= WIDE
 
 
 def bar_width(console: Console) -> int:
-    """How many cells a bar has."""
+    """The number of cells of a bar."""
     return BAR_FULL if is_wide(console) else BAR_NARROW
 
 
 def ascii_only(console: Console) -> bool:
-    """Whether the terminal cannot show the characters that bars are made of."""
+    """Whether the terminal cannot display the characters of bars."""
     return not console.encoding.lower().startswith("utf")
 
 
 def table(
     console: Console, columns: Sequence[Column], rows: Sequence[Sequence[str | Text]]
 ) -> Table:
-    """A table that fits; a row has a cell for every column, for those that are left out too."""
+    """A table that fits the terminal; rows have cells for all columns, including omitted ones."""
     cells = [[_cell(cell) for cell in row] for row in rows]
     titles = [column.title for column in columns]
     values = [max((row[n].cell_len for row in cells), default=0) for n in range(len(columns))]
@@ -130,7 +129,7 @@ def _width(widths: Sequence[int], shown: Sequence[int]) -> int:
 
 
 def _broken(title: str, width: int) -> str:
-    """A title in lines of at most the width of the values, as far as its blanks allow.
+    """A title broken at blanks into lines of at most the width of the values, if possible.
 
     >>> _broken("Turnaround p50", 7), _broken("Wait p50", 9)
     ('Turnaround\np50', 'Wait p50')
@@ -143,7 +142,7 @@ def _lines_width(title: str) -> int:
 
 
 def fitting(least: Sequence[int], natural: Sequence[int], room: int) -> list[int]:
-    """The widths of columns: where there is too little room, the widest that may be cut give way.
+    """The widths of columns; if they do not fit, the widest ones that may be cut become narrower.
 
     >>> fitting([10, 5, 4], [10, 12, 4], 26), fitting([10, 5], [10, 9], 5)
     ([10, 12, 4], [10, 5])
@@ -160,7 +159,7 @@ def fitting(least: Sequence[int], natural: Sequence[int], room: int) -> list[int
 
 
 def facts(pairs: Sequence[tuple[str, str | Text]]) -> Table:
-    """Names and values, one below the other; long values are wrapped."""
+    """A table of names and values; long values are wrapped."""
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
     made.add_column(no_wrap=True, style="bold", min_width=max(len(name) for name, _ in pairs))
     made.add_column(overflow="fold")
@@ -175,7 +174,7 @@ def state_text(state: str) -> Text:
 
 
 def print_all(console: Console, *parts: RenderableType | None) -> None:
-    """Print parts below each other with an empty line between them; None is left out."""
+    """Print parts with an empty line between them; None is skipped."""
     first = True
     for part in parts:
         if part is None:
@@ -187,7 +186,7 @@ def print_all(console: Console, *parts: RenderableType | None) -> None:
 
 
 def print_json(answer: Any) -> None:
-    """What a server said, for scripts. Whatever a tenant wrote is escaped in it."""
+    """Print a server's answer as JSON, for scripts. JSON escapes texts from users."""
     click.echo(json.dumps(answer, indent=2))
 
 

@@ -1,7 +1,7 @@
-"""Owns `fairshare admin token`: makes, lists and revokes the tokens of users.
+"""Owns `fairshare admin token`: creates, lists and revokes users' tokens.
 
-They stand in the server's state directory, and a server that runs sees the change at once; it needs
-not run.
+Tokens are stored in the server's state directory. The server need not run; a running server notices
+changes at once.
 """
 
 import time
@@ -17,11 +17,11 @@ from fairshare.cli.verbs import Failure
 
 
 def _state(verb: Callable[..., None]) -> Callable[..., None]:
-    """`--conf` and `--state`, by which the server's own state directory is found."""
+    """Add `--conf` and `--state`, which determine the server's state directory."""
     conf = click.option(
         "--conf",
         type=click.Path(exists=True, file_okay=False, path_type=Path),
-        help="The server's configuration directory: its fairshare.toml may name the state's.",
+        help="The server's configuration directory: its fairshare.toml may name --state.",
     )
     state = click.option(
         "--state",
@@ -34,17 +34,24 @@ def _state(verb: Callable[..., None]) -> Callable[..., None]:
 
 @click.group("token")
 def token() -> None:
-    """Make, list and revoke the tokens by which users prove who they are.
+    """Create, list and revoke users' authentication tokens.
 
-    They count for a server with `tokens = true` below `[authentication]` in its fairshare.toml.
+    They apply to a server with `tokens = true` below `[authentication]` in its fairshare.toml.
     """
 
 
 @token.command("create")
 @click.argument("user")
-@click.option("--admin", "administrator", is_flag=True, help="It administers the whole cluster.")
-@click.option("--expires", type=DURATION, metavar="TIME", help="It counts for so long, as in 90d.")
-@click.option("--note", default="", help="What it is for.")
+@click.option(
+    "--admin",
+    "administrator",
+    is_flag=True,
+    help="Gives administrator rights on the whole cluster.",
+)
+@click.option(
+    "--expires", type=DURATION, metavar="TIME", help="How long the token is valid, such as 90d."
+)
+@click.option("--note", default="", help="A note about its purpose.")
 @_state
 def create(
     user: str,
@@ -54,10 +61,10 @@ def create(
     conf: Path | None,
     state: Path | None,
 ) -> None:
-    """Make a token for USER, and print it. It is not shown again.
+    """Create a token for USER, and print it. It is not shown again.
 
-    It counts for the server of one state directory, which is told on stderr: name the one with
-    which the server is started, by --conf or --state. It may be one that is still to be.
+    It is valid for the server of one state directory, which is printed on stderr: use the server's
+    own --conf or --state. The directory need not exist yet.
     """
     from fairshare.live.access.tokens import FILE, UserTokens
     from fairshare.live.state_directory import open_state_directory
@@ -95,7 +102,7 @@ def create(
 @_state
 @json_option
 def list_tokens(conf: Path | None, state: Path | None, as_json: bool) -> None:
-    """List all tokens: their names, not what opens the door."""
+    """List all tokens by name, without their secrets."""
     from fairshare.live.access.tokens import UserTokens
 
     tokens = UserTokens(_existing(conf, state)).listed()
@@ -133,7 +140,7 @@ def list_tokens(conf: Path | None, state: Path | None, as_json: bool) -> None:
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @_state
 def revoke(names: tuple[str, ...], conf: Path | None, state: Path | None) -> None:
-    """Let tokens open nothing any more, from now on."""
+    """Revoke tokens at once."""
     from fairshare.live.access.tokens import UserTokens
 
     tokens = UserTokens(_existing(conf, state))
@@ -143,9 +150,9 @@ def revoke(names: tuple[str, ...], conf: Path | None, state: Path | None) -> Non
 
 
 def _place(conf: Path | None, state: Path | None) -> tuple[Path, bool]:
-    """The state directory that a server would use, and whether it asks for tokens as far as known.
+    """The state directory that a server would use, and whether it requires tokens, if known.
 
-    As with `serve`, --state and FAIRSHARE_STATE stand before fairshare.toml.
+    As with `serve`, --state and FAIRSHARE_STATE override fairshare.toml.
     """
     from fairshare.live.settings import Overrides, read_settings
     from fairshare.live.state_directory import DEFAULT_STATE_DIRECTORY

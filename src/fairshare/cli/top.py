@@ -1,6 +1,6 @@
-"""Owns the verb `top`: queues, applications and nodes on one screen, again at every change.
+"""Owns the verb `top`, which shows queues, applications and nodes on one screen, kept up to date.
 
-Where there is no terminal it prints them once. What does not fit on the screen is counted.
+Without a terminal it prints them once. Rows that do not fit on the screen are counted.
 """
 
 import time
@@ -23,17 +23,17 @@ from fairshare.client import Application, Client, Cluster, Node, Queue
 from fairshare.wording import counted
 
 LONGEST_POLL_S = 2
-"""How old the times on the screen may be when nothing changes."""
+"""The maximum age of the displayed times without changes."""
 
 PACE_S = 0.3
-"""The least time between two screens."""
+"""The minimum interval between two screens."""
 
 FRAME_LINES = 9
-"""Lines of a screen that are no rows: summary, titles, column names, and what is left out."""
+"""The lines of a screen besides rows: summary, titles, column names, and omitted rows."""
 
 
 class Scene(msgspec.Struct, frozen=True):
-    """What there is to see."""
+    """The displayed data."""
 
     cluster: Cluster
     queues: tuple[Queue, ...]
@@ -42,13 +42,13 @@ class Scene(msgspec.Struct, frozen=True):
 
 
 @click.command()
-@click.option("--once", is_flag=True, help="Print it once, as it is when stdout is no terminal.")
+@click.option("--once", is_flag=True, help="Print it once, as without a terminal.")
 @with_client
 @json_option
 def command(client: Client, once: bool, as_json: bool) -> None:
-    """Watch queues, applications and nodes; Ctrl-C ends it.
+    """Watch queues, applications and nodes, until Ctrl-C.
 
-    A bar is the part of the cluster that is used, of memory or of vcores, whichever is more; the
+    A bar is the used fraction of the cluster, of memory or of vcores, whichever is larger; the
     mark in it is the fair share.
     """
     if as_json:
@@ -65,7 +65,7 @@ def command(client: Client, once: bool, as_json: bool) -> None:
 
 
 def look(client: Client) -> Scene:
-    """Everything as it stands; applications that are not over."""
+    """The current state, with the applications that are not over."""
     return Scene(
         cluster=client.cluster(),
         queues=client.queues(),
@@ -75,7 +75,7 @@ def look(client: Client) -> Scene:
 
 
 def raw_scene(client: Client) -> dict[str, Any]:
-    """The same, as the server said it."""
+    """The same, as the server's JSON."""
     get = client.connection.get
     return {
         "cluster": get("/cluster"),
@@ -86,7 +86,7 @@ def raw_scene(client: Client) -> dict[str, Any]:
 
 
 def watch(client: Client, console: Console) -> None:
-    """Draw the screen at every change, until Ctrl-C or until the server is gone."""
+    """Draw the screen at every change, until Ctrl-C or the end of the server."""
     version = client.changes()
     with Live(console=console, screen=True, auto_refresh=False) as live:
         while True:
@@ -96,7 +96,7 @@ def watch(client: Client, console: Console) -> None:
 
 
 def draw(console: Console, scene: Scene, height: int | None) -> RenderableType:
-    """The screen; with a height its tables are cut to fit, and say how much is missing."""
+    """The screen; with a height its tables are cut to fit, and count the omitted rows."""
     queues, applications, nodes = in_tree(scene.queues), scene.applications, scene.nodes
     kept = (len(queues), len(applications), len(nodes))
     if height is not None:
@@ -132,7 +132,7 @@ def summary(cluster: Cluster) -> str:
 
 
 def shares_of(lines: int, wanted: tuple[int, int, int]) -> tuple[int, int, int]:
-    """How many rows of each table fit: equal parts, and what one leaves goes to the others.
+    """How many rows of each table fit: equal parts, with unused rows given to the others.
 
     >>> shares_of(12, (3, 20, 4)), shares_of(30, (3, 20, 4)), shares_of(2, (9, 9, 9))
     ((3, 5, 4), (3, 20, 4), (1, 1, 1))
@@ -147,6 +147,6 @@ def shares_of(lines: int, wanted: tuple[int, int, int]) -> tuple[int, int, int]:
 
 
 def missing(rows: Sequence[object], kept: int, what: str) -> list[RenderableType]:
-    """A line that counts what was left out, if anything was."""
+    """A line that counts omitted rows, if there are any."""
     more = len(rows) - kept
     return [Text(f"and {more} more {what}", style="dim")] if more > 0 else []

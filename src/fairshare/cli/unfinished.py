@@ -1,4 +1,4 @@
-"""Owns what is said of applications that a simulation has not brought to their end."""
+"""Owns the report about applications that did not end in a simulation."""
 
 from fairshare.insight.why import Words
 from fairshare.model.applications import Application
@@ -11,11 +11,11 @@ from fairshare.simulate.report import Unfinished
 _FOR_EVER = frozenset(
     (Cause.NO_NODES, Cause.TOO_LARGE, Cause.PLACE_UNKNOWN, Cause.BLACKLISTED, Cause.NOT_STARTED)
 )
-"""As long as cluster and configuration stay what they are."""
+"""Causes that do not end as long as cluster and configuration stay the same."""
 
 
 def unfinished(scheduler: Scheduler) -> tuple[Unfinished, ...]:
-    """The applications that are not over, each with the weightiest reason for which it waits."""
+    """The applications that are not over, each with the most important reason why it waits."""
     state = scheduler.state
     words = Words(state.types, state.epoch_ms)
     found = []
@@ -45,7 +45,7 @@ def _of(application: Application, epoch_ms: int, why: list[Reason], words: Words
 
 
 def _for_ever(reason: Reason) -> bool:
-    """Whether waiting does not help: one container alone is more than its queue may have, too."""
+    """Whether waiting is useless; this includes a single container above its queue's maximum."""
     if reason.cause == Cause.QUEUE_MAXIMUM and reason.wanted and reason.limit:
         return not fits(reason.wanted, reason.limit)
     return reason.cause in _FOR_EVER

@@ -1,8 +1,8 @@
-"""Owns how values of options and of keys of job files are written that have a rule of their own.
+"""Owns the parsers of values in options and job files that have special rules.
 
-Knows no option and no file. The grammars of durations and sizes are those of `fairshare.documents`;
-what an option adds to them is here. Every function raises ValueError with a sentence that says what
-to write instead.
+Knows neither options nor files. `fairshare.documents` has the grammars of durations and sizes; this
+module adds the rules of options. Every function raises ValueError with a sentence that says what to
+write instead.
 """
 
 from typing import Final
@@ -41,18 +41,18 @@ def parse_lifetime_s(text: str) -> int:
 
 
 def parse_name(text: str) -> str:
-    """A name that says something.
+    """A name that is not blank.
 
     >>> parse_name("ann")
     'ann'
     """
     if not text.strip():
-        raise ValueError("an empty name names nobody: leave the option out, or write a name")
+        raise ValueError("the name is empty: leave the option out, or write a name")
     return text
 
 
 def parse_tag(text: str) -> str:
-    """A word to find an application by, of 1 to 100 characters.
+    """A tag of an application, of 1 to 100 characters.
 
     >>> parse_tag("nightly")
     'nightly'
@@ -63,18 +63,18 @@ def parse_tag(text: str) -> str:
 
 
 def parse_amount(text: str) -> tuple[str, int]:
-    """A resource type and how much of it.
+    """A resource type and an amount.
 
     >>> parse_amount("yarn.io/gpu=2")
     ('yarn.io/gpu', 2)
     """
     name, _, amount = text.partition("=")
     if not name or not (amount.isascii() and amount.isdigit()):
-        raise ValueError(f"{text!r} is no amount: write NAME=N, such as yarn.io/gpu=1")
+        raise ValueError(f"{text!r} is not an amount: write NAME=N, such as yarn.io/gpu=1")
     if name in OF_THEIR_OWN:
         raise ValueError(f"{name} has an option of its own: write {OF_THEIR_OWN[name]}")
     if int(amount) == 0:
-        raise ValueError(f"{text!r} is nothing: write 1 or more, or leave the option out")
+        raise ValueError(f"{text!r} is zero: write 1 or more, or leave the option out")
     if int(amount) > MOST:
         raise ValueError(f"{text!r} is more than can be counted: no machine has that")
     return name, int(amount)
@@ -88,5 +88,5 @@ def parse_variable(text: str) -> tuple[str, str]:
     """
     name, sign, value = text.partition("=")
     if not name or not sign:
-        raise ValueError(f"{text!r} sets no variable: write NAME=VALUE")
+        raise ValueError(f"{text!r} does not set a variable: write NAME=VALUE")
     return name, value

@@ -1,14 +1,14 @@
-"""Owns the table of verbs, and what becomes of an error: one sentence and an exit code.
+"""Owns the table of verbs, and the conversion of errors to a message and an exit code.
 
-    0    it worked
-    1    it did not: refused, not found, an application that failed
+    0    success
+    1    failure: refused, not found, or the application failed
     2    the command line is wrong
     3    no server
     130  Ctrl-C
 
-A verb is one module of this room that exports a click command named `command`, and one row here.
-The module is imported when the verb is used, so that `fairshare --help` is quick; a verb whose
-module is not installed is not there.
+A verb is one module of this package that exports a click command named `command`, and one row here.
+The module is imported when the verb is used, so that `fairshare --help` is fast; a verb whose
+module is not installed is not available.
 """
 
 import difflib
@@ -26,33 +26,33 @@ from fairshare.wording import failed_call
 VERBS = {
     "serve": ("fairshare.cli.serve", "Run the scheduler on this machine."),
     "check": ("fairshare.cli.check", "Check scenarios, the unit tests of a configuration."),
-    "submit": ("fairshare.cli.submit", "Hand in an application."),
+    "submit": ("fairshare.cli.submit", "Submit an application."),
     "mapreduce": ("fairshare.cli.mapreduce", "Run a MapReduce job over files."),
     "status": ("fairshare.cli.status", "Show the cluster, or one application."),
-    "why": ("fairshare.cli.why", "Say why an application waits, and what would start it."),
+    "why": ("fairshare.cli.why", "Explain why an application waits, and what would start it."),
     "apps": ("fairshare.cli.apps", "List applications."),
-    "queues": ("fairshare.cli.queues", "Show the queues, their shares and their use."),
+    "queues": ("fairshare.cli.queues", "Show the queues, their shares and their usage."),
     "nodes": ("fairshare.cli.nodes", "List nodes."),
-    "logs": ("fairshare.cli.logs", "Print what containers have written."),
-    "kill": ("fairshare.cli.kill", "End applications."),
-    "move": ("fairshare.cli.move", "Put an application into another queue."),
+    "logs": ("fairshare.cli.logs", "Print the output of containers."),
+    "kill": ("fairshare.cli.kill", "Kill applications."),
+    "move": ("fairshare.cli.move", "Move an application to another queue."),
     "stop-container": ("fairshare.cli.stop_container", "End containers; their tasks run again."),
     "top": ("fairshare.cli.top", "Watch queues, applications and nodes."),
     "admin": ("fairshare.cli.admin", "Administer a running server."),
-    "shutdown": ("fairshare.cli.shutdown", "End the server."),
-    "simulate": ("fairshare.cli.simulate", "Run a workload under a configuration, in no time."),
-    "record": ("fairshare.cli.record", "Record what scenarios do, to compare two schedulers."),
-    "replay": ("fairshare.cli.replay", "Decide a server's journal again, and compare."),
-    "backup": ("fairshare.cli.backup", "Copy the record of a server, of one that runs too."),
-    "lint": ("fairshare.cli.lint", "Point out what a configuration probably did not mean."),
+    "shutdown": ("fairshare.cli.shutdown", "Shut down the server."),
+    "simulate": ("fairshare.cli.simulate", "Simulate a workload under a configuration."),
+    "record": ("fairshare.cli.record", "Record the events of scenarios, to compare schedulers."),
+    "replay": ("fairshare.cli.replay", "Rebuild a state from a server's journal, and verify it."),
+    "backup": ("fairshare.cli.backup", "Copy the journal of a server, which may be running."),
+    "lint": ("fairshare.cli.lint", "Report errors and likely mistakes in a configuration."),
     "convert": (
         "fairshare.cli.convert",
-        "Make a Capacity Scheduler configuration of a Fair Scheduler one.",
+        "Convert a Fair Scheduler configuration for the Capacity Scheduler.",
     ),
-    "yarn": ("fairshare.cli.yarn", "Speak as YARN's command line does, to any cluster."),
+    "yarn": ("fairshare.cli.yarn", "YARN's command line, for any cluster."),
     "demo": ("fairshare.cli.demo", "Show the scheduler at work."),
 }
-"""Verb: its module and what `fairshare --help` says of it."""
+"""Each verb with its module and its line in `fairshare --help`."""
 
 INTERRUPTED = 130
 
@@ -91,7 +91,7 @@ class Verbs(click.Group):
         except FairshareError as error:
             raise failure_of(error) from error
         except OSError as error:
-            if error.errno == errno.EPIPE:  # who read the output has enough; click ends quietly
+            if error.errno == errno.EPIPE:  # the pipe's reader has ended; click exits quietly
                 raise
             raise Failure(failed_call(error)) from error
         except KeyboardInterrupt as error:
@@ -99,12 +99,12 @@ class Verbs(click.Group):
 
 
 class Failure(click.ClickException):
-    """The end of a verb that did not work: a message on stderr and exit code 1."""
+    """The failure of a verb: a message on stderr and exit code 1."""
 
 
 class WrongFiles(Failure):
-    """What is wrong with files, all of it. A problem of a configuration says by itself that it is
-    an error, behind its place; any other one gets the word before it."""
+    """All problems of files. A problem of a configuration contains the word "error" after its
+    place; other problems are prefixed with it."""
 
     def __init__(self, error: ConfigurationError) -> None:
         from fairshare.cli.cells import plain_lines
@@ -121,14 +121,14 @@ class WrongFiles(Failure):
 
 
 class NoServer(Failure):
-    """Nobody answers."""
+    """No server answers."""
 
     exit_code = 3
 
 
 def failure_of(error: FairshareError) -> Failure:
-    """What an error becomes on the command line."""
-    # Not imported above: they bring the HTTP library along, which `--help` has no use for.
+    """The failure to report for an error."""
+    # Imported lazily: they load the HTTP library, which `--help` does not need.
     from fairshare.cli.cells import plain_lines
     from fairshare.cli.refusals import explained
     from fairshare.client.errors import ServerUnreachable
@@ -143,14 +143,14 @@ def failure_of(error: FairshareError) -> Failure:
     cls=Verbs,
     subcommand_metavar="VERB [ARGUMENT]...",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Each verb explains itself: fairshare VERB --help",
+    epilog="Help for a verb: fairshare VERB --help",
 )
 @click.version_option(__version__, message="fairshare %(version)s")
 def fairshare() -> None:
     """Share one machine or a cluster fairly, as Hadoop's schedulers do.
 
-    The server is the one at FAIRSHARE_URL, else that of this user on this machine: it writes its
-    address into its state directory (FAIRSHARE_STATE, ~/.local/state/fairshare).
+    The server is the one at FAIRSHARE_URL, otherwise the current user's server on this machine,
+    which writes its address into its state directory (FAIRSHARE_STATE, ~/.local/state/fairshare).
 
-    Exit codes: 0 it worked, 1 it did not, 2 wrong command line, 3 no server, 130 Ctrl-C.
+    Exit codes: 0 success, 1 failure, 2 wrong command line, 3 no server, 130 Ctrl-C.
     """

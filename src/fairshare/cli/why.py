@@ -1,4 +1,4 @@
-"""Owns the verb `why`: why an application waits, and what would start it."""
+"""Owns the verb `why`, which explains why an application waits, and what would start it."""
 
 import click
 from rich.console import Console
@@ -18,11 +18,11 @@ from fairshare.wording import counted
 @with_client
 @json_option
 def command(client: Client, application: str, as_json: bool) -> None:
-    """Say why an application waits, or a part of it, and what would start it.
+    """Explain why an application or a part of it waits, and what would start it.
 
-    The weightiest reason comes first: a limit of the application as a whole, then for each group of
-    tasks (or each request of its master) what is in the way of the next container. APP is an id or
-    its number alone. Exits with 0 also when nothing waits.
+    The most important reason comes first: a limit on the application as a whole, then for each
+    group of tasks (or each request of its master) what prevents its next container. APP is an id
+    or its number alone. Exits with 0 even if nothing waits.
     """
     if as_json:
         print_json(client.connection.get(f"/applications/{segment(application)}/reasons"))
@@ -34,7 +34,7 @@ def command(client: Client, application: str, as_json: bool) -> None:
         if found.state == "REJECTED":
             click.echo(f"It was refused: {found.diagnostics}")
         else:
-            click.echo(f"It waits for nothing: it is {found.state}.")
+            click.echo(f"It is not waiting: it is {found.state}.")
         return
     for reason in reasons:
         _tell(console, reason)
@@ -50,7 +50,7 @@ def _tell(console: Console, reason: Reason) -> None:
 
 
 def _about(reason: Reason) -> str:
-    """What waits: `map: 12 containers of 1G 1c`; empty for the application as a whole."""
+    """The subject of a reason: `map: 12 containers of 1G 1c`; empty for the whole application."""
     if not reason.containers:
         return f"{reason.group}:" if reason.group else ""
     waits = f"{counted(reason.containers, 'container')} of {amounts_text(reason.wanted)}"

@@ -103,7 +103,7 @@ def test_config_add_queue_changes_siblings_with_it(run, cluster):
 def test_config_remove_queue_can_be_checked_first(run, cluster):
     cluster.answers[CHANGE] = {"version": 3}
     result = run("admin", "config", "remove-queue", "root.c", "--check")
-    assert result.stdout == "it would be taken; nothing has changed\n"
+    assert result.stdout == "the change is valid; nothing has changed\n"
     ((_, body),) = cluster.posted()
     assert (body["check"], body["update"]) == (True, {"remove-queue": ["root.c"]})
 

@@ -173,7 +173,7 @@ def test_a_comparison_has_two_rows_for_each_queue_and_a_sentence(file: Path) -> 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--print", "--json"), "take one"),
+        (("--print", "--json"), "use one"),
         (("--cluster", "gpu=1"), "no resource type 'gpu'"),
         (("--compare", "nowhere.yaml"), "there is no workload nowhere.yaml"),
     ],

@@ -32,8 +32,8 @@ def test_assign_says_which_nodes_are_not_there(run, cluster):
     cluster.answers["/admin/labels/assign"] = LABELS
     there = cluster.answers["/nodes"]["nodes"][0]["name"]
     told = run("admin", "labels", "assign", f"{there}=gpu", "local-9=gpu").stderr
-    assert told.startswith("local-9 is not there now")
-    assert told.count("is not there now") == 1
+    assert told.startswith("local-9 is absent")
+    assert told.count("is absent") == 1
 
 
 def test_remove_names_labels(run, cluster):

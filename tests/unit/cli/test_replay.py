@@ -94,7 +94,7 @@ def test_a_trimmed_journal_begins_at_its_snapshot(state):
     change(state, f"DELETE FROM records WHERE sequence <= {behind}")
     result = run("replay", state, "--verify")
     assert result.exit_code == 0, result.output
-    assert f"from the snapshot behind record {behind}" in result.output
+    assert f"from the snapshot after record {behind}" in result.output
 
 
 def test_what_was_decided_otherwise_is_shown(state):
@@ -114,7 +114,7 @@ def test_what_was_decided_otherwise_is_shown(state):
 def test_a_file_that_is_no_journal_is_refused(state):
     result = run("replay", state / "cluster.json")
     assert result.exit_code == 1
-    assert "is no journal" in result.output
+    assert "is not a journal" in result.output
 
 
 def test_a_server_can_go_on_from_a_backup(state, tmp_path):

@@ -51,7 +51,7 @@ def test_a_variable_needs_a_name_and_an_equal_sign(text):
         ("--resource", "gpu=99999999999999999999999", "more than can be counted"),
         ("--priority", "99999999999999999999999", "is too large: 2147483647 is the most"),
         ("--vcores", "99999999999999999999999", "is too large: no machine has so much"),
-        ("--vcores", "1" * 5000, "is no whole number"),
+        ("--vcores", "1" * 5000, "is not a whole number"),
         ("--tag", "", "a tag has 1 to 100 characters"),
     ],
 )
@@ -70,7 +70,7 @@ def test_what_cannot_be_counted_is_refused_by_the_name_of_its_option(option, val
         ("--vcores", "-1", "-1 is too small: write 1 or more"),
         ("--count", "0", "0 is too small: write 1 or more"),
         ("--max-attempts", "0", "0 is too small: write 1 or more"),
-        ("--resource", "gpu=0", "'gpu=0' is nothing: write 1 or more"),
+        ("--resource", "gpu=0", "'gpu=0' is zero: write 1 or more"),
         ("--resource", "gpu=-1", "write NAME=N"),
         ("--resource", "vcores=2", "vcores has an option of its own: write --vcores 2"),
         ("--time-limit", "0s", "no time at all"),

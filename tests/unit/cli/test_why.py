@@ -42,7 +42,7 @@ def test_each_reason_has_what_waits_its_sentence_and_its_remedy(cluster, run):
 
 def test_what_waits_for_nothing_says_so(cluster, run):
     cluster.answers[path(7)] = {"reasons": []}
-    assert run("why", application_name(7)).output == "It waits for nothing: it is RUNNING.\n"
+    assert run("why", application_name(7)).output == "It is not waiting: it is RUNNING.\n"
 
 
 def test_json_is_what_the_server_said(cluster, run):

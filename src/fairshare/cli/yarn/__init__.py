@@ -1,8 +1,8 @@
-"""Owns `fairshare yarn`: YARN's own command line over its REST interface, against any cluster.
+"""Owns `fairshare yarn`: YARN's command line over its REST interface, for any cluster.
 
-One module for each command of Hadoop's `yarn`, with one function: `run(session, words)` does it and
-returns the exit code. Here they are found, and the ResourceManager with them. What Hadoop's command
-does over its binary protocol alone is refused with a reason.
+Each command of Hadoop's `yarn` has a module with the function `run(session, words)`, which returns
+the exit code. This module finds the command and the ResourceManager. Operations that Hadoop only
+supports over its binary protocol are refused with a reason.
 """
 
 import os
@@ -22,11 +22,11 @@ COMMANDS = {
     "rmadmin": ("rmadmin", "Administers: queues, node labels, sizes of nodes."),
     "top": ("top", "Watches the cluster and its applications."),
     "cluster": ("cluster", "Lists node labels and node attributes."),
-    "logs": ("logs", "Prints what containers have written."),
+    "logs": ("logs", "Prints the output of containers."),
     "schedulerconf": ("schedulerconf", "Changes the Capacity Scheduler's configuration."),
-    "version": ("version", "Says which release answers."),
+    "version": ("version", "Prints the release of the server."),
 }
-"""Command: its module here, and what help says of it."""
+"""Each command with its module and its line in the help."""
 
 _ALSO = {"app": "application"}
 
@@ -44,14 +44,14 @@ def _list_commands() -> str:
 @click.argument("words", metavar="COMMAND [-OPTION [VALUE]]...", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
 def command(context: click.Context, words: tuple[str, ...]) -> None:
-    """Speak as Hadoop's `yarn` does, over REST: to a fairshare server, or to a real YARN.
+    """Hadoop's `yarn` command over REST, for a fairshare server or a real YARN cluster.
 
     \b
     --url URL          the ResourceManager's web address
     --config DIR       the directory of Hadoop's files, instead of HADOOP_CONF_DIR
     -D NAME=VALUE      a property, instead of that of yarn-site.xml
 
-    These may stand anywhere. `COMMAND -help` explains a command.
+    These options may be anywhere. `COMMAND -help` explains a command.
     """
     found = _Generic(words)
     name = _ALSO.get(found.words[0].lower(), found.words[0].lower()) if found.words else "-help"
@@ -71,7 +71,7 @@ def command(context: click.Context, words: tuple[str, ...]) -> None:
 
 
 class _Generic:
-    """What all commands understand, and the words of the command itself."""
+    """The options of all commands, and the words of the command itself."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.url: str | None = None
@@ -107,8 +107,8 @@ class _Generic:
 
 
 def run_command(name: str, given: _Generic, transport: httpx.BaseTransport | None) -> int:
-    """Run one command; its exit code."""
-    # Imported here: help needs none of it.
+    """Run one command; returns its exit code."""
+    # Imported lazily: help does not need them.
     from fairshare.cli.yarn.addresses import find_addresses
     from fairshare.cli.yarn.manager import ResourceManager
     from fairshare.cli.yarn.session import Session
@@ -116,7 +116,7 @@ def run_command(name: str, given: _Generic, transport: httpx.BaseTransport | Non
 
     def open_manager() -> ResourceManager:
         addresses = find_addresses(given.url, given.directory, given.properties, os.environ)
-        # Who shows a token says with it who he is.
+        # A token identifies its user.
         user = None if addresses.token else os.environ.get("HADOOP_USER_NAME") or own_user()
         return ResourceManager(addresses, user, transport)
 

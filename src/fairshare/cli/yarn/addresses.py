@@ -1,9 +1,9 @@
-"""Owns where the ResourceManager is: its web addresses, from the command line or the files.
+"""Owns the discovery of the ResourceManager's web addresses, from the command line or the files.
 
 In this order: `--url`; `-D` and `--config DIR`; FAIRSHARE_URL; yarn-site.xml in YARN_CONF_DIR or
-HADOOP_CONF_DIR; the fairshare server of this user. Of yarn-site.xml count
+HADOOP_CONF_DIR; the fairshare server of this user. The relevant properties of yarn-site.xml are
 yarn.resourcemanager.webapp.address (with .ID for each of yarn.resourcemanager.ha.rm-ids),
-yarn.resourcemanager.hostname, and yarn.http.policy. Nothing here talks to a server.
+yarn.resourcemanager.hostname, and yarn.http.policy. Does not connect to a server.
 """
 
 from collections.abc import Mapping
@@ -23,9 +23,9 @@ _ANYWHERE = ("0.0.0.0", "::", "[::]")  # noqa: S104 - read, never bound
 
 
 class Addresses(msgspec.Struct, frozen=True):
-    """`urls` are those of the ResourceManagers by their ids ("" where there is only one).
+    """`urls` are the URLs of the ResourceManagers by id ("" if there is only one).
 
-    `token` is what to show them, None where they are no fairshare server that gave it.
+    `token` is the token to send, None if they are not the fairshare server that issued it.
     """
 
     urls: dict[str, str]
@@ -33,7 +33,7 @@ class Addresses(msgspec.Struct, frozen=True):
 
     @property
     def available(self) -> bool:
-        """Whether there are several, of which one is active (high availability)."""
+        """Whether there are several, one of them active (high availability)."""
         return "" not in self.urls
 
 
@@ -43,7 +43,7 @@ def find_addresses(
     properties: Mapping[str, str],
     environment: Mapping[str, str],
 ) -> Addresses:
-    """Where to ask; raises ServerUnreachable, or ConfigurationError with every problem."""
+    """The addresses; raises ServerUnreachable, or ConfigurationError with every problem."""
     token = environment.get(TOKEN_VARIABLE)
     if url:
         return Addresses({"": checked_url(url, "--url")}, token)
@@ -57,7 +57,7 @@ def find_addresses(
 
 
 def configured_directory(environment: Mapping[str, str]) -> Path | None:
-    """The directory of Hadoop's files, if it holds a yarn-site.xml."""
+    """The directory of Hadoop's files, if it contains a yarn-site.xml."""
     for variable in ("YARN_CONF_DIR", "HADOOP_CONF_DIR"):
         named = environment.get(variable)
         if named and (Path(named) / "yarn-site.xml").is_file():
@@ -78,7 +78,7 @@ def _site(
     site = read_site(documents, problems, environment, _include)
     problems.raise_errors()
     site = site.with_values(properties, "-D")
-    # Addresses may name it as a variable, also where it is not set.
+    # Addresses may refer to it as a variable, even if it is not set.
     return site if _HOST in site else site.with_values({_HOST: "127.0.0.1"})
 
 

@@ -1,7 +1,7 @@
 """Owns `yarn application`: lists, reports, kills, moves and changes applications.
 
-Texts, columns and exit codes are those of Hadoop 3.4 (spec/rest.md 4.1). A tracking URL is the one
-through the ResourceManager's proxy in a list, and the master's own one in a report.
+Texts, columns and exit codes are those of Hadoop 3.4 (spec/rest.md 4.1). Lists have the tracking
+URL of the ResourceManager's proxy, reports the master's own tracking URL.
 """
 
 import re
@@ -81,7 +81,7 @@ OPTIONS = (
 
 
 def run(session: Session, words: Sequence[str]) -> int:
-    """Do what the words say; the exit code."""
+    """Run the command; returns the exit code."""
     service = [word for word in words if word.lstrip("-") in _SERVICE and word.startswith("-")]
     if service:
         raise Impossible(
@@ -160,7 +160,7 @@ def _row(one: Fields) -> tuple[object, ...]:
 
 
 def find(manager: ResourceManager, identifier: str) -> Fields | None:
-    """One application; None if there is none. Raises Impossible for what is no identifier."""
+    """One application; None if it does not exist. Raises Impossible for an invalid identifier."""
     if not _IDENTIFIER.fullmatch(identifier):
         raise Impossible(
             f"{identifier!r} is no application's id, such as application_1700000000000_0001"
@@ -225,7 +225,7 @@ def _report(manager: ResourceManager, identifier: str) -> int:
 
 
 def _last_attempt(manager: ResourceManager, identifier: str) -> Fields:
-    """The present or last attempt; nothing where there is none, or it is not shown to this user."""
+    """The current or last attempt; empty if there is none, or the user has no access to it."""
     path = f"/apps/{segment(identifier)}/appattempts"
     known = items(manager.get(path), "appAttempts", "appAttempt")
     if not known:
@@ -239,7 +239,7 @@ def _last_attempt(manager: ResourceManager, identifier: str) -> Fields:
 
 
 def _seconds(found: Fields, prefix: str) -> str:
-    """Amounts times seconds: memory, cores, then what else there is by its name."""
+    """Amounts times seconds: memory, cores, then further types by name."""
     names = ("memorySeconds", "vcoreSeconds", "resourceSecondsMap")
     if prefix:
         names = ("preemptedMemorySeconds", "preemptedVcoreSeconds", "preemptedResourceSecondsMap")
@@ -259,7 +259,7 @@ def _seconds(found: Fields, prefix: str) -> str:
 
 
 def _kill(session: Session, identifiers: Sequence[str]) -> int:
-    """Kill each; 0 if at least one of them is there."""
+    """Kill each application; returns 0 if at least one of them exists."""
     code = FAILED
     for identifier in identifiers:
         found = find(session.manager, identifier)
@@ -335,7 +335,7 @@ def _limit(manager: ResourceManager, identifier: str, seconds: int) -> int:
 
 
 def same_instant(one: str, other: str) -> bool:
-    """Whether two dates of timeouts mean one instant, to the second, whichever their zones."""
+    """Whether two timeout dates are the same instant, to the second, in any time zones."""
     if "UNLIMITED" in (one, other):
         return one == other
     first, second = datetime.fromisoformat(one), datetime.fromisoformat(other)

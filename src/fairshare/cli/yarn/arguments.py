@@ -1,8 +1,7 @@
-"""Owns how YARN's commands read their arguments: long options behind one dash, in any order.
+"""Owns the parsing of arguments of YARN's commands: long options with one dash, in any order.
 
-As Hadoop's commands do it: `-name`, `--name` and `-name=value` are one option; an option may take
-no value, one, or all that follow up to the next option, and some split a value at commas. Knows no
-command.
+As in Hadoop's commands, `-name`, `--name` and `-name=value` are the same option; an option takes no
+value, one, or all words up to the next option, and some split a value at commas. Knows no command.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,13 +13,13 @@ MANY = -1
 
 
 class WrongUsage(Exception):
-    """The words are no call of this command; the message says why, and may be empty."""
+    """The arguments are invalid for this command; the message says why, and may be empty."""
 
 
 class Option(msgspec.Struct, frozen=True):
-    """One option. `values` is how many words it takes at most, `needs` at least.
+    """One option. `values` is the maximum number of its words, `needs` the minimum.
 
-    `commas`: a word stands for as many values as commas divide it into. `other` is its other name.
+    `commas`: commas divide a word into several values. `other` is an alias.
     """
 
     name: str
@@ -33,7 +32,7 @@ class Option(msgspec.Struct, frozen=True):
 
 
 class Arguments:
-    """What was given: the values of each option, and the words that belong to none (`rest`)."""
+    """The parsed arguments: the values of each option, and the remaining words (`rest`)."""
 
     def __init__(self, values: Mapping[str, tuple[str, ...]], rest: tuple[str, ...]) -> None:
         self._values = values
@@ -43,15 +42,15 @@ class Arguments:
         return name in self._values
 
     def value(self, name: str) -> str:
-        """The first value of an option that was given."""
+        """The first value of a given option."""
         return self._values[name][0]
 
     def values(self, name: str) -> tuple[str, ...]:
-        """All values, without blanks around them and empty ones; () if it was not given."""
+        """All values, stripped and without empty ones; () if the option was not given."""
         return tuple(word.strip() for word in self._values.get(name, ()) if word.strip())
 
     def only(self, *names: str) -> bool:
-        """Whether no option but these was given."""
+        """Whether only these options were given."""
         return set(self._values) <= set(names)
 
 
@@ -90,7 +89,7 @@ def read_arguments(words: Sequence[str], options: Sequence[Option]) -> Arguments
 
 
 def _is_option(word: str) -> bool:
-    """A word behind a dash; a negative number is a value.
+    """Whether a word is an option: it starts with a dash, and is not a negative number.
 
     >>> _is_option("-list"), _is_option("-5"), _is_option("-")
     (True, False, False)
@@ -99,7 +98,7 @@ def _is_option(word: str) -> bool:
 
 
 def usage(title: str, options: Sequence[Option]) -> str:
-    """What a command says of itself.
+    """The usage message of a command.
 
     >>> options = [Option("list", "Lists all."), Option("status", "Shows one.", 1, "ID")]
     >>> print(usage("demo", options))

@@ -36,7 +36,7 @@ _IDENTIFIER = re.compile(r"appattempt_([0-9]+_[0-9]+)_[0-9]+")
 
 
 def run(session: Session, words: Sequence[str]) -> int:
-    """Do what the words say; the exit code."""
+    """Run the command; returns the exit code."""
     given = arguments_or_usage(TITLE, words, OPTIONS)
     if isinstance(given, int):
         return given
@@ -55,7 +55,7 @@ def run(session: Session, words: Sequence[str]) -> int:
 
 
 def application_of(identifier: str) -> str:
-    """The application of an attempt; raises Impossible for what is no attempt's id."""
+    """The application of an attempt; raises Impossible for an invalid id."""
     match = _IDENTIFIER.fullmatch(identifier)
     if match is None:
         raise Impossible(
@@ -79,7 +79,7 @@ def _list(manager: ResourceManager, identifier: str) -> int:
         )
     answer = manager.get(f"/apps/{segment(identifier)}/appattempts")
     known = items(answer, "appAttempts", "appAttempt")
-    # The list has Hadoop's inner states and no tracking URL; each attempt by itself has the rest.
+    # The list has Hadoop's internal states and no tracking URL; single attempts have all fields.
     found = [_detail(manager, one["appAttemptId"]) for one in known]
     say(f"Total number of application attempts :{len(found)}")
     say(columns(WIDTHS, HEADERS))

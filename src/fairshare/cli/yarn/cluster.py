@@ -28,7 +28,7 @@ OPTIONS = (
 
 
 def run(session: Session, words: Sequence[str]) -> int:
-    """Do what the words say; the exit code."""
+    """Run the command; returns the exit code."""
     given = arguments_or_usage(TITLE, words, OPTIONS)
     if isinstance(given, int):
         return given

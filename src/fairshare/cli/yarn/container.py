@@ -1,7 +1,6 @@
 """Owns `yarn container`: lists, reports and signals containers.
 
-REST tells of containers that live; of one that is over it knows no more. It does not tell a
-container's execution type.
+YARN's REST interface only has live containers, and no execution types.
 """
 
 import re
@@ -55,7 +54,7 @@ _IDENTIFIER = re.compile(r"container_(?:e[0-9]+_)?([0-9]+_[0-9]+)_([0-9]+)_[0-9]
 
 
 def run(session: Session, words: Sequence[str]) -> int:
-    """Do what the words say; the exit code."""
+    """Run the command; returns the exit code."""
     given = arguments_or_usage(TITLE, words, OPTIONS)
     if isinstance(given, int):
         return given
@@ -70,7 +69,7 @@ def run(session: Session, words: Sequence[str]) -> int:
 
 
 def attempt_of(identifier: str) -> str:
-    """The attempt of a container; raises Impossible for what is no container's id.
+    """The attempt of a container; raises Impossible for an invalid id.
 
     >>> attempt_of("container_e17_1700000000000_0001_02_000003")
     'appattempt_1700000000000_0001_000002'

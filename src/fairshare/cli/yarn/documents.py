@@ -1,7 +1,7 @@
-"""Owns the reading of the ResourceManager's JSON, in both of its dialects.
+"""Owns the parsing of the ResourceManager's JSON, in both of its dialects.
 
-Older paths write numbers as texts and a list of one as its only item, and maps repeat the key
-`entry` (spec/rest.md 1.3). Here all of it becomes lists, mappings and whole numbers. Knows no path.
+Older paths write numbers as strings and a list with one item as that item, and maps repeat the key
+`entry` (spec/rest.md 1.3). This module returns lists, mappings and integers. Knows no path.
 """
 
 import json
@@ -12,7 +12,7 @@ Fields = dict[str, Any]
 
 
 def decoded(content: bytes) -> Any:
-    """A document; of a key that stands twice all values, as a list. Raises ValueError."""
+    """Parse a document; the values of a repeated key become a list. Raises ValueError."""
     return json.loads(content, object_pairs_hook=_object)
 
 
@@ -35,7 +35,7 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> Fields:
 
 
 def items(document: Any, *path: str) -> list[Any]:
-    """The list at the end of a path; [] where there is none, one item where it stands alone.
+    """The list at the end of a path; [] if it is missing, a single item as a list.
 
     >>> items({"apps": {"app": {"id": "a"}}}, "apps", "app"), items({"apps": {}}, "apps", "app")
     ([{'id': 'a'}], [])
@@ -48,7 +48,7 @@ def items(document: Any, *path: str) -> list[Any]:
 
 
 def whole(value: Any, default: int = 0) -> int:
-    """A number, also where it is written as a text.
+    """An integer, also from a string.
 
     >>> whole("1536"), whole(None), whole(2.0)
     (1536, 0, 2)
@@ -69,7 +69,7 @@ def entries(document: Any) -> Mapping[str, str]:
 
 
 def number_of(identifier: str) -> tuple[int, ...]:
-    """By what identifiers are ordered: the numbers in them.
+    """The sort key of identifiers: the numbers in them.
 
     >>> sorted(["application_1_10000", "application_1_0009"], key=number_of)
     ['application_1_0009', 'application_1_10000']

@@ -1,7 +1,7 @@
-"""Owns `yarn logs`: prints what containers have written.
+"""Owns `yarn logs`: prints the output of containers.
 
-A fairshare server keeps the logs of all containers. A real YARN shows those of containers that
-live, on the web address of their nodes; what was aggregated into its file system is out of reach.
+A fairshare server keeps the logs of all containers. A real YARN cluster serves the logs of live
+containers at their nodes' web addresses; aggregated logs in its file system are not accessible.
 """
 
 from collections.abc import Iterator, Sequence
@@ -57,7 +57,7 @@ class Log(msgspec.Struct):
 
 
 def run(session: Session, words: Sequence[str]) -> int:
-    """Do what the words say; the exit code."""
+    """Run the command; returns the exit code."""
     given = arguments_or_usage(TITLE, words, OPTIONS)
     if isinstance(given, int):
         return given
@@ -122,7 +122,7 @@ def _containers(
 
 
 def _own_containers(manager: ResourceManager, of_application: str) -> list[Fields]:
-    """All containers, also those that are over, as a fairshare server knows them."""
+    """All containers of a fairshare server, including ended ones."""
     answer = manager.own("GET", f"/applications/{segment(of_application)}/containers")
     return [] if answer is None else items(answer.json(), "containers")
 
@@ -163,7 +163,7 @@ def _own_log(manager: ResourceManager, name: str, file: str) -> bytes | None:
 
 
 def _files_at(manager: ResourceManager, one: Fields) -> list[str]:
-    """The names of the files of a container, as its node tells them."""
+    """The names of a container's log files, from its node."""
     try:
         answer = manager.text_at(f"{one['web']}{_NODE}/{one['id']}/logs").json()
     except RemoteRefusal as refusal:

@@ -1,7 +1,7 @@
-"""Owns the conversation with a ResourceManager, a real one or ours: one call and how it can fail.
+"""Owns calls to a ResourceManager, of YARN or fairshare, and their errors.
 
-Paths are relative to `/ws/v1/cluster`. Of several ResourceManagers the first that answers is asked;
-one on standby names the active one, which is followed. Knows no document's meaning.
+Paths are relative to `/ws/v1/cluster`. Of several ResourceManagers the first that answers is used;
+a standby one redirects to the active one. Does not know the meaning of documents.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ ACCEPTED = 202
 
 
 class RemoteRefusal(FairshareError):
-    """The ResourceManager says no. `exception` is Java's name of the reason, "" if it gave none."""
+    """The ResourceManager refused a call. `exception` is the name of the Java exception, or ""."""
 
     def __init__(self, status: int, exception: str, message: str) -> None:
         self.status = status
@@ -35,11 +35,11 @@ class RemoteRefusal(FairshareError):
 
 
 class Impossible(FairshareError):
-    """REST cannot do it; the message says why, and what can."""
+    """REST does not support the operation; the message says why, and names an alternative."""
 
 
 class ResourceManager:
-    """The calls to one cluster. `user` is whose name is sent.
+    """Calls to one cluster as `user`.
 
     Each raises ServerUnreachable, RemoteRefusal or AnswerNotUnderstood.
     """
@@ -57,27 +57,27 @@ class ResourceManager:
         self._answers_at: str | None = None
 
     def get(self, path: str, **parameters: str) -> Any:
-        """The document that a GET answers."""
+        """The document of a GET."""
         return self._document(self.call("GET", path, parameters))
 
     def put(self, path: str, body: object) -> httpx.Response:
-        """A PUT of a JSON document."""
+        """Send a PUT with a JSON document."""
         return self.call("PUT", path, {}, body)
 
     def post(self, path: str, body: object = None, **parameters: str) -> httpx.Response:
-        """A POST of a JSON document, or of nothing."""
+        """Send a POST, optionally with a JSON document."""
         return self.call("POST", path, parameters, {} if body is None else body)
 
     def call(
         self, method: str, path: str, parameters: Mapping[str, str], body: object = None
     ) -> httpx.Response:
-        """One call below `/ws/v1/cluster`."""
+        """Send one call below `/ws/v1/cluster`."""
         named = {**parameters, **({"user.name": self.user} if self.user else {})}
         more = {} if body is None else {"json": body}
         return self._checked(self._send(method, BASE + path, params=named, **more))
 
     def own(self, method: str, path: str, body: object = None) -> httpx.Response | None:
-        """A call of fairshare's own interface; None where the server has none."""
+        """Call fairshare's own interface; None if the server has none."""
         more = {} if body is None else {"json": body}
         answer = self._send(method, OWN_BASE + path, **more)
         kind = answer.headers.get("content-type", "")
@@ -86,11 +86,11 @@ class ResourceManager:
         return self._checked(answer)
 
     def text_at(self, url: str) -> httpx.Response:
-        """What stands at another address, that of a node; the token stays here."""
+        """The content at another address, such as a node's; the token is not sent."""
         try:
             with self._open(url, None) as http:
                 parameters = {"user.name": self.user} if self.user else {}
-                # Nodes send logs as text, and refuse who wants JSON alone.
+                # Nodes send logs as text, and refuse requests that only accept JSON.
                 return self._checked(http.get(url, params=parameters, headers={"Accept": "*/*"}))
         except httpx.HTTPError as error:
             raise ServerUnreachable(f"{url}: {error}", url) from error
@@ -104,11 +104,11 @@ class ResourceManager:
 
     @property
     def url(self) -> str:
-        """The ResourceManager that answered last, else the first one."""
+        """The URL of the ResourceManager that answered last, otherwise of the first one."""
         return self._answers_at or next(iter(self.addresses.urls.values()))
 
     def close(self) -> None:
-        """Let the sockets go."""
+        """Close the connections."""
         for connection in self._connections.values():
             connection.close()
 
@@ -122,7 +122,7 @@ class ResourceManager:
             timeout=TIMEOUT_S,
             transport=self._transport,
             trust_env=not is_loopback(url),
-            follow_redirects=True,  # what is on standby sends to the active one
+            follow_redirects=True,  # a standby one redirects to the active one
         )
 
     def _send(self, method: str, path: str, **more: Any) -> httpx.Response:
@@ -181,5 +181,5 @@ class ResourceManager:
 
 
 def segment(text: str) -> str:
-    """One part of a path, so that an odd name cannot become another path."""
+    """One segment of a path, quoted so that a name cannot form another path."""
     return quote(text, safe=":")

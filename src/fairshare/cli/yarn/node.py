@@ -39,7 +39,7 @@ OPTIONS = (
 
 
 def run(session: Session, words: Sequence[str]) -> int:
-    """Do what the words say; the exit code."""
+    """Run the command; returns the exit code."""
     words = ["-all" if word.lower() == "-all" else word for word in words]
     given = arguments_or_usage(TITLE, words, OPTIONS)
     if isinstance(given, int):
@@ -118,7 +118,7 @@ def _say_utilization(one: Fields) -> None:
 
 
 def attributes_of(one: Fields) -> list[tuple[str, str]]:
-    """A node's attributes, each by its full name with its type, and its value."""
+    """A node's attributes: full names with types, and values."""
     return sorted(
         (f"{a.get('prefix', '')}/{a['name']}({a.get('type', 'STRING')})", str(a.get("value", "")))
         for a in items(one, "nodeAttributesInfo", "nodeAttributeInfo")
@@ -126,7 +126,7 @@ def attributes_of(one: Fields) -> list[tuple[str, str]]:
 
 
 def _report(manager: ResourceManager, identifier: str) -> int:
-    """Hadoop ends well also where it finds no such node."""
+    """Print the report of a node; as in Hadoop, an unknown node is not a failure."""
     every = items(manager.get("/nodes"), "nodes", "node")
     for one in every:
         if one["id"] == identifier:

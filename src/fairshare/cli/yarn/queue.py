@@ -1,8 +1,8 @@
 """Owns `yarn queue`: the report of a queue, and the table of the queues below one.
 
-Read from the scheduler's document, which is another one for each scheduler. The Fair Scheduler's
-has no weights: of a fairshare server they are asked for, of a real ResourceManager they are N/A.
-Its MaxResource is never more than the cluster has.
+Reads the scheduler's document, which differs between schedulers. The Fair Scheduler's document has
+no weights: they are requested from a fairshare server, and N/A for a real ResourceManager. Its
+MaxResource is at most the cluster's total.
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,7 +43,7 @@ OPTIONS = (
 
 
 class Queue(msgspec.Struct):
-    """One queue of any scheduler; parts of capacity are percentages. `fields` is its document."""
+    """One queue of any scheduler; capacities are percentages. `fields` is its document."""
 
     scheduler: str
     name: str
@@ -58,14 +58,14 @@ class Queue(msgspec.Struct):
     children: list["Queue"] = []
 
     def below(self) -> Iterator["Queue"]:
-        """All queues below it, each before its own children."""
+        """All descendants, each before its own children."""
         for child in self.children:
             yield child
             yield from child.below()
 
 
 def run(session: Session, words: Sequence[str]) -> int:
-    """Do what the words say; the exit code."""
+    """Run the command; returns the exit code."""
     given = arguments_or_usage(TITLE, words, OPTIONS)
     if isinstance(given, int):
         return given
@@ -77,7 +77,7 @@ def run(session: Session, words: Sequence[str]) -> int:
 
 
 def read_queues(manager: ResourceManager) -> Queue:
-    """The root queue with all below it."""
+    """The root queue with all its descendants."""
     info = manager.get("/scheduler")["scheduler"]["schedulerInfo"]
     kind = info.get("type", "")
     if kind == "fairScheduler":
@@ -130,7 +130,7 @@ def _capacity(fields: Fields) -> Queue:
         "CapacityScheduler",
         fields["queueName"],
         str(fields.get("queuePath", fields["queueName"])),
-        str(fields.get("state", NOT_THERE)),  # the document of the root has none
+        str(fields.get("state", NOT_THERE)),  # missing in the root's document
         fields["capacity"],
         fields["usedCapacity"],
         fields["maxCapacity"],
@@ -142,7 +142,7 @@ def _capacity(fields: Fields) -> Queue:
 
 
 def find(root: Queue, name: str) -> Queue | None:
-    """A queue by its path, by its path without the root, or by a name that only one has."""
+    """A queue by its path, by its path without the root, or by a unique name."""
     every = [root, *root.below()]
     for wanted in (name, f"root.{name}"):
         for queue in every:
@@ -181,7 +181,7 @@ def _facts(queue: Queue) -> Iterator[tuple[str, Any]]:
         ("\tPreemption", "preemptionDisabled"),
         ("\tIntra-queue Preemption", "intraQueuePreemptionDisabled"),
     ):
-        if key in fields:  # only the documents of leaf queues have it
+        if key in fields:  # only in documents of leaf queues
             yield title, "disabled" if fields[key] else "enabled"
 
 

@@ -1,7 +1,7 @@
-"""Owns `yarn rmadmin`: what of it REST can do, and why not the rest.
+"""Owns `yarn rmadmin`: the operations that REST supports, and the reasons why not the others.
 
-Node labels and sizes of nodes have their paths in YARN's REST interface. `-refreshQueues` has none;
-a fairshare server has one of its own, which is used where there is one.
+YARN's REST interface has paths for node labels and node resources. It has none for
+`-refreshQueues`, for which fairshare's own interface is used if the server has it.
 """
 
 from collections.abc import Callable, Sequence
@@ -53,7 +53,7 @@ OPTIONS = (
 
 
 def run(session: Session, words: Sequence[str]) -> int:
-    """Do what the words say; the exit code."""
+    """Run the command; returns the exit code."""
     name, *given = words or ("",)
     if name in ("-help", "--help"):
         say(usage(TITLE, OPTIONS))
@@ -92,7 +92,7 @@ def _refresh_queues(manager: ResourceManager, given: Sequence[str]) -> int:
 
 
 def read_labels(text: str) -> list[Fields]:
-    """Labels as they are added; raises ValueError.
+    """Parse labels to add; raises ValueError.
 
     >>> read_labels("x(exclusive=false), y")
     [{'name': 'x', 'exclusivity': False}, {'name': 'y', 'exclusivity': True}]
@@ -142,7 +142,8 @@ def _only(given: Sequence[str], missing: str) -> str:
 
 
 def read_mappings(text: str) -> dict[str, list[str]]:
-    """Labels of nodes; a node without port stands for all at that host. Raises ValueError.
+    """Parse the labels of nodes; a node without a port means all nodes of the host. Raises
+    ValueError.
 
     >>> read_mappings("n1:1=x n2= n3,y")
     {'n1:1': ['x'], 'n2:0': [], 'n3:0': ['y']}
@@ -171,7 +172,7 @@ def _label_nodes(manager: ResourceManager, given: Sequence[str]) -> int:
     rest = [word for word in given if word != "-failOnUnknownNodes"]
     wanted = read_mappings(_only(rest, NO_NODES))
     if known:
-        # REST has no word for it, so that it is looked at here.
+        # REST does not support this option, so that it is checked here.
         nodes = items(manager.get("/nodes"), "nodes", "node")
         names = {one["id"] for one in nodes} | {f"{one['nodeHostName']}:0" for one in nodes}
         unknown = [node for node in wanted if node not in names]

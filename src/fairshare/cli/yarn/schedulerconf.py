@@ -1,6 +1,6 @@
 """Owns `yarn schedulerconf`: changes the Capacity Scheduler's configuration while it runs.
 
-Queues are divided by semicolons, properties by commas; behind a backslash neither divides.
+Semicolons separate queues, commas properties; a backslash escapes either.
 """
 
 import re
@@ -34,7 +34,7 @@ _PATH = "/scheduler-conf"
 
 
 def run(session: Session, words: Sequence[str]) -> int:
-    """Do what the words say; the exit code."""
+    """Run the command; returns the exit code."""
     given = arguments_or_usage(TITLE, words, OPTIONS)
     if isinstance(given, int):
         return given
@@ -94,7 +94,7 @@ def _entries(text: str) -> Fields:
 
 
 def as_file(properties: Sequence[Fields]) -> str:
-    """Properties as a file of Hadoop's."""
+    """Properties as a Hadoop configuration file."""
     found = "".join(
         f"<property><name>{escape(one['name'])}</name>"
         f"<value>{escape(str(one.get('value') or ''))}</value></property>\n"

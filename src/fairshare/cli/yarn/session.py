@@ -1,6 +1,6 @@
-"""Owns what every command of YARN gets: the ResourceManager, where to print, how to wait.
+"""Owns what all commands of YARN share: the ResourceManager, output, and waiting.
 
-Knows no single command.
+Knows no particular command.
 """
 
 import time
@@ -15,7 +15,7 @@ from fairshare.cli.yarn.arguments import Arguments, Option, WrongUsage, read_arg
 from fairshare.cli.yarn.manager import ResourceManager
 
 FAILED = 255
-"""What `return -1` of Hadoop's commands becomes: a wrong call, or nothing by that name."""
+"""The exit code for `return -1` in Hadoop's commands: a wrong call, or an unknown name."""
 
 HELP = Option("help", "Displays help for all commands.", other="h")
 
@@ -24,11 +24,11 @@ class Command(Protocol):
     """One command: a module with this function."""
 
     def run(self, session: "Session", words: Sequence[str]) -> int:
-        """Do it; the exit code."""
+        """Run the command; returns the exit code."""
 
 
 class Session(msgspec.Struct):
-    """One call. `open_manager` is called when the ResourceManager is needed, and not for help."""
+    """One call. `open_manager` is called only if the ResourceManager is needed, not for help."""
 
     open_manager: Callable[[], ResourceManager]
     sleep: Callable[[float], None] = time.sleep
@@ -42,25 +42,25 @@ class Session(msgspec.Struct):
         return self.opened
 
     def close(self) -> None:
-        """Let the connection go."""
+        """Close the connection."""
         if self.opened is not None:
             self.opened.close()
 
 
 def say(text: str = "") -> None:
-    """A line on stdout, with its tabs. What a tenant wrote cannot move the cursor."""
+    """Print a line with its tabs on stdout; control characters in users' texts are replaced."""
     click.echo("\t".join(plain_lines(part) for part in text.split("\t")))
 
 
 def tell(text: str) -> None:
-    """A line on stderr."""
+    """Print a line on stderr."""
     click.echo(plain_lines(text), err=True)
 
 
 def arguments_or_usage(
     title: str, words: Sequence[str], options: Sequence[Option]
 ) -> Arguments | int:
-    """The arguments; or the exit code, after help was asked for or the call is wrong."""
+    """The arguments, or the exit code after printing help or a usage error."""
     try:
         given = read_arguments(words, options)
     except WrongUsage as wrong:
@@ -76,7 +76,7 @@ def arguments_or_usage(
 def wrong_usage(
     title: str, options: Sequence[Option], message: str = "", code: int = FAILED
 ) -> int:
-    """Say what is wrong on stderr and how the command is called; the exit code."""
+    """Print an error on stderr, and the usage; returns the exit code."""
     tell(message or "Invalid Command Usage : ")
     say(usage(title, options))
     return code

@@ -1,6 +1,6 @@
-"""Owns `yarn top`: the cluster and its applications, looked at again and again.
+"""Owns `yarn top`: the cluster and its applications, refreshed periodically.
 
-On a terminal until Ctrl-C; into a pipe, or with `-once`, one picture.
+On a terminal until Ctrl-C; in a pipe, or with `-once`, printed once.
 """
 
 import sys
@@ -51,7 +51,7 @@ _CLEAR = "\x1b[H\x1b[2J"
 
 
 def run(session: Session, words: Sequence[str]) -> int:
-    """Show it; the exit code."""
+    """Run the command; returns the exit code."""
     given = arguments_or_usage(TITLE, words, OPTIONS)
     if isinstance(given, int):
         return given
@@ -74,7 +74,7 @@ def run(session: Session, words: Sequence[str]) -> int:
 
 
 def picture(session: Session, chosen: dict[str, tuple[str, ...]], rows: int) -> list[str]:
-    """The lines of one look; of the applications that run, the largest first."""
+    """The lines of one screen, with the running applications, the largest first."""
     manager = session.manager
     info = manager.get("/info")["clusterInfo"]
     metrics: Fields = manager.get("/metrics")["clusterMetrics"]

@@ -1,4 +1,4 @@
-"""Owns `yarn version`: which release answers. Hadoop prints its client's, this the server's."""
+"""Owns `yarn version`, which prints the server's release; Hadoop prints its client's."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from fairshare.cli.yarn.session import Session, say
 
 
 def run(session: Session, words: Sequence[str]) -> int:
-    """Print it; words are passed over, as Hadoop does."""
+    """Print the release; arguments are ignored, as in Hadoop."""
     info = session.manager.get("/info")["clusterInfo"]
     say(f"Hadoop {info.get('hadoopVersion', '')}")
     say(f"ResourceManager {info.get('resourceManagerBuildVersion', '')}")

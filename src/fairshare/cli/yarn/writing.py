@@ -1,4 +1,4 @@
-"""Owns how YARN's commands write: columns, numbers and dates as Java's formats write them.
+"""Owns the output formats of YARN's commands: columns, and Java's formats of numbers and dates.
 
 Knows no command and no server.
 """
@@ -15,7 +15,7 @@ _CENT = Decimal("0.01")
 
 
 def columns(widths: Sequence[int], values: Sequence[object]) -> str:
-    """One line of a list: right-aligned, a tab between two columns.
+    """One line of a list: right-aligned columns, separated by tabs.
 
     >>> columns((4, 6), ("a", 12))
     '   a\\t    12'
@@ -25,7 +25,7 @@ def columns(widths: Sequence[int], values: Sequence[object]) -> str:
 
 
 def percentage(value: float) -> str:
-    """A part of 100 with up to two decimals (`###.##%`).
+    """A percentage with up to two decimals (`###.##%`).
 
     >>> percentage(33.333332), percentage(5.0), percentage(0.0), percentage(12.125)
     ('33.33%', '5%', '0%', '12.12%')
@@ -35,7 +35,7 @@ def percentage(value: float) -> str:
 
 
 def two_decimals(value: float, *, zero: bool = False) -> str:
-    """A number with two decimals; only with `zero` a nought stands before the point (`#.00`).
+    """A number with two decimals; with `zero`, a 0 precedes the point (`#.00` without).
 
     >>> two_decimals(0.0), two_decimals(75.0), two_decimals(-1.0), two_decimals(0.5, zero=True)
     ('.00', '75.00', '-1.00', '0.50')
@@ -51,7 +51,7 @@ def _rounded(value: float) -> Decimal:
 
 
 def long_date(instant_ms: int) -> str:
-    """An instant as lists of containers show it; `N/A` where there is none.
+    """An instant in the format of container lists; `N/A` if it is not set.
 
     >>> long_date(0)
     'N/A'
@@ -62,13 +62,13 @@ def long_date(instant_ms: int) -> str:
 
 
 def health_date(instant_ms: int) -> str:
-    """An instant as the report of a node shows it: day first, twelve hours, milliseconds."""
+    """An instant in the format of node reports: day first, twelve hours, milliseconds."""
     instant = _local(instant_ms)
     return f"{instant:%a %d/%b/%y %I:%M:%S}:{instant.microsecond // 1000:02d}{instant:%Z}"
 
 
 def iso_date(instant_ms: int) -> str:
-    """An instant as timeouts are written, in this machine's zone.
+    """An instant in the format of timeouts, in the local time zone.
 
     For example `2031-02-03T04:05:06.789+0000`.
     """
@@ -83,7 +83,7 @@ def _local(instant_ms: int) -> datetime:
 
 
 def resource_text(resource: Mapping[str, Any]) -> str:
-    """A resource of a document: `<memory:8192, vCores:8>`, then further types that are not 0.
+    """A resource of a document: `<memory:8192, vCores:8>`, with further types that are not 0.
 
     >>> resource_text({"memory": 8192, "vCores": 8})
     '<memory:8192, vCores:8>'
@@ -97,7 +97,7 @@ def resource_text(resource: Mapping[str, Any]) -> str:
 
 
 def boxed_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A table with lines around its cells, each in the middle of its column.
+    """A table with borders and centred cells.
 
     >>> print(boxed_table("1 row", ["Name", "State"], [["a", "RUNNING"]]))
     +----------------+
