@@ -55,7 +55,7 @@ class MovingPicture:
         self._live.stop()
 
 
-class ListRows:
+class Lines:
     """Lines that make sense one after the other."""
 
     def __init__(self, console: Console) -> None:
@@ -91,4 +91,4 @@ class ListRows:
 def presentation_on(console: Console) -> Presentation:
     """A picture in a terminal that can draw one, else lines, also where colours are forced."""
     drawable = console.is_terminal and not console.is_dumb_terminal and console.file.isatty()
-    return MovingPicture(console) if drawable else ListRows(console)
+    return MovingPicture(console) if drawable else Lines(console)

@@ -14,7 +14,7 @@ from fairshare.demonstration.director import Director
 from fairshare.demonstration.errors import DemonstrationFailed
 from fairshare.demonstration.observation import Snapshot
 from fairshare.demonstration.plan import WHOLE, Plan
-from fairshare.demonstration.presentation import ListRows, MovingPicture, presentation_on
+from fairshare.demonstration.presentation import Lines, MovingPicture, presentation_on
 from fairshare.demonstration.teams import Arrival
 
 PLAN = Plan(WHOLE, 2, 3, 50, 3, 2, 1_000, 10, 500)
@@ -130,7 +130,7 @@ def console(*, terminal: bool) -> Console:
 
 def test_lines_tell_each_happening_once_and_how_it_stands_now_and_then() -> None:
     out = console(terminal=False)
-    with ListRows(out) as lines:
+    with Lines(out) as lines:
         Director(PretendingCluster(), arrivals(), 0.5, lines.show).run()
         text = out.file.getvalue()
     assert text.count("* production arrives") == 1
@@ -147,5 +147,5 @@ def test_the_last_picture_stays() -> None:
 
 def test_only_a_real_terminal_gets_a_picture() -> None:
     # Forced colours, as in many build services, make no terminal of a file.
-    assert isinstance(presentation_on(console(terminal=True)), ListRows)
-    assert isinstance(presentation_on(console(terminal=False)), ListRows)
+    assert isinstance(presentation_on(console(terminal=True)), Lines)
+    assert isinstance(presentation_on(console(terminal=False)), Lines)

@@ -82,7 +82,7 @@ async def server(start):
     await made.close()
 
 
-class ListRows(logging.Handler):
+class Lines(logging.Handler):
     """What the configuration has to say."""
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ class ListRows(logging.Handler):
 @pytest.fixture
 def told():
     logger = logging.getLogger("fairshare.configuration")
-    lines = ListRows()
+    lines = Lines()
     logger.addHandler(lines)
     yield lines
     logger.removeHandler(lines)
