@@ -13,7 +13,7 @@ from fairshare.cli.options import MEMORY, MOST_NODES, Whole, scheduler_option
 from fairshare.cli.shutdown import what_runs_on
 from fairshare.cli.verbs import WrongFiles
 from fairshare.errors import ConfigurationError
-from fairshare.families.registry import FAMILIES
+from fairshare.families.registry import all_families
 
 WRONG_CONFIGURATION = 2
 STANDBY_INTERVAL_S = 0.2
@@ -49,7 +49,7 @@ class WrongConfiguration(WrongFiles):
 )
 @click.option("--memory-mb", type=MEMORY, help="The memory of each node: 2048, 2g.")
 @click.option("--vcores", type=Whole(1), help="The vcores of each node.")
-@scheduler_option(sorted(FAMILIES))
+@scheduler_option(sorted(all_families()))
 @click.option(
     "--stop-containers/--keep-containers",
     default=False,

@@ -18,7 +18,7 @@ from fairshare.cli.tables import open_console, print_all
 from fairshare.cli.unfinished import unfinished
 from fairshare.families.configuration import Configuration
 from fairshare.families.directory import read_directory
-from fairshare.families.registry import FAMILIES, family_of
+from fairshare.families.registry import all_families, family_of
 from fairshare.families.reservations import with_reservations
 from fairshare.journal.lines import LinesJournal
 from fairshare.journal.memory import ForgetfulJournal
@@ -66,7 +66,7 @@ _REJECTED_SHOWN = 5
     metavar="TIME",
     help="Stop at this time, such as 1h, instead of at the end.",
 )
-@scheduler_option(sorted(FAMILIES))
+@scheduler_option(sorted(all_families()))
 @click.option("--json", "as_json", is_flag=True, help="Print the whole report as JSON.")
 @click.option(
     "--events",

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from fairshare.families.registry import all_families
 from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.applications import Application
 from fairshare.model.asks import Ask, AskKey, AskTable
 from fairshare.model.events import (
     ApplicationState,
@@ -110,6 +111,7 @@ add("node", Node, changes=Changes(added={"ending": {}}))
 add("reservation", Reservation)
 add("drain", Drain)
 add("queue", Queue)
+add("application", Application)
 add("resource-types", ResourceTypes)
 add("assignment", Assignment)
 add("group-progress", GroupProgress)
