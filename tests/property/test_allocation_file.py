@@ -131,7 +131,7 @@ def test_no_setting_of_a_queue_is_left_out() -> None:
 
 @given(st.floats(0, 2.0**100, width=32))
 def test_a_number_is_written_with_as_few_digits_as_it_needs(value: float) -> None:
-    from fairshare.families.fair.writing import number
+    from fairshare.families.fair.element_texts import number
 
     assert literals.single(number(value)) == value
     assert len(number(value).replace(".", "").partition("e")[0].lstrip("0")) <= 9
@@ -164,7 +164,7 @@ def test_every_published_file_that_can_be_read_means_the_same_when_written_again
         (AllocationSettings(fair_share_threshold=0.1), "32 bits"),
         (
             AllocationSettings(queue_max_share_default=Amount(fractions=(-0.5, 0.5))),
-            "no percentage",
+            "not a percentage",
         ),
         (AllocationSettings({"root.a": QueueSettings("root.a", min_share=(-1, 0))}), "negative"),
         (AllocationSettings({"root.a": QueueSettings("root.a", submit_acl="\x01")}), "XML"),

@@ -5,7 +5,7 @@ Knows no property and no queue.
 
 from decimal import Decimal
 
-from fairshare.families.fair.writing import number
+from fairshare.families.fair.element_texts import number
 from fairshare.model.resources import MEMORY, UNBOUNDED, Resource, ResourceTypes
 from fairshare.schedulers.fair.settings import Amount
 

@@ -4,7 +4,7 @@ Knows no outcome; only which properties would change it, and what each is taken 
 """
 
 from fairshare.conversion.source import Source
-from fairshare.families.fair.reading import PREFIX
+from fairshare.families.fair.site_settings import PREFIX
 
 
 def assumptions(source: Source) -> dict[str, str]:

@@ -14,7 +14,7 @@ from fairshare.conversion.finding import Outcome
 from fairshare.conversion.source import Source
 from fairshare.conversion.tree import Queue, Tree
 from fairshare.families.capacity.monitor import ENABLE, POLICIES, PREEMPTION
-from fairshare.families.fair.reading import PREFIX
+from fairshare.families.fair.site_settings import PREFIX
 from fairshare.schedulers.fair.settings import NEVER_MS
 
 _PROPORTIONAL: Final = (

@@ -13,7 +13,7 @@ from fairshare.conversion.draft import Draft
 from fairshare.conversion.finding import Outcome
 from fairshare.conversion.options import Options
 from fairshare.conversion.source import Source
-from fairshare.families.fair.reading import PREFIX
+from fairshare.families.fair.site_settings import PREFIX
 from fairshare.families.family import CLASS, TASK_SCHEDULER
 from fairshare.schedulers.fair.settings import NO_LIMIT
 from fairshare.wording import counted

@@ -9,53 +9,24 @@ from typing import Any, Final
 from fairshare.config.problems import Problem, Problems
 from fairshare.config.xml import Element, parse
 from fairshare.families.fair.element_values import BAD_FILE, ElementValues
+from fairshare.families.fair.file_settings import BY_NAME
 from fairshare.families.fair.placement_policy import read_placement_policy
 from fairshare.families.fair.queue_elements import ROOT, read_queues
-from fairshare.model.resources import UNBOUNDED, ResourceTypes
+from fairshare.model.resources import ResourceTypes
 from fairshare.schedulers.fair.policies import POLICIES, Policy
 from fairshare.schedulers.fair.settings import AllocationSettings, QueueSettings
 
 _EVERYBODY: Final = "*"
 
 
-def _default_policy(values: ElementValues, element: Element) -> Any:
-    policy = values.policy(element)
-    if policy == "fifo":
-        values.problems.error(
-            element.text_place,
-            element.name,
-            "fifo cannot be the default policy, because it is for leaf queues only:"
-            " write it into the queues that shall have it",
-            BAD_FILE,
-        )
-    return policy
+_LEGACY_TIMEOUT: Final = "fairSharePreemptionTimeout"
+"""The older name of defaultFairSharePreemptionTimeout; read where the file lacks the newer one."""
 
-
-_Reader = Callable[[ElementValues, Element], Any]
-
-_FIELDS: Final[dict[str, tuple[str, _Reader]]] = {
-    "userMaxAppsDefault": ("user_max_applications_default", ElementValues.applications),
-    "queueMaxAppsDefault": ("queue_max_applications_default", ElementValues.applications),
-    "queueMaxResourcesDefault": (
-        "queue_max_share_default",
-        lambda values, element: values.amount(element, UNBOUNDED),
-    ),
-    "queueMaxAMShareDefault": ("queue_max_master_share_default", ElementValues.share),
-    "defaultFairSharePreemptionTimeout": ("fair_share_timeout_ms", ElementValues.seconds),
-    "fairSharePreemptionTimeout": ("legacy_fair_share_timeout_ms", ElementValues.seconds),
-    "defaultMinSharePreemptionTimeout": ("min_share_timeout_ms", ElementValues.seconds),
-    "defaultFairSharePreemptionThreshold": ("fair_share_threshold", ElementValues.fraction),
-    "defaultQueueSchedulingPolicy": ("default_policy", _default_policy),
-    "defaultQueueSchedulingMode": ("default_policy", _default_policy),
-    "queuePlacementPolicy": (
-        "rules",
-        lambda values, element: read_placement_policy(element, values),
-    ),
-}
+_RULES: Final = "queuePlacementPolicy"
 
 _UNSUPPORTED: Final = frozenset({"reservation-planner", "reservation-agent", "reservation-policy"})
 
-_KNOWN: Final = (*_FIELDS, *_UNSUPPORTED, "queue", "pool", "user")
+_KNOWN: Final = (*BY_NAME, _LEGACY_TIMEOUT, _RULES, *_UNSUPPORTED, "queue", "pool", "user")
 
 NAMES: Final = frozenset(_KNOWN)
 """The elements at the top of the file."""
@@ -99,7 +70,7 @@ def collect_allocation_file(
     seen: dict[str, Element] = {}
     queues, users = [], []
     for child in root.children:
-        known = _FIELDS.get(child.name)
+        known = _reader_of(child.name)
         if known is not None:
             field, read = known
             if field in seen:
@@ -131,6 +102,18 @@ def collect_allocation_file(
     _check_policies(result, elements, values)
     _check_acls(result, elements, values)
     return result
+
+
+def _reader_of(name: str) -> tuple[str, Callable[[ElementValues, Element], Any]] | None:
+    """The field of an element at the top, and the function that reads it."""
+    setting = BY_NAME.get(name)
+    if setting is not None:
+        return setting.field, setting.read
+    if name == _LEGACY_TIMEOUT:
+        return "legacy_fair_share_timeout_ms", ElementValues.seconds
+    if name == _RULES:
+        return "rules", lambda values, element: read_placement_policy(element, values)
+    return None
 
 
 def _users(elements: list[Element], values: ElementValues) -> dict[str, int]:

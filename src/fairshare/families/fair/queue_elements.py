@@ -3,13 +3,14 @@
 Knows neither the file's other elements nor which queues exist in a running cluster.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Final
 
 from fairshare.config.xml import Element
 from fairshare.families.fair.element_values import BAD_FILE, ElementValues
+from fairshare.families.fair.queue_settings import BY_NAME
 from fairshare.model.queues import LONGEST_NAME
-from fairshare.model.resources import UNBOUNDED, fits
+from fairshare.model.resources import fits
 from fairshare.schedulers.fair.settings import QueueSettings
 
 ROOT: Final = "root"
@@ -22,56 +23,11 @@ NAME_BLANKS: Final = (
 )
 """What a queue's name must not begin or end with (spec/fair.md 2.1.2)."""
 
-_Reader = Callable[[ElementValues, Element], Any]
-
-
-def _min_share(values: ElementValues, element: Element) -> Any:
-    return _absolute(values, element, 0)
-
-
-def _max_container(values: ElementValues, element: Element) -> Any:
-    return _absolute(values, element, UNBOUNDED)
-
-
-def _absolute(values: ElementValues, element: Element, missing: int) -> Any:
-    amount = values.amount(element, missing)
-    if amount is not None and amount.absolute is None:
-        values.problems.trap(
-            element.text_place,
-            element.name,
-            f"a percentage in <{element.name}> has no effect: write amounts",
-            "drops it",
-        )
-    return amount and amount.absolute
-
-
-def _amount(values: ElementValues, element: Element) -> Any:
-    return values.amount(element, UNBOUNDED)
-
-
-_FIELDS: Final[dict[str, tuple[str, _Reader]]] = {
-    "minResources": ("min_share", _min_share),
-    "maxResources": ("max_share", _amount),
-    "maxChildResources": ("max_child_share", _amount),
-    "maxContainerAllocation": ("max_container", _max_container),
-    "maxRunningApps": ("max_running_applications", ElementValues.applications),
-    "maxAMShare": ("max_master_share", ElementValues.share),
-    "weight": ("weight", ElementValues.weight),
-    "schedulingPolicy": ("policy", ElementValues.policy),
-    "schedulingMode": ("policy", ElementValues.policy),
-    "aclSubmitApps": ("submit_acl", ElementValues.acl),
-    "aclAdministerApps": ("administer_acl", ElementValues.acl),
-    "minSharePreemptionTimeout": ("min_share_timeout_ms", ElementValues.seconds),
-    "fairSharePreemptionTimeout": ("fair_share_timeout_ms", ElementValues.seconds),
-    "fairSharePreemptionThreshold": ("fair_share_threshold", ElementValues.fraction),
-    "allowPreemptionFrom": ("preemptable", ElementValues.boolean),
-}
-
 _RESERVATION_ACLS: Final = frozenset(
     {"aclAdministerReservations", "aclListReservations", "aclSubmitReservations"}
 )
 
-_KNOWN: Final = (*_FIELDS, *_RESERVATION_ACLS, "reservation", "queue", "pool")
+_KNOWN: Final = (*BY_NAME, *_RESERVATION_ACLS, "reservation", "queue", "pool")
 
 NAMES: Final = frozenset(_KNOWN)
 """The elements inside of a queue."""
@@ -121,13 +77,12 @@ class _Queues:
         seen: dict[str, Element] = {}
         nested = []
         for child in element.children:
-            known = _FIELDS.get(child.name)
+            known = BY_NAME.get(child.name)
             if known is not None:
-                field, read = known
-                if field in seen:
-                    self.values.repeated(child, seen[field])
-                seen[field] = child
-                fields[field] = read(self.values, child)
+                if known.field in seen:
+                    self.values.repeated(child, seen[known.field])
+                seen[known.field] = child
+                fields[known.field] = known.read(self.values, child)
             elif child.name == "reservation":
                 seen[child.name] = child
                 fields["reservable"] = True

@@ -20,10 +20,10 @@ from fairshare.config.site import Site
 from fairshare.families.allocation import DEFAULT_ALLOCATION_FILE
 from fairshare.families.fair.allocation_file import collect_allocation_file
 from fairshare.families.fair.element_values import ElementValues
+from fairshare.families.fair.site_settings import PREFIX, SETTINGS
 from fairshare.model.resources import MEMORY, VCORES, Resource
 from fairshare.schedulers.fair.settings import FairSettings
 
-PREFIX: Final = "yarn.scheduler.fair."
 ALLOCATION_FILE: Final = PREFIX + "allocation.file"
 RESERVABLE_NODES: Final = PREFIX + "reservable-nodes"
 
@@ -75,49 +75,24 @@ def _settings(
     increment: Resource,
     problems: Problems,
 ) -> FairSettings:
-    def boolean(name: str, default: bool) -> bool:
-        return site.boolean(PREFIX + name, default, problems)
-
-    def integer(name: str, default: int) -> int:
-        return site.integer(PREFIX + name, default, problems)
-
-    def single(name: str, default: float) -> float:
-        return site.single(PREFIX + name, default, problems)
-
     site.text(ALLOCATION_FILE, problems)  # who gave the text has followed it
+    unwritten = FairSettings()
+    own = {
+        one.field: one.read(site, one.name, getattr(unwritten, one.field), problems)
+        for one in SETTINGS
+    }
     return FairSettings(
         types=manager.types,
         minimum_allocation=manager.minimum_allocation,
         maximum_allocation=manager.maximum_allocation,
         increment_allocation=increment,
         maximum_override_delay_ms=manager.maximum_override_delay_ms,
-        user_as_default_queue=boolean("user-as-default-queue", True),
-        allow_undeclared_pools=boolean("allow-undeclared-pools", True),
-        preemption=boolean("preemption", False),
-        preemption_utilization_threshold=single("preemption.cluster-utilization-threshold", 0.8),
-        master_preemption=boolean("am.preemption", True),
         master_preemption_queues=_master_preemption_queues(site, problems),
-        wait_before_kill_ms=integer("waitTimeBeforeKill", 15_000),
-        wait_before_next_starvation_check_ms=integer("waitTimeBeforeNextStarvationCheck", 10_000),
-        size_based_weight=boolean("sizebasedweight", False),
-        assign_multiple=boolean("assignmultiple", False),
-        dynamic_max_assign=boolean("dynamic.max.assign", True),
-        max_assign=integer("max.assign", -1),
-        locality_threshold_node=single("locality.threshold.node", -1.0),
-        locality_threshold_rack=single("locality.threshold.rack", -1.0),
-        continuous_scheduling=boolean("continuous-scheduling-enabled", False),
-        continuous_scheduling_sleep_ms=integer("continuous-scheduling-sleep-ms", 5),
-        locality_delay_node_ms=site.long(PREFIX + "locality-delay-node-ms", -1, problems),
-        locality_delay_rack_ms=site.long(PREFIX + "locality-delay-rack-ms", -1, problems),
-        update_interval_ms=_update_interval_ms(site, problems),
-        reservable_nodes=single("reservable-nodes", 0.05),
-        reservation_threshold_multiple=site.single(
-            "yarn.scheduler.reservation-threshold.increment-multiple", 2.0, problems
-        ),
         acl_enabled=manager.acl_enabled,
         administrators=manager.administrators,
         heartbeat_interval_ms=manager.heartbeat_interval_ms,
         master_max_attempts=manager.master_max_attempts,
+        **own,
     )
 
 
@@ -127,20 +102,6 @@ def _master_preemption_queues(site: Site, problems: Problems) -> dict[str, bool]
     return {
         name.removeprefix(prefix): site.boolean(name, True, problems) for name in site.names(prefix)
     }
-
-
-def _update_interval_ms(site: Site, problems: Problems) -> int:
-    name = PREFIX + "update-interval-ms"
-    interval_ms = site.long(name, 500, problems)
-    if interval_ms >= 0:
-        return interval_ms
-    problems.warning(
-        site.place(name),
-        "property-value",
-        f"{name} is {interval_ms}: a negative time has no effect, 500 ms hold",
-        "takes 500 and warns",
-    )
-    return 500
 
 
 def _check_increment(site: Site, increment: Resource, problems: Problems) -> None:

@@ -1,0 +1,116 @@
+"""Owns the Fair Scheduler's own properties of yarn-site.xml: one row for each.
+
+`reading.py` reads by this table, and docs/reference/fair-scheduler.md comes from it. The default of
+a property is that of its field in `FairSettings`.
+"""
+
+from typing import Final
+
+from fairshare.config.problems import Problems
+from fairshare.config.site import Site
+from fairshare.families.setting import Setting
+
+PREFIX: Final = "yarn.scheduler.fair."
+
+
+def _interval_ms(site: Site, name: str, default: int, problems: Problems) -> int:
+    interval_ms = site.long(name, default, problems)
+    if interval_ms >= 0:
+        return interval_ms
+    problems.warning(
+        site.place(name),
+        "property-value",
+        f"{name} is {interval_ms}: a negative time has no effect, {default} ms hold",
+        f"takes {default} and warns",
+    )
+    return default
+
+
+def _row(name: str, field: str, read: object, unwritten: str, meaning: str) -> Setting:
+    return Setting(name, field, meaning, unwritten, read, scope="cluster")  # type: ignore[arg-type]
+
+
+SETTINGS: Final = (
+    _row(
+        PREFIX + "user-as-default-queue", "user_as_default_queue", Site.boolean, "true",
+        "An application without a queue goes to root.USER, else to root.default.",
+    ),
+    _row(
+        PREFIX + "allow-undeclared-pools", "allow_undeclared_pools", Site.boolean, "true",
+        "Whether submissions create queues that the allocation file does not name.",
+    ),
+    _row(
+        PREFIX + "preemption", "preemption", Site.boolean, "false",
+        "Whether containers are preempted for starved applications.",
+    ),
+    _row(
+        PREFIX + "preemption.cluster-utilization-threshold", "preemption_utilization_threshold",
+        Site.single, "0.8", "The part of the cluster in use from which containers are preempted.",
+    ),
+    _row(
+        PREFIX + "am.preemption", "master_preemption", Site.boolean, "true",
+        "Whether application masters may be preempted; `am.preemption.QUEUE` for one queue.",
+    ),
+    _row(
+        PREFIX + "waitTimeBeforeKill", "wait_before_kill_ms", Site.integer, "15000",
+        "Milliseconds from the announcement of a preemption to the kill.",
+    ),
+    _row(
+        PREFIX + "waitTimeBeforeNextStarvationCheck", "wait_before_next_starvation_check_ms",
+        Site.integer, "10000", "Milliseconds after which a starved application is served again.",
+    ),
+    _row(
+        PREFIX + "sizebasedweight", "size_based_weight", Site.boolean, "false",
+        "Whether an application's weight grows with its demand.",
+    ),
+    _row(
+        PREFIX + "assignmultiple", "assign_multiple", Site.boolean, "false",
+        "Whether one heartbeat of a node may grant several containers.",
+    ),
+    _row(
+        PREFIX + "dynamic.max.assign", "dynamic_max_assign", Site.boolean, "true",
+        "With assignmultiple: a heartbeat grants up to half of the node's free resources.",
+    ),
+    _row(
+        PREFIX + "max.assign", "max_assign", Site.integer, "-1",
+        "With assignmultiple, without dynamic.max.assign: the most containers of a heartbeat;"
+        " -1 for any number.",
+    ),
+    _row(
+        PREFIX + "locality.threshold.node", "locality_threshold_node", Site.single, "-1",
+        "Fraction of the cluster's nodes that an application passes up for a requested node.",
+    ),
+    _row(
+        PREFIX + "locality.threshold.rack", "locality_threshold_rack", Site.single, "-1",
+        "Fraction of the cluster's nodes that an application passes up for a requested rack.",
+    ),
+    _row(
+        PREFIX + "continuous-scheduling-enabled", "continuous_scheduling", Site.boolean, "false",
+        "Whether nodes are offered between their heartbeats.",
+    ),
+    _row(
+        PREFIX + "continuous-scheduling-sleep-ms", "continuous_scheduling_sleep_ms", Site.integer,
+        "5", "Milliseconds between two rounds of continuous scheduling.",
+    ),
+    _row(
+        PREFIX + "locality-delay-node-ms", "locality_delay_node_ms", Site.long, "-1",
+        "With continuous scheduling: milliseconds to wait for a requested node.",
+    ),
+    _row(
+        PREFIX + "locality-delay-rack-ms", "locality_delay_rack_ms", Site.long, "-1",
+        "With continuous scheduling: milliseconds to wait for a requested rack.",
+    ),
+    _row(
+        PREFIX + "update-interval-ms", "update_interval_ms", _interval_ms, "500",
+        "Milliseconds between two computations of demand and fair shares.",
+    ),
+    _row(
+        PREFIX + "reservable-nodes", "reservable_nodes", Site.single, "0.05",
+        "Fraction of the cluster's nodes that one application may reserve.",
+    ),
+    _row(
+        "yarn.scheduler.reservation-threshold.increment-multiple", "reservation_threshold_multiple",
+        Site.single, "2", "Multiple of the increment from which a container is reserved for.",
+    ),
+)  # fmt: skip
+"""The properties in the order of the reference page."""

@@ -1,0 +1,48 @@
+"""Owns the reference pages of settings: Markdown made from the tables of the families.
+
+`python -m fairshare.families.reference docs/reference` writes them; a test compares them with the
+tables.
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from fairshare.families.fair import file_settings, queue_settings, site_settings
+from fairshare.families.setting import Setting, reference
+
+_NOTE: Final = "This page is made from the tables in the code; do not edit it."
+
+Sections = Mapping[str, Sequence[Setting]]
+
+PAGES: Final[Mapping[str, tuple[str, Sections]]] = {
+    "fair-scheduler.md": (
+        "Settings of the Fair Scheduler",
+        {
+            "A queue, in fair-scheduler.xml": queue_settings.SETTINGS,
+            "All queues, in fair-scheduler.xml": file_settings.SETTINGS,
+            "The scheduler, in yarn-site.xml": site_settings.SETTINGS,
+        },
+    ),
+}
+
+
+def page(name: str) -> str:
+    """The text of a page."""
+    title, sections = PAGES[name]
+    parts = [f"# {title}", _NOTE]
+    for heading, settings in sections.items():
+        parts += [f"## {heading}", reference(settings)]
+    return "\n\n".join(parts) + "\n"
+
+
+def main(directory: Path) -> None:
+    """Write all pages."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name in PAGES:
+        (directory / name).write_text(page(name))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

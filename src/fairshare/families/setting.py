@@ -1,0 +1,73 @@
+"""Owns `Setting`: all that is known of one setting of a scheduler's file, written once.
+
+Parsing, writing back, the form of the configuration page, unknown names and the reference page come
+from tables of these. Knows no setting by name.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
+
+import msgspec
+
+from fairshare.families.draft import Field
+
+Scope = Literal["cluster", "queue", "leaf", "parent"]
+"""What a setting applies to: everything, any queue, or only leaf or parent queues."""
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """One setting.
+
+    `name` is how the file names it, `field` the attribute of the settings that it becomes. `read`
+    turns what the file says into a value, `write` a value into text; the arguments are those of the
+    file's reader and writer. `unwritten` says in words what applies without it. `title` is that of
+    the form's input; a setting without a title is not in the form. `example` is a value as the file
+    has it, and `choices` are all values, if there are few. `aliases` are other names with the same
+    meaning.
+    """
+
+    name: str
+    field: str
+    meaning: str
+    unwritten: str
+    read: Callable[..., Any]
+    write: Callable[..., str] = str
+    scope: Scope = "queue"
+    title: str = ""
+    example: str = ""
+    choices: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def form_field(self) -> Field:
+        """The input of the configuration page."""
+        where = self.scope if self.scope in ("leaf", "parent") else "any"
+        return Field(self.name, self.title, self.unwritten, self.example, self.choices, where=where)
+
+
+def by_name(settings: Iterable[Setting]) -> dict[str, Setting]:
+    """The settings by all of their names."""
+    return {name: one for one in settings for name in (one.name, *one.aliases)}
+
+
+def form_fields(settings: Iterable[Setting]) -> tuple[Field, ...]:
+    """The inputs of the form, in the order of the table."""
+    return tuple(one.form_field for one in settings if one.title)
+
+
+def reference(settings: Iterable[Setting]) -> str:
+    """The rows of a reference page, as a Markdown table.
+
+    >>> weight = Setting("weight", "weight", "Share of this queue.", "1", float, str, example="2.5")
+    >>> print(reference([weight]))
+    | setting | applies to | meaning | without it | example |
+    | --- | --- | --- | --- | --- |
+    | `weight` | queue | Share of this queue. | 1 | `2.5` |
+    """
+    rows = ["setting | applies to | meaning | without it | example", " | ".join(["---"] * 5)]
+    for one in settings:
+        names = ", ".join(f"`{name}`" for name in (one.name, *one.aliases))
+        examples = one.choices or ((one.example,) if one.example else ())
+        shown = ", ".join(f"`{example}`" for example in examples)
+        rows.append(f"{names} | {one.scope} | {one.meaning} | {one.unwritten} | {shown}")
+    return "\n".join(f"| {row} |" for row in rows)
