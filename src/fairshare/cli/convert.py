@@ -240,11 +240,11 @@ def _tell(
     if comparison is not None:
         console.print()
         for queue in comparison.queues:
-            told = sentence(queue, conversion.findings)
+            line = sentence(queue, conversion.findings)
             # One line in a pipe, where rich would break it within words.
-            console.print(Text(plain(told)), soft_wrap=console.width >= PIPE_WIDTH)
-        if told := verdict(comparison):
-            console.print(Text(told, style="bold"), soft_wrap=console.width >= PIPE_WIDTH)
+            console.print(Text(plain(line)), soft_wrap=console.width >= PIPE_WIDTH)
+        if line := verdict(comparison):
+            console.print(Text(line, style="bold"), soft_wrap=console.width >= PIPE_WIDTH)
     if prints:
         click.echo(as_text(conversion.files, (CAPACITY_FILE, YARN_SITE)), nl=False)
 

@@ -1,8 +1,7 @@
-"""Owns how the fields of a job file are read: a form is a table from a key to a function that reads
-its value, so that one place says which keys there are and what they may hold.
+"""Owns the reading of a job file's fields: a form is a table from keys to functions that read their
+values, so that one place defines the valid keys and values.
 
-Texts are taken as they are written: `on`, `1.10` and `0755` stay what they look like. Knows nothing
-of jobs.
+Strings are read verbatim: `on`, `1.10` and `0755` are strings. Does not know the meaning of fields.
 """
 
 import re
@@ -22,14 +21,14 @@ RULE: Final = "job"
 
 
 class Document:
-    """A file that is being read, and its problems so far."""
+    """A file while it is read, with the problems found so far."""
 
     def __init__(self, file: str) -> None:
         self.file = file
         self.problems = Problems()
 
     def report(self, node: Node | Place, message: str) -> None:
-        """Remember that something is wrong at a node."""
+        """Add a problem at a node."""
         place = node.place if isinstance(node, Node) else node
         self.problems.error(place, RULE, message)
 
@@ -39,11 +38,11 @@ class Document:
 
 
 Reader = Callable[[Node, Document, str], Any]
-"""Reads a value at a node; reports to the document what is wrong and then returns None."""
+"""Reads the value of a node; for an invalid value, reports a problem and returns None."""
 
 
 def open_document(path: Path) -> tuple[Document, Node]:
-    """The document and its root; raises ConfigurationError when it cannot be read at all."""
+    """The document and its root; raises ConfigurationError if it cannot be read at all."""
     document = Document(str(path))
     try:
         text = path.read_text(encoding="utf-8")
@@ -60,9 +59,9 @@ def open_document(path: Path) -> tuple[Document, Node]:
 def read_fields(
     node: Node, document: Document, where: str, form: Mapping[str, Reader]
 ) -> dict[str, Any]:
-    """The fields of a mapping by their keys; `where` begins the messages about it.
+    """The fields of a mapping by key; messages start with `where`.
 
-    Unknown keys are reported, and fields whose value is wrong are left out.
+    Unknown keys are reported, and fields with invalid values are left out.
     """
     if node.entries is None:
         document.report(node, f"{where}: a mapping is needed here, such as `name: value`")
@@ -79,7 +78,7 @@ def read_fields(
 
 
 def text(node: Node, document: Document, where: str) -> str | None:
-    """A scalar as it is written."""
+    """A scalar, verbatim."""
     if not node.is_scalar:
         document.report(node, f"{where}: one value is needed, not several")
         return None
@@ -90,7 +89,7 @@ def text(node: Node, document: Document, where: str) -> str | None:
 
 
 def texts(node: Node, document: Document, where: str) -> tuple[str, ...] | None:
-    """A list of scalars; a single one may stand alone."""
+    """A list of scalars, or a single scalar."""
     if node.items is not None:
         read = [text(each, document, where) for each in node.items]
         return tuple(each for each in read if each is not None)
@@ -99,7 +98,7 @@ def texts(node: Node, document: Document, where: str) -> tuple[str, ...] | None:
 
 
 def arguments(node: Node, document: Document, where: str) -> tuple[str, ...] | None:
-    """A list of scalars, of which all but the first may be empty."""
+    """A list of scalars; all except the first may be empty."""
     if not node.items:
         document.report(node, f"{where}: a list is needed, such as [sort, -u, names.txt]")
         return None
@@ -162,7 +161,7 @@ def parsed(parse: Callable[[str], Value]) -> Reader:
 
 
 truth = parsed(parse_boolean)
-"""Reads a truth value: `true` or `false`."""
+"""Reads a boolean: `true` or `false`."""
 
 
 def sequence(node: Node, document: Document, where: str) -> list[Node]:

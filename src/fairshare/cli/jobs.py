@@ -1,7 +1,7 @@
-"""Owns job files: YAML that describes an application, to what a client submits.
+"""Owns the conversion of job files, which describe an application in YAML, to submissions.
 
-The format is explained in docs/jobs.md. All problems of a file are reported at once, with their
-lines. What only the server knows (queues, resource types, limits) is not checked here.
+docs/jobs.md explains the format. All problems of a file are reported at once, with their lines.
+Values that only the server can check (queues, resource types, limits) are not checked here.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ MOST_ATTEMPTS = 1_000
 
 
 def read_node(node: Node, document: Document, where: str) -> Node:
-    """The node itself, to be read later."""
+    """The node itself, for reading it later."""
     return node
 
 
@@ -60,7 +60,7 @@ WORK: dict[str, Reader] = {
     "vcores": whole(1),
     "resources": amounts,
 }
-"""What a group of tasks and a driver have in common: what runs, where, and how large it is."""
+"""The fields that task groups and drivers share: command, placement and size."""
 
 GROUP: dict[str, Reader] = {
     "name": text,
@@ -152,7 +152,7 @@ def split_work(
     """The resources, and the other fields with an absolute directory."""
     rest = dict(fields)
     if entry.entries is not None:
-        # By the keys in the file: one whose value is wrong has been reported, and is not missing.
+        # By the keys in the file: a key with an invalid value was reported, and is not missing.
         keys = entry.entries.keys()
         if ("command" in keys) == ("arguments" in keys):
             both = "`command` (a line for the shell) and `arguments` (a list)"
@@ -168,7 +168,7 @@ def split_work(
 
 
 def check_names(read: Sequence[tuple[Node, dict[str, Any]]], document: Document) -> None:
-    """Report names that are given twice, and groups waited for that are not there."""
+    """Report duplicate names, and `after` with unknown groups."""
     names = [str(fields["name"]) for _, fields in read]
     for number, (entry, fields) in enumerate(read):
         name = names[number]
@@ -184,7 +184,7 @@ def check_names(read: Sequence[tuple[Node, dict[str, Any]]], document: Document)
 
 
 def check_order(read: Sequence[tuple[Node, dict[str, Any]]], document: Document) -> None:
-    """Report groups that wait for each other, so that none of them could ever start."""
+    """Report groups that wait for each other in a cycle, so that none of them could ever start."""
     names = {fields["name"] for _, fields in read}
     waiting = {f["name"]: {o for o in f.get("after", ()) if o in names} for _, f in read}
     while free := [name for name, others in waiting.items() if not others]:

@@ -1,4 +1,4 @@
-"""Owns how pools and jobs of MapReduce look: the job tracker's view of slots."""
+"""Owns the display of pools and jobs of MapReduce: the job tracker's view of slots."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ COLUMNS = (
 
 
 def pool_table(console: Console, queues: Sequence[Queue]) -> Table | None:
-    """One row for each pool; None when the scheduler has no pools."""
+    """One row for each pool; None if the scheduler has no pools."""
     rows: list[list[str | Text]] = [
         [
             queue.name.removeprefix("root."),
@@ -51,7 +51,7 @@ def _figures(slots: PoolSlots) -> list[str]:
 
 
 def job_lines(job: JobFigures) -> list[tuple[str, str | Text]]:
-    """Names and values: what the job tracker knows of a job."""
+    """The names and values of a job's fields in the job tracker."""
     return [
         ("Job priority", job.priority),
         ("Maps", job_line(job.maps)),
@@ -62,7 +62,7 @@ def job_lines(job: JobFigures) -> list[tuple[str, str | Text]]:
 def job_line(slots: JobSlots) -> str:
     """`3 run, 5 to start, 2 done; fair share 4.0, minimum 1, weight 1.0, deficit 12s`.
 
-    A deficit is shown in whole seconds, and only of a job that wants tasks.
+    A deficit is in whole seconds, and only shown for a job with startable or running tasks.
     """
     line = (
         f"{slots.running} run, {slots.needed} to start, {slots.finished} done;"

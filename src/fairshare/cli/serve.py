@@ -152,11 +152,11 @@ def _stand_by(state_directory: Path) -> None:
     from fairshare.journal.lock import holder_of
 
     state_directory = state_directory.expanduser()
-    told = False
+    printed = False
     while (holder := holder_of(state_directory)) is not None:
-        if not told:
+        if not printed:
             click.echo(f"standing by for {holder}")
-            told = True
+            printed = True
         time.sleep(STANDBY_INTERVAL_S)
 
 

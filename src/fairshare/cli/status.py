@@ -1,4 +1,4 @@
-"""Owns the verb `status`: the cluster at a glance, or everything about one application."""
+"""Owns the verb `status`, which shows an overview of the cluster, or one application in full."""
 
 from collections.abc import Sequence
 
@@ -97,7 +97,7 @@ def command(client: Client, application: str | None, as_json: bool) -> None:
 
 
 def configuration_of(client: Client) -> Configuration:
-    """What is in force; a server that does not tell it yet has nothing to complain of."""
+    """The configuration in force; empty if the server is too old to report it."""
     try:
         return client.configuration()
     except Refused as error:
@@ -107,7 +107,7 @@ def configuration_of(client: Client) -> Configuration:
 
 
 def reasons_of(client: Client, application: Application) -> Sequence[Reason]:
-    """Why it waits; a server that does not tell it yet gives no reasons."""
+    """The reasons why an application waits; empty if the server is too old to report them."""
     try:
         return client.reasons(application.id)
     except Refused as error:
@@ -117,7 +117,7 @@ def reasons_of(client: Client, application: Application) -> Sequence[Reason]:
 
 
 def configuration_line(configuration: Configuration, now_ms: int) -> str:
-    """One line if the file on disk is not what is in force; else empty."""
+    """One line if the file on disk differs from the configuration in force; otherwise empty."""
     error = configuration.error
     if error is not None:
         for_time = duration_text(max(0, now_ms - error.since_ms))
@@ -131,7 +131,7 @@ def configuration_line(configuration: Configuration, now_ms: int) -> str:
 
 
 def cluster_facts(console: Console, url: str, cluster: Cluster, configuration: str = "") -> Table:
-    """What the cluster is and how busy; `configuration` says what is wrong with its files."""
+    """The facts and the usage of the cluster; `configuration` is a line about its files."""
     use = dominant_fraction(cluster.used, cluster.total)
     counts = ", ".join(f"{n} {state.lower()}" for state, n in cluster.applications.items() if n)
     pairs: list[tuple[str, str | Text]] = [
@@ -155,8 +155,8 @@ def cluster_facts(console: Console, url: str, cluster: Cluster, configuration: s
         ("Applications", counts or "none"),
     ]
     if cluster.safe_mode:
-        told = "on: nothing is admitted or granted (`fairshare admin safe-mode off` ends it)"
-        pairs.append(("Safe mode", Text(told, style="yellow")))
+        text = "on: nothing is admitted or granted (`fairshare admin safe-mode off` ends it)"
+        pairs.append(("Safe mode", Text(text, style="yellow")))
     if cluster.disk_problem:
         pairs.append(("Disk", Text(plain(cluster.disk_problem), style="yellow")))
     if configuration:
@@ -167,7 +167,7 @@ def cluster_facts(console: Console, url: str, cluster: Cluster, configuration: s
 def application_facts(
     application: Application, now_ms: int, reasons: Sequence[Reason] = ()
 ) -> Table:
-    """What an application is, how it stands, and for which reasons it waits."""
+    """The facts and the state of an application, and the reasons why it waits."""
     waiting = " (held back by a limit of its queue)"
     held = application.state == "PENDING" and not application.runnable
     pairs: list[tuple[str, str | Text]] = [
@@ -237,7 +237,7 @@ def container_table(console: Console, containers: Sequence[Container], now_ms: i
 
 
 def task_text(container: Container) -> str:
-    """What a container runs: `map/3`, `driver`, or nothing that is known."""
+    """The task of a container: `map/3`, `driver`, or unknown."""
     if container.group is not None and container.task is not None:
         return f"{container.group}/{container.task}"
     return "driver" if container.master else NOTHING

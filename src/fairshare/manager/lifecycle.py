@@ -56,9 +56,9 @@ class Lifecycle:
         if master is not None and application.comes_back:
             return  # its master is still alive, and will register again
         if master is not None:
-            wish = [ContainerRequest(1, master, MASTER_PRIORITY)]
+            requests = [ContainerRequest(1, master, MASTER_PRIORITY)]
             try:
-                self._enter(step, application, wish, check=application.attempt > 1)
+                self._enter(step, application, requests, check=application.attempt > 1)
             except (
                 Refusal
             ) as refusal:  # the queue lost a resource type; the attempt waits, as in Hadoop

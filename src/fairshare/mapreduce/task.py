@@ -67,17 +67,17 @@ def attempt(layout: Layout, kind: str, index: int) -> None:
         if left.name.startswith(prefix):
             shutil.rmtree(left, ignore_errors=True)
     folder.mkdir()
-    told = reporter.begin(folder)
+    reports = reporter.begin(folder)
     functions = Functions.read(layout.functions) if job.functions else None
     tried = os.environ.get("FAIRSHARE_TASK_ATTEMPT", "1")
     try:
         if kind == MAP:
             split = read_splits(layout.splits)[index]
-            MapTask(job, split, index, tried, folder, told).run(functions)
+            MapTask(job, split, index, tried, folder, reports).run(functions)
         else:
-            ReduceTask(job, index, tried, layout, folder, told).run(functions)
-        told.counters.add(CPU_MS, cpu_ms())
-        told.counters.write(folder / COUNTERS)
+            ReduceTask(job, index, tried, layout, folder, reports).run(functions)
+        reports.counters.add(CPU_MS, cpu_ms())
+        reports.counters.write(folder / COUNTERS)
         commit_attempt(folder, target)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -64,18 +64,18 @@ _SERVICE = (
     *("cancel", "decommission", "version", "states"),
 )
 OPTIONS = (
-    Option("list", "Lists applications; -appTypes, -appStates and -appTags choose among them."),
+    Option("list", "Lists applications; -appTypes, -appStates and -appTags filter them."),
     Option("appTypes", "With -list: only these types.", MANY, "Types", commas=True),
     Option("appStates", "With -list: only these states, or ALL.", MANY, "States", commas=True),
     Option("appTags", "With -list: only with one of these tags.", MANY, "Tags", commas=True),
     Option("status", "Prints the status of the application.", 1, "Application ID"),
     Option("kill", "Kills the applications.", MANY, "Application ID"),
     Option("movetoqueue", "Moves the application to -queue.", 1, "Application ID"),
-    Option("queue", "With -movetoqueue: where to.", 1, "Queue Name"),
+    Option("queue", "With -movetoqueue: the target queue.", 1, "Queue Name"),
     Option("changeQueue", "Moves the application of -appId to this queue.", 1, "Queue Name"),
     Option("updatePriority", "Changes the priority of -appId.", 1, "Priority"),
-    Option("updateLifetime", "Lets -appId live so many seconds from now on.", 1, "Timeout"),
-    Option("appId", "The application to be changed.", 1, "Application ID"),
+    Option("updateLifetime", "Sets the end of -appId, in seconds from now.", 1, "Timeout"),
+    Option("appId", "The application to change.", 1, "Application ID"),
     HELP,
 )
 

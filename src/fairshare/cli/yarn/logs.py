@@ -33,13 +33,13 @@ from fairshare.cli.yarn.session import (
 
 TITLE = "yarn logs"
 OPTIONS = (
-    Option("applicationId", "Whose logs.", 1, "Application ID"),
-    Option("containerId", "Only of this container.", 1, "Container ID"),
-    Option("am", "Only of the masters of these attempts, from 1, or ALL.", MANY, "N", commas=True),
+    Option("applicationId", "The application.", 1, "Application ID"),
+    Option("containerId", "Only this container.", 1, "Container ID"),
+    Option("am", "Only the masters of these attempts, from 1, or ALL.", MANY, "N", commas=True),
     Option("log_files", "Only these files, or ALL.", MANY, "Names", commas=True),
-    Option("size", "Only the first so many bytes of each; negative: the last ones.", 1, "Bytes"),
-    Option("out", "Writes files below this directory instead.", 1, "Directory"),
-    Option("show_application_log_info", "Only names the containers."),
+    Option("size", "Only the first bytes of each file; negative: the last ones.", 1, "Bytes"),
+    Option("out", "Writes files to this directory instead.", 1, "Directory"),
+    Option("show_application_log_info", "Only lists the containers."),
     HELP,
 )
 _OWN_FILES = ("stdout", "stderr")

@@ -39,15 +39,15 @@ _REFUSED = {
     "-failover": "",
 }
 OPTIONS = (
-    Option("refreshQueues", "Lets the scheduler read its configuration again."),
+    Option("refreshQueues", "Reloads the scheduler's configuration."),
     Option("addToClusterNodeLabels", "Adds labels: x(exclusive=true),y", 1, "Labels"),
     Option("removeFromClusterNodeLabels", "Removes labels: x,y", 1, "Labels"),
     Option("replaceLabelsOnNode", "Labels nodes: 'node1[:port]=x node2=y'", 1, "Nodes"),
     Option("failOnUnknownNodes", "With -replaceLabelsOnNode: every node must be known."),
     Option("updateNodeResource", "NodeID MemSize vCores [OvercommitTimeout]", 1, "NodeID"),
     Option("getServiceState", "Prints whether it is active or on standby.", 1, "serviceId"),
-    Option("getAllServiceState", "Prints that of all ResourceManagers."),
-    Option("checkHealth", "Ends with 0 if it answers and is started.", 1, "serviceId"),
+    Option("getAllServiceState", "Prints the state of all ResourceManagers."),
+    Option("checkHealth", "Exits with 0 if it answers and is started.", 1, "serviceId"),
     Option("help", "Displays help for all commands."),
 )
 

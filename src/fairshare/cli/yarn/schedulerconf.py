@@ -26,7 +26,7 @@ OPTIONS = (
     Option("remove", "Removes queues: root.a;root.b", 1, "Queues", other="removeQueues"),
     Option("update", "Changes queues: root.a:capacity=20", 1, "Queues", other="updateQueues"),
     Option("global", "Changes properties: name=value,...", 1, "Properties", other="globalUpdates"),
-    Option("format", "Forgets all changes: the file holds again.", other="formatConfig"),
+    Option("format", "Discards all changes: the file is in force again.", other="formatConfig"),
     Option("getConf", "Prints the configuration in force.", other="getConfig"),
     HELP,
 )

@@ -21,13 +21,13 @@ from fairshare.cli.yarn.session import (
 
 TITLE = "yarn top"
 OPTIONS = (
-    Option("cols", "So many columns of characters.", 1, "arg"),
-    Option("rows", "So many applications.", 1, "arg"),
-    Option("delay", "Looks again after so many seconds (3).", 1, "arg"),
-    Option("queues", "Only of these queues.", MANY, "arg", commas=True),
-    Option("users", "Only of these users.", MANY, "arg", commas=True),
-    Option("types", "Only of these types.", MANY, "arg", commas=True),
-    Option("once", "Looks once."),
+    Option("cols", "The width in characters.", 1, "arg"),
+    Option("rows", "The number of applications.", 1, "arg"),
+    Option("delay", "The refresh interval in seconds (3).", 1, "arg"),
+    Option("queues", "Only these queues.", MANY, "arg", commas=True),
+    Option("users", "Only these users.", MANY, "arg", commas=True),
+    Option("types", "Only these types.", MANY, "arg", commas=True),
+    Option("once", "Prints once."),
     HELP,
 )
 _COLUMNS = (

@@ -1,4 +1,4 @@
-"""Owns our own workload format, in YAML or as JSON lines. Knows nothing of schedulers.
+"""Owns fairshare's own workload format, in YAML or as JSON lines. Knows no scheduler.
 
     nodes:
       - {name: worker, count: 4, resources: {memory-mb: 8192, vcores: 8}, rack: /rack1}
@@ -14,8 +14,8 @@
           - {name: reduce, resources: {memory-mb: 2048, vcores: 1}, duration: [1m, 2m],
              after: map, slow_start: 0.5, fail_attempts: 1}
 
-A duration, and `fail_attempts`, is one value for all tasks or a list with one for each. As JSON
-lines each line is `{"node": {...}}` or `{"application": {...}}` with the same fields.
+A duration and `fail_attempts` are one value for all tasks, or a list with one per task. In JSON
+lines, each line is `{"node": {...}}` or `{"application": {...}}` with the same fields.
 """
 
 from collections.abc import Callable
@@ -56,7 +56,7 @@ def read_yaml(path: Path, options: ReaderOptions, problems: Problems) -> Workloa
 
 
 def read_json_lines(path: Path, options: ReaderOptions, problems: Problems) -> Workload:
-    """Read one node or application a line; empty lines are passed over."""
+    """Read one node or application per line; empty lines are skipped."""
     file = str(path)
     content = _Content(options, problems)
     readers: dict[str, Callable[[Node, str], None]] = {
@@ -92,12 +92,12 @@ class _Content:
         self._arrivals: list[Arrival] = []
 
     def workload(self) -> Workload:
-        """What was collected; arrivals of one instant stay in the order of the file."""
+        """The collected workload; arrivals of one instant stay in the order of the file."""
         arrivals = sorted(self._arrivals, key=lambda arrival: arrival.at_ms)
         return Workload(tuple(self._nodes.values()), tuple(arrivals))
 
     def node(self, node: Node, what: str) -> None:
-        """One node, or `count` of them called name-1, name-2, ..."""
+        """Read one node, or `count` of them named name-1, name-2, ..."""
         fields = _Fields(node, what, self._problems)
         name = fields.needed_text("name")
         count = fields.whole("count", 1, minimum=1, maximum=LARGEST)
@@ -111,7 +111,7 @@ class _Content:
             self._nodes[one] = NodeJoined(one, total, rack)
 
     def application(self, node: Node, what: str) -> None:
-        """One application, or `repeat` of them `every` so often."""
+        """Read one application, or `repeat` of them at intervals of `every`."""
         fields = _Fields(node, what, self._problems)
         at_ms = fields.needed_duration("at")
         user = fields.needed_text("user")
@@ -185,7 +185,7 @@ class _Fields(Fields):
         super().__init__(node, what, problems, RULE)
 
     def needed_text(self, key: str) -> str:
-        """A text that must be there, and not be empty."""
+        """A string that must exist, and not be empty."""
         found = super().needed_text(key)
         node = self.entries.get(key)
         if node is not None and node.scalar == "":
@@ -197,14 +197,14 @@ class _Fields(Fields):
         return self.whole_of(node, what, 0, LARGEST)
 
     def one_or_several_texts(self, key: str) -> tuple[str, ...]:
-        """A list of texts; a single text counts as a list of one."""
+        """A list of strings; a single string counts as a list of one."""
         path = self.path(key)
         return tuple(self.text_of(node, path) for node in self.one_or_several(key))
 
     def one_or_list(
         self, key: str, read: Callable[[Node, str], int], default: int
     ) -> int | tuple[int, ...]:
-        """One value for all tasks, or a list with one for each."""
+        """One value for all tasks, or a list with one per task."""
         node = self.get(key)
         if node is None:
             return default
