@@ -17,6 +17,7 @@ from fairshare.config.site import Site
 from fairshare.config.site_files import FileReader
 from fairshare.errors import InputError
 from fairshare.families.configuration import Configuration, Refreshed
+from fairshare.families.configuration_update import Update
 from fairshare.families.draft import DraftForm
 from fairshare.families.maximum import with_maximum
 from fairshare.families.store import ConfigurationStore
@@ -289,6 +290,12 @@ class SchedulerFamily(ABC, Generic[Settings]):
         Raises ConfigurationError with all problems.
         """
         raise InputError("not-mutable", f"the {self.title} has no properties to change")
+
+    def updated_properties(self, properties: Mapping[str, str], update: Update) -> dict[str, str]:
+        """Its properties after a change by document, in their order; raises InputError
+        (`bad-update`). Whether the result makes sense as a whole is not asked here. By default no
+        document changes anything (`not-mutable`)."""
+        raise InputError("not-mutable", f"no document changes properties of the {self.title}")
 
     def refusals(self, settings: Any, state: State) -> tuple[str, ...]:
         """Why settings cannot be loaded in this state of the cluster."""

@@ -13,9 +13,10 @@ from fairshare.api.configuration import Change
 from fairshare.config.problems import Problem
 from fairshare.config.site_files import file_reader
 from fairshare.errors import ConfigurationError, InputError
-from fairshare.families.capacity.mutation import Entry, Update, apply_update
+from fairshare.families.configuration_update import Update
 from fairshare.families.drafts import judge_change
 from fairshare.families.registry import family_of
+from fairshare.families.store import Entry
 from fairshare.model.queues import parent_name
 
 if TYPE_CHECKING:
@@ -41,9 +42,10 @@ async def update(
     if check_access:
         await _check_access(service, update, user)
     before = dict(service.configuration.properties())
+    family = family_of(service.scheduler_name)
     try:
         version, problems = await service.configuration.mutate(
-            lambda properties: apply_update(properties, update)
+            lambda properties: family.updated_properties(properties, update)
         )
     except (ConfigurationError, InputError) as error:
         refused = _refusal(error)
@@ -81,7 +83,8 @@ async def validate(service: "LiveServer", update: Update) -> tuple[Entry, ...]:
     """The configuration that an update would give; raises as `update`, and changes nothing."""
     _check_mutable(service)
     try:
-        proposed = apply_update(service.configuration.properties(), update)
+        properties = service.configuration.properties()
+        proposed = family_of(service.scheduler_name).updated_properties(properties, update)
         await service.configuration.check(proposed)
     except (ConfigurationError, InputError) as error:
         raise _refusal(error) from error

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from fairshare.errors import FairshareError
-from fairshare.families.capacity.mutation import Entry
+from fairshare.families.store import Entry
 from fairshare.live.state_directory import write_file
 
 FILE: Final = "scheduler-conf.json"

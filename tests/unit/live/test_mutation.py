@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fairshare.errors import FairshareError, InputError
-from fairshare.families.capacity.mutation import Update, read_json
+from fairshare.families.configuration_update import Update, read_json
 from fairshare.live import mutation, stored_configuration
 from fairshare.live.server import LiveServer
 from fairshare.live.settings import Overrides, read_settings

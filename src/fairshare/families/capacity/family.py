@@ -19,6 +19,7 @@ from fairshare.families.capacity.draft import DRAFT, draft_site
 from fairshare.families.capacity.lint.registry import RULES
 from fairshare.families.capacity.lint.subject import CapacitySubject
 from fairshare.families.capacity.monitor import read_auto_refresh
+from fairshare.families.capacity.mutation import apply_update
 from fairshare.families.capacity.names import PREFIX
 from fairshare.families.capacity.reading import (
     CAPACITY_FILE,
@@ -36,6 +37,7 @@ from fairshare.families.capacity.store import read_store
 from fairshare.families.capacity.yarn import CapacityYarn
 from fairshare.families.cluster_size import cluster_of
 from fairshare.families.configuration import Configuration, Refreshed
+from fairshare.families.configuration_update import Update
 from fairshare.families.family import (
     CLASS,
     OWN_FILE,
@@ -170,6 +172,10 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
             raise ConfigurationError(problems.all)
         settings = refreshed_capacity(in_force, self.settings_of(now))
         return super().refreshed(started, settings, now, policies, problems)
+
+    def updated_properties(self, properties: Mapping[str, str], update: Update) -> dict[str, str]:
+        """As `SchedulerFamily.updated_properties`."""
+        return apply_update(properties, update)
 
     def is_refreshed(self, property_name: str) -> bool:
         """As `SchedulerFamily.is_refreshed`."""

@@ -7,8 +7,7 @@ from typing import Final, Literal
 
 from fairshare.config.problems import Problems
 from fairshare.config.site import Site
-from fairshare.families.capacity.mutation import Entry
-from fairshare.families.store import ConfigurationStore
+from fairshare.families.store import ConfigurationStore, Entry
 
 PREFIX: Final = "yarn.scheduler.configuration."
 STORE: Final = PREFIX + "store.class"

@@ -6,7 +6,6 @@ from msgspec import UnsetType
 
 from fairshare.errors import InputError
 from fairshare.families.capacity import yarn_diagnostics, yarn_labels
-from fairshare.families.capacity.names import PREFIX
 from fairshare.families.capacity.yarn_documents import capacity_scheduler
 from fairshare.families.capacity.yarn_labels import CapacityNodeLabels
 from fairshare.families.capacity.yarn_limits import tested_master_limits
@@ -33,7 +32,6 @@ class CapacityYarn(YarnInterface):
 
     title = "Capacity Scheduler"
     class_name = "CapacityScheduler"
-    property_prefix = PREFIX
     has_activities = True
     counts_partitions = True
 

@@ -36,10 +36,6 @@ class YarnInterface:
     class_name: ClassVar[str] = ""
     """The simple name of Hadoop's class in messages; empty: the scheduler's name."""
 
-    property_prefix: ClassVar[str] = ""
-    """The prefix of the properties that the scheduler reads from a file of properties. Empty: it
-    reads none, and `/scheduler-conf` has none."""
-
     changes_priorities: ClassVar[bool] = True
     """False: a request to change an application's priority is accepted and ignored."""
 

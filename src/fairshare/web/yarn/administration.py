@@ -1,6 +1,6 @@
 """Owns the paths of administration: the scheduler's configuration, access to a queue, the log.
 
-`live.mutation` and `families.capacity.mutation` define the effect of a configuration change;
+`live.mutation` and the family define the effect of a configuration change;
 the messages are those that Hadoop's clients expect (spec/rest.md 1.8.20-22).
 """
 
@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 
 from fairshare.errors import InputError
-from fairshare.families.capacity.mutation import Update, read_json, read_xml
+from fairshare.families.configuration_update import Update, read_json, read_xml
 from fairshare.families.yarn.documents import Document
 from fairshare.web.yarn.access import is_administrator
 from fairshare.web.yarn.answering import Answer, YarnRoute

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from fairshare.config.problems import Problems
 from fairshare.config.web import WebSettings
 from fairshare.engines.protocol import ContainerFiles
-from fairshare.families.capacity.mutation import Update
+from fairshare.families.configuration_update import Update
 from fairshare.families.registry import family_of
 from fairshare.families.yarn.interface import YarnInterface
 from fairshare.live import mutation
@@ -165,7 +165,8 @@ class LiveGateway:
 
     def __init__(self, server: LiveServer, secret: bytes) -> None:
         self._server = server
-        self.yarn = family_of(server.scheduler_name).yarn
+        self._family = family_of(server.scheduler_name)
+        self.yarn = self._family.yarn
         self.health = server.projections.health
         self.activities = server.projections.activities
         self.master_limits = server.projections.master_limits
@@ -180,12 +181,13 @@ class LiveGateway:
 
     def properties(self) -> Mapping[str, str]:
         """Those that the scheduler reads from a file of properties; empty if it reads none."""
-        configuration, prefix = self._server.settings.configuration, self.yarn.property_prefix
-        if configuration is None or not prefix:
+        configuration = self._server.settings.configuration
+        if configuration is None or self._family.own_properties is None:
             return {}
         if self._server.configuration.mutable:
             return self._server.configuration.properties()
         site, problems = configuration.site, Problems()
+        _, prefix = self._family.own_properties
         return {name: site.string(name, "", problems) for name in site.names(prefix)}
 
     @property

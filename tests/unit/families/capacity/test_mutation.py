@@ -6,13 +6,8 @@ from pathlib import Path
 import pytest
 
 from fairshare.errors import InputError
-from fairshare.families.capacity.mutation import (
-    QueueChange,
-    Update,
-    apply_update,
-    read_json,
-    read_xml,
-)
+from fairshare.families.capacity.mutation import apply_update
+from fairshare.families.configuration_update import QueueChange, Update, read_json, read_xml
 
 P = "yarn.scheduler.capacity."
 OLD = {
