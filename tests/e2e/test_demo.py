@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fairshare.demonstration.archive import Archive
+from fairshare.demonstration.applications.archive import Archive
 
 PATIENCE_S = 150.0
 

@@ -62,7 +62,7 @@ def _sources(folder):
 def test_the_demonstration_finds_its_configurations(installed):
     program = (
         "from fairshare.demonstration.server import configuration_directory as found\n"
-        "from fairshare.demonstration.summary import COMMANDS, WEIGHTED\n"
+        "from fairshare.demonstration.applications.summary import COMMANDS, WEIGHTED\n"
         "print(*(len(list(found(name).iterdir())) for name in ('fair', 'capacity', 'pools')))\n"
         "print(*COMMANDS.values(), WEIGHTED, sep='; ')\n"
     )

@@ -32,18 +32,9 @@ def command(scheduler: str, crash: bool, quick: bool) -> None:
     short. Shows the shares and the waiting applications, checks the results, and ends after about
     a minute. It leaves only some measurements in ~/.cache/fairshare, to compare two runs.
     """
-    jobs = family_of(scheduler).schedules_jobs
-    if jobs and crash:
+    if crash and family_of(scheduler).schedules_jobs:
         raise click.UsageError("--crash goes with the schedulers fair, capacity and fifo")
-    if jobs:
-        from fairshare.demonstration.pools import performance, plan
+    from fairshare.demonstration.performance import demonstrate
 
-        passed = performance.demonstrate(open_console(), pace=plan.QUICK if quick else plan.WHOLE)
-    else:
-        from fairshare.demonstration.performance import demonstrate
-        from fairshare.demonstration.plan import QUICK, WHOLE
-
-        pace = QUICK if quick else WHOLE
-        passed = demonstrate(scheduler, open_console(), pace=pace, crash=crash)
-    if not passed:
+    if not demonstrate(scheduler, open_console(), quick=quick, crash=crash):
         raise SystemExit(1)

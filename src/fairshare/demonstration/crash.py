@@ -1,13 +1,13 @@
-"""Owns the crash that `fairshare demo --crash` shows: the server is killed in the middle, another
-one takes its state directory over, and what ran goes on running.
+"""Owns the crash that `fairshare demo --crash` shows: the server is killed while containers run,
+and another one takes over its state directory and its containers.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 
 from fairshare.client.answers import Container
 from fairshare.client.client import Client
-from fairshare.demonstration.casualty import RUNNING
 from fairshare.demonstration.errors import DemonstrationFailed
+from fairshare.demonstration.verification import RUNNING
 
 
 class Crash:
@@ -18,19 +18,19 @@ class Crash:
         self,
         client: Client,
         restart: Callable[[], None],
-        tell: Callable[[str], None],
+        report: Callable[[str], None],
         applications: Callable[[], Mapping[str, Iterable[str]]],
         enough: int = 2,
     ) -> None:
         self._client = client
         self._restart = restart
-        self._tell = tell
+        self._report = report
         self._applications = applications
         self._enough = enough
         self._happened = False
 
     def step(self) -> None:
-        """Let it happen if it is due. Raises DemonstrationFailed if a container was lost."""
+        """Crash the server if that is due. Raises DemonstrationFailed if a container was lost."""
         if self._happened or not all(self._applications().values()):
             return
         before = {one.id for one in self._containers() if one.state == RUNNING}
@@ -45,7 +45,7 @@ class Crash:
         )
         if lost:
             raise DemonstrationFailed(f"the crash has cost containers: {', '.join(lost)}")
-        self._tell(
+        self._report(
             f"the server was killed; another one has taken over: of {len(before)} containers"
             f" {len(before) - ended} run on, {ended} have ended meanwhile with their exit codes"
         )

@@ -12,11 +12,21 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from fairshare.demonstration import corpus
 from fairshare.demonstration.corpus import Document
 from fairshare.demonstration.errors import DemonstrationFailed
-from fairshare.demonstration.plan import Rates
 from fairshare.demonstration.work import primes, query, words
+
+
+class Rates(msgspec.Struct, frozen=True):
+    """What one processor does in a second, while the others are equally busy."""
+
+    numbers: float  # tried for primes
+    mapped_bytes: float  # of documents, by the word count
+    searched_bytes: float  # of documents, by a query
+
 
 MOST_PROCESSORS = 2
 ATTEMPTS = 2

@@ -1,7 +1,7 @@
-"""Owns the figures of a run: who waited how long, and what each team had of the machine.
+"""Owns the measurements of a run: how long applications waited, and what each team had.
 
-Times and what teams got are computed from the server's own records of containers, to the
-millisecond, not from what was seen while looking now and then. Pure functions.
+They are computed from the server's own records of containers, to the millisecond, not from what the
+course saw at its looks. Pure functions.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,6 +9,7 @@ from statistics import median
 
 import msgspec
 
+from fairshare.client.answers import Application, Container
 from fairshare.demonstration.teams import ADHOC, PRODUCTION, RESEARCH, TEAMS
 
 Interval = tuple[int, int]
@@ -16,7 +17,7 @@ Interval = tuple[int, int]
 
 
 class ContainerSpan(msgspec.Struct, frozen=True):
-    """One container, from its grant to its end; `amount`: its memory (MB), or its slots."""
+    """One container, from its allocation to its end; `amount`: its memory (MB), or its slots."""
 
     allocated_ms: int
     finished_ms: int
@@ -37,9 +38,9 @@ class ApplicationSpan(msgspec.Struct, frozen=True):
 
 
 class TeamFigures(msgspec.Struct, frozen=True):
-    """One team. `got` is its part of the memory while all three teams wanted something; `wanted`
-    and `owed` are what it asked for (at most 1.0) and what it was entitled to then, on the average.
-    `begun_ms` and `finished_ms` count from its first submission."""
+    """One team. `got` is its part of the resource while all three teams were active; `wanted` and
+    `owed` are its average demand (at most 1.0) and share then. `begun_ms` and `finished_ms` count
+    from its first submission."""
 
     wanted: float
     owed: float
@@ -49,8 +50,8 @@ class TeamFigures(msgspec.Struct, frozen=True):
 
 
 class UserFigures(msgspec.Struct, frozen=True):
-    """One user of a queue that several divide: his part of what they had together while all of them
-    wanted more, and the part that his weight stands for."""
+    """One of several users of a queue: the user's part of what they had together while all of them
+    wanted more, and the part that the user's weight stands for."""
 
     name: str
     weight: int
@@ -59,7 +60,7 @@ class UserFigures(msgspec.Struct, frozen=True):
 
 
 class QueryFigures(msgspec.Struct, frozen=True):
-    """The ad-hoc queries: until the first container, and until the answer."""
+    """Short applications: until the first container, and until the end."""
 
     count: int
     begun_median_ms: int
@@ -69,29 +70,47 @@ class QueryFigures(msgspec.Struct, frozen=True):
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """One run. `contended_ms`: how long all three teams wanted something at the same time."""
+    """One run and one resource. `contended_ms`: how long all three teams were active at once."""
 
     scheduler: str
     total_ms: int
     contended_ms: int
-    busy: float  # part of the memory that was in use, over the whole run
+    busy: float  # part of the resource that was in use, over the whole run
     teams: dict[str, TeamFigures]
     queries: QueryFigures
     users: tuple[UserFigures, ...] = ()  # of the team research, if it has several
 
 
+def span_of(
+    application: Application, containers: Iterable[Container], resource: str
+) -> ApplicationSpan:
+    """The server's record of an application that is over, with the containers of a resource."""
+    return ApplicationSpan(
+        application.submitted_ms,
+        application.finished_ms or application.submitted_ms,
+        tuple(
+            ContainerSpan(each.allocated_ms, each.finished_ms, each.resources[resource])
+            for each in containers
+            if each.allocated_ms is not None
+            and each.finished_ms is not None
+            and each.resources.get(resource)
+        ),
+    )
+
+
 def figures_of(
     scheduler: str,
     teams: Mapping[str, Sequence[ApplicationSpan]],
-    memory_mb: int,
+    total: int,
     wanted: Mapping[str, float],
     owed: Mapping[str, float],
     weights: Mapping[str, int] | None = None,
 ) -> Figures:
-    """The figures of a run in which every team has handed something in.
+    """The measurements of a run in which every team has submitted something.
 
-    `memory_mb` is the cluster's; `wanted` and `owed` are each team's claims while all are active.
-    `weights` are those of the users of the team research, in the order of their applications.
+    `total` is the cluster's amount of the resource; `wanted` and `owed` are each team's demand and
+    share while all are active. `weights` are those of the users of the team research, in the order
+    of their applications.
     """
     every = [span for team in TEAMS for span in teams[team]]
     began_ms = min(span.submitted_ms for span in every)
@@ -104,9 +123,9 @@ def figures_of(
         scheduler=scheduler,
         total_ms=ended_ms - began_ms,
         contended_ms=length(contended),
-        busy=sum(part_used(teams[team], whole, memory_mb) for team in TEAMS),
+        busy=sum(part_used(teams[team], whole, total) for team in TEAMS),
         teams={
-            team: _team_figures(teams[team], contended, memory_mb, wanted[team], owed[team])
+            team: _team_figures(teams[team], contended, total, wanted[team], owed[team])
             for team in TEAMS
         },
         queries=query_figures(teams[ADHOC]),
@@ -117,7 +136,7 @@ def figures_of(
 def _team_figures(
     spans: Sequence[ApplicationSpan],
     contended: Sequence[Interval],
-    memory_mb: int,
+    total: int,
     wanted: float,
     owed: float,
 ) -> TeamFigures:
@@ -125,7 +144,7 @@ def _team_figures(
     return TeamFigures(
         wanted=wanted,
         owed=owed,
-        got=part_used(spans, contended, memory_mb),
+        got=part_used(spans, contended, total),
         begun_ms=min(span.begun_ms for span in spans) - first_ms,
         finished_ms=max(span.finished_ms for span in spans) - first_ms,
     )
@@ -136,8 +155,8 @@ def user_figures(
 ) -> tuple[UserFigures, ...]:
     """How users have divided a queue, from one application of each, in the order of `weights`.
 
-    It is counted from when all have a container to when the first has got his last one. Users of
-    the weights 1 and 2 who had 512 and 1024 MB for 10 s got 1/3 and 2/3.
+    It counts from the instant when all have a container until the first user gets the last one.
+    Users of the weights 1 and 2 with 512 and 1024 MB for 10 s got 1/3 and 2/3.
     """
     start = max(span.begun_ms for span in spans)
     end = min(max(c.allocated_ms for c in span.containers) for span in spans)
@@ -150,7 +169,7 @@ def user_figures(
 
 
 def query_figures(queries: Sequence[ApplicationSpan]) -> QueryFigures:
-    """How long the queries waited and took."""
+    """How long applications waited and took."""
     begun = [query.begun_ms - query.submitted_ms for query in queries]
     answered = [query.finished_ms - query.submitted_ms for query in queries]
     return QueryFigures(
@@ -188,7 +207,7 @@ def length(intervals: Iterable[Interval]) -> int:
 
 
 def part_used(spans: Iterable[ApplicationSpan], intervals: Sequence[Interval], total: int) -> float:
-    """Which part of all there is the containers had in these intervals, on the average.
+    """Which part of `total` the containers had in these intervals, on the average.
 
     A container of 256 MB for 5 s, in 10 s of a cluster of 1024 MB: 256 * 5 / (1024 * 10) = 0.125.
     """

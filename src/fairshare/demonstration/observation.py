@@ -1,37 +1,32 @@
-"""Owns what is known of the demonstration at one instant: frozen data, made of a server's answers.
+"""Owns what the server said at one instant: frozen data, made of the server's answers.
 
 Asks nothing itself, and draws nothing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from fairshare.client.answers import Application, Cluster, Queue
-from fairshare.demonstration.teams import ADHOC, PRODUCTION, TEAMS
-
-MEMORY = "memory-mb"
+from fairshare.demonstration.teams import ADHOC, MAP_SLOTS, MEMORY, PRODUCTION, REDUCE_SLOTS
 
 
 class TeamStatus(msgspec.Struct, frozen=True):
-    """One team. `has`, `wants` (what it has included) and `owed` are parts of the cluster's memory;
-    `owed` is None where the scheduler owes nobody anything."""
+    """One team. `has`, `wants` (includes `has`) and `owed` are parts of the cluster's amount of
+    the resource that is shown; `owed` is None where the scheduler has no shares."""
 
     name: str
     arrived: bool = False
-    active: bool = False  # something of it is not over
+    active: bool = False  # at least one application is not over
     over: bool = False
     has: float = 0.0
     wants: float = 0.0
     owed: float | None = None
-    containers: int = 0
-    done: int = 0
-    total: int = 0
     detail: str = ""
 
 
 class QueryStatus(msgspec.Struct, frozen=True):
-    """The ad-hoc queries in the order of their submission: how long each took, or waits by now."""
+    """The ad-hoc queries in the order of their submission: how long each took or has waited."""
 
     answered_ms: tuple[int, ...] = ()
     waiting_ms: tuple[int, ...] = ()
@@ -43,7 +38,7 @@ class QueryStatus(msgspec.Struct, frozen=True):
 
 
 class Happening(msgspec.Struct, frozen=True):
-    """Something worth telling, seconds after the beginning."""
+    """An event that users see, seconds after the beginning."""
 
     at_s: float
     text: str
@@ -62,36 +57,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     unit: str = "memory"  # what teams have parts of
 
 
-def team_status(
-    team: str,
-    applications: Sequence[Application],
-    queues: Mapping[str, Queue],
-    cluster: Cluster,
-    all_arrived: bool,
-) -> TeamStatus:
-    """How one team stands. `queues` by name, empty where teams have none of their own."""
-    memory_mb = cluster.total.get(MEMORY, 0) or 1
-    queue = queues.get(f"root.{team}")
-    owed = None
-    if queue is not None and queue.fair_share is not None:
-        owed = queue.fair_share.get(MEMORY, 0) / memory_mb
-    progress = [each.progress for each in applications if each.progress is not None]
-    return TeamStatus(
-        name=team,
-        arrived=bool(applications),
-        active=not all(each.over for each in applications),
-        over=all_arrived and bool(applications) and all(each.over for each in applications),
-        has=sum(each.used.get(MEMORY, 0) for each in applications) / memory_mb,
-        wants=sum((each.demand or {}).get(MEMORY, 0) for each in applications) / memory_mb,
-        owed=owed,
-        containers=sum(each.container_count for each in applications),
-        done=sum(each.succeeded for each in progress),
-        total=sum(each.total for each in progress),
-        detail=_detail(team, applications),
-    )
-
-
-def _detail(team: str, applications: Sequence[Application]) -> str:
+def detail_of(team: str, applications: Sequence[Application]) -> str:
+    """How far a team's applications are: `maps 6/8, reduces 0/2`."""
     if team == ADHOC:
         answered = sum(each.over for each in applications)
         return f"{answered} answered, {len(applications) - answered} waiting"
@@ -102,8 +69,47 @@ def _detail(team: str, applications: Sequence[Application]) -> str:
     return ", ".join(f"ranges {each.succeeded}/{each.total}" for each in progress)
 
 
+def team_status(
+    team: str,
+    applications: Sequence[Application],
+    queues: Mapping[str, Queue],
+    cluster: Cluster,
+    all_arrived: bool,
+    resource: str = MEMORY,
+    detail: Callable[[str, Sequence[Application]], str] = detail_of,
+) -> TeamStatus:
+    """The status of one team. `queues` by name, empty where teams have none of their own."""
+    total = cluster.total.get(resource, 0) or 1
+    ended = bool(applications) and all(each.over for each in applications)
+    return TeamStatus(
+        name=team,
+        arrived=bool(applications),
+        active=not all(each.over for each in applications),
+        over=all_arrived and ended,
+        has=sum(each.used.get(resource, 0) for each in applications) / total,
+        wants=sum((each.demand or {}).get(resource, 0) for each in applications) / total,
+        owed=owed_part(team, queues, cluster, resource),
+        detail=detail(team, applications),
+    )
+
+
+def owed_part(
+    team: str, queues: Mapping[str, Queue], cluster: Cluster, resource: str
+) -> float | None:
+    """A team's fair share as a part of the cluster; None where the scheduler has no shares.
+
+    The share of a pool is a number of slots that need not be whole.
+    """
+    queue = queues.get(f"root.{team}")
+    shares: Mapping[str, float] | None = None if queue is None else queue.fair_share
+    if queue is not None and queue.pool is not None:
+        maps, reduces = queue.pool.maps, queue.pool.reduces
+        shares = {MAP_SLOTS: maps.fair_share, REDUCE_SLOTS: reduces.fair_share}
+    return None if shares is None else shares.get(resource, 0) / (cluster.total.get(resource) or 1)
+
+
 def query_status(queries: Sequence[Application], now_ms: int) -> QueryStatus:
-    """How the ad-hoc queries stand, the oldest first."""
+    """The status of the ad-hoc queries, the oldest first."""
     ordered = sorted(queries, key=lambda query: query.submitted_ms)
     return QueryStatus(
         answered_ms=tuple(
@@ -120,16 +126,3 @@ def query_status(queries: Sequence[Application], now_ms: int) -> QueryStatus:
 def places_of(cluster: Cluster, container: Mapping[str, int]) -> int:
     """How many containers of a size fit into the cluster, if it is one node."""
     return min(cluster.total.get(name, 0) // amount for name, amount in container.items())
-
-
-def empty_snapshot(scheduler: str, places: int, queries_total: int) -> Snapshot:
-    """Before anything has happened."""
-    return Snapshot(
-        at_s=0.0,
-        scheduler=scheduler,
-        places=places,
-        teams=tuple(TeamStatus(team) for team in TEAMS),
-        queries=QueryStatus(),
-        queries_total=queries_total,
-        happenings=(),
-    )

@@ -9,13 +9,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from fairshare.client.client import Client
 from fairshare.client.errors import Refused, ServerUnreachable
 from fairshare.client.waiting import SERVICE_UNAVAILABLE
-from fairshare.demonstration import processes
+from fairshare.demonstration import machine, processes
 from fairshare.demonstration.errors import DemonstrationFailed
 from fairshare.demonstration.invocation import EXAMPLES
 from fairshare.demonstration.teams import SETTINGS
@@ -101,7 +101,7 @@ class Server:
         assert client is not None
         self._process.kill()
         self._process.wait()
-        with self.start() as another:
+        with confined(), self.start() as another:
             url = another.url
         self._client = client
         if url != client.url:
@@ -155,10 +155,11 @@ class Server:
 
 
 @contextlib.contextmanager
-def confined(processors: Sequence[int]) -> Iterator[None]:
-    """What is started in this block, and all that it starts, runs on these processors only."""
+def confined() -> Iterator[None]:
+    """Processes started in this block, and all that they start, use the demonstration's processors
+    only."""
     before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, processors)
+    os.sched_setaffinity(0, machine.processors())
     try:
         yield
     finally:

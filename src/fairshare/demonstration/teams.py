@@ -1,160 +1,180 @@
-"""Owns the three teams and what each of them hands in: applications as data. Submits nothing."""
+"""Owns the three teams, when their work arrives, and how they appear under each scheduler: data."""
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import msgspec
 
-from fairshare.client.submissions import Submission, TaskGroup
-from fairshare.demonstration.machine import program
-from fairshare.demonstration.plan import QUESTIONS, Plan
-from fairshare.demonstration.work import primes, query, words
+from fairshare.client.client import Client
 
 RESEARCH, PRODUCTION, ADHOC = TEAMS = ("research", "production", "adhoc")
-"""The teams in the order of their arrival. A team is a user, and a queue below root."""
+"""The teams in the order of their arrival. A team is a user, and a queue or pool below root."""
 
-MAP, REDUCE, RANGE, HALF = "map", "reduce", "range", "half"
-"""The groups of tasks."""
+QUESTIONS = ("lock", "error", "import", "thread", "path", "file", "event", "buffer", "test", "node")
+"""The words that the ad-hoc queries look for, in turn."""
 
-CONTAINER = {"memory-mb": 256, "vcores": 1}
-"""What each task asks for, and is held to."""
+MEMORY, MAP_SLOTS, REDUCE_SLOTS = "memory-mb", "map-slots", "reduce-slots"
 
 
-class Setting(msgspec.Struct, frozen=True):
-    """How the teams appear under a scheduler: the folder of `examples` that it is configured in,
-    and the size of a container.
+class Pace(msgspec.Struct, frozen=True, kw_only=True):
+    """How long everything takes. Work is measured in seconds of the whole machine.
 
-    `researchers` are the users who divide the queue of the team research, in the order in which
-    they hand in, and their weights there. Their containers are half as large, so that they divide
-    it more exactly. Empty: the team is one user.
+    `task_s`: the time of a task that had the whole machine. One of 12 concurrent tasks gets a
+    twelfth of it, so that a task of 0.15 s takes 1.8 s, and a container ends every 0.15 s.
+    `kill_after`: the part of the word count's tasks after which one of its containers is killed.
+    The second attempt runs after the waiting tasks, so a late kill makes it visible.
+    `sample_bytes`: what each map of the speed measurement reads, large against a task's start.
     """
 
+    research_s: float
+    production_s: float
+    production_at_s: float
+    queries_at_s: float
+    query_interval_s: float
+    queries: int
+    task_s: float = 0.15
+    kill_after: float = 1.0
+    sample_bytes: int = 0
+
+
+WHOLE = Pace(
+    research_s=19.0,
+    production_s=12.0,
+    production_at_s=5.0,
+    queries_at_s=8.0,
+    query_interval_s=1.3,
+    queries=20,
+    kill_after=0.55,
+)
+QUICK = Pace(
+    research_s=4.5,
+    production_s=2.5,
+    production_at_s=1.5,
+    queries_at_s=2.5,
+    query_interval_s=0.9,
+    queries=6,
+    kill_after=0.25,
+)
+WHOLE_JOBS = Pace(
+    research_s=29.0,
+    production_s=12.0,
+    production_at_s=5.0,
+    queries_at_s=7.0,
+    query_interval_s=1.8,
+    queries=10,
+    task_s=0.9,
+    sample_bytes=800_000,
+)
+QUICK_JOBS = Pace(
+    research_s=4.0,
+    production_s=1.5,
+    production_at_s=1.0,
+    queries_at_s=1.5,
+    query_interval_s=1.0,
+    queries=3,
+    task_s=0.3,
+    sample_bytes=200_000,
+)
+
+
+class Setting(msgspec.Struct, frozen=True, kw_only=True):
+    """A demonstration as data: the scheduler, its folder in `examples`, and the words for it.
+
+    `resources` are what the shares are parts of; the picture shows the first one. `container` is
+    what a task asks for, and one square of the picture. `researchers` are the users that
+    divide the queue of the team research, in the order of their submissions, with their weights;
+    their containers are half as large, so that they divide it more exactly. Empty: the team is one
+    user.
+    """
+
+    scheduler: str
+    name: str
     configuration: str
     container: dict[str, int]
     researchers: dict[str, int] = {}
+    resources: tuple[str, ...] = (MEMORY,)
+    unit: str = "memory"
+    idle: str = "machine"
+    queries: str = "short queries"
+    watch: str = (
+        "Look at it meanwhile: open {url}/cluster/scheduler in a browser, or run {top} in another"
+        " terminal"
+    )
+    whole: Pace = WHOLE
+    quick: Pace = QUICK
 
 
-ONE_USER_EACH = Setting("three-teams", CONTAINER)
-WEIGHTED_USERS = Setting(
-    "three-teams-capacity", {"memory-mb": 256, "vcores": 16}, {"bob": 1, "ann": 2}
+FAIR = Setting(
+    scheduler="fair",
+    name="the Fair Scheduler",
+    configuration="three-teams",
+    container={MEMORY: 256, "vcores": 1},
 )
-SLOTS = Setting("three-teams-mapreduce", {"memory-mb": 96, "vcores": 1})
-SETTINGS = {
-    "fair": ONE_USER_EACH,
-    "fifo": ONE_USER_EACH,
-    "capacity": WEIGHTED_USERS,
-    "pools": SLOTS,
-}
-
-QUERY_TASKS = 2
-TIME_LIMIT_MS = 60_000
+CAPACITY = Setting(
+    scheduler="capacity",
+    name="the Capacity Scheduler",
+    configuration="three-teams-capacity",
+    container={MEMORY: 256, "vcores": 16},
+    researchers={"bob": 1, "ann": 2},
+)
+FIFO = msgspec.structs.replace(
+    FAIR,
+    scheduler="fifo",
+    name="FIFO (first come, first served)",
+)
+POOLS = Setting(
+    scheduler="pools",
+    name="the Fair Scheduler of MapReduce",
+    configuration="three-teams-mapreduce",
+    container={MEMORY: 96, "vcores": 1, MAP_SLOTS: 1},
+    resources=(MAP_SLOTS, REDUCE_SLOTS),
+    unit="{total} map slots",
+    idle="slots",
+    queries="small jobs",
+    watch="Look at it from another terminal: {top}",
+    whole=WHOLE_JOBS,
+    quick=QUICK_JOBS,
+)
+SETTINGS = {setting.scheduler: setting for setting in (FAIR, CAPACITY, FIFO, POOLS)}
 
 
 class Arrival(msgspec.Struct, frozen=True):
-    """One application, and when it is handed in (seconds after the beginning)."""
+    """One application, and when it is submitted (seconds after the beginning)."""
 
     at_s: float
     team: str
-    submission: Submission
+
+    def submit(self, client: Client) -> str:
+        """Submit it; returns the application's id."""
+        raise NotImplementedError
+
+    @property
+    def tasks(self) -> int:
+        """The number of its tasks."""
+        raise NotImplementedError
+
+    @property
+    def words(self) -> str:
+        """Its name and its main tasks: `word count, 80 maps and 6 reduces`."""
+        raise NotImplementedError
 
 
-def arrivals(plan: Plan, folder: Path, setting: Setting = ONE_USER_EACH) -> list[Arrival]:
-    """All applications of a plan in the order of time.
+ArrivalType = TypeVar("ArrivalType", bound=Arrival)
 
-    `folder` has what the programs read: `exchange/splits.json` and `queries.json`.
-    """
-    pace = plan.pace
-    container = setting.container
-    big = [Arrival(0.0, RESEARCH, each) for each in research_of(plan, setting)]
-    words_counted = production(plan, folder / "exchange", container)
-    big.append(Arrival(pace.production_at_s, PRODUCTION, words_counted))
+
+def schedule(
+    pace: Pace,
+    first: Sequence[ArrivalType],
+    query: Callable[[float, int, str], ArrivalType],
+) -> list[ArrivalType]:
+    """`first` and the queries in the order of time; `query` makes one of an instant, a number and a
+    word."""
     queries = [
-        Arrival(
+        query(
             pace.queries_at_s + number * pace.query_interval_s,
-            ADHOC,
-            question(QUESTIONS[number % len(QUESTIONS)], folder / "queries.json", container),
+            number,
+            QUESTIONS[number % len(QUESTIONS)],
         )
         for number in range(pace.queries)
     ]
-    return sorted(big + queries, key=lambda arrival: arrival.at_s)
-
-
-def research(plan: Plan) -> Submission:
-    """Count the primes below `plan.numbers`."""
-    name = f"primes below {plan.numbers:,}"
-    command = program(primes.__file__, str(plan.numbers_per_task))
-    return _submission(RESEARCH, name, _group(RANGE, plan.research_tasks, command))
-
-
-def research_of(plan: Plan, setting: Setting) -> list[Submission]:
-    """The same work for all users of the team, in twice as many tasks, divided by their weights.
-
-    Of 127 tasks, users of the weights 1 and 2 get 84 and 170 of half the size.
-    """
-    weights = setting.researchers
-    if not weights:
-        return [research(plan)]
-    halves, whole = 2 * plan.research_tasks, sum(weights.values())
-    numbers = plan.numbers_per_task // 2
-    half = {name: amount // 2 for name, amount in setting.container.items()}
-    submissions, taken, weighed = [], 0, 0
-    for user, weight in weights.items():
-        weighed += weight
-        end = halves * weighed // whole
-        command = program(primes.__file__, str(numbers), str(taken))
-        name = f"primes from {taken * numbers:,} to {end * numbers:,}"
-        group = _group(RANGE, end - taken, command, container=half)
-        submissions.append(Submission(user=user, queue=RESEARCH, name=name, tasks=(group,)))
-        taken = end
-    return submissions
-
-
-def production(plan: Plan, exchange: Path, container: Mapping[str, int] = CONTAINER) -> Submission:
-    """Count the words of the installation."""
-    map_command = program(words.__file__, "map", str(exchange), str(plan.reduces))
-    reduce_command = program(words.__file__, "reduce", str(exchange))
-    return _submission(
-        PRODUCTION,
-        "word count",
-        _group(MAP, plan.maps, map_command, container=container),
-        # A reduce reads the files of all maps, so it begins when the last one has succeeded.
-        _group(REDUCE, plan.reduces, reduce_command, after=(MAP,), container=container),
-    )
-
-
-def question(word: str, lists: Path, container: Mapping[str, int] = CONTAINER) -> Submission:
-    """Ask how often a word is written."""
-    command = program(query.__file__, str(lists), word)
-    group = _group(HALF, QUERY_TASKS, command, container=container)
-    return _submission(ADHOC, f"how often '{word}'?", group)
-
-
-def asked_word(name: str) -> str:
-    """The word that a query of this name asks for.
-
-    >>> asked_word(question("lock", Path("lists.json")).name or "")
-    'lock'
-    """
-    return name.split("'")[1]
-
-
-def _submission(team: str, name: str, *groups: TaskGroup) -> Submission:
-    return Submission(user=team, queue=team, name=name, tasks=groups)
-
-
-def _group(
-    name: str,
-    count: int,
-    command: tuple[str, ...],
-    after: tuple[str, ...] = (),
-    container: Mapping[str, int] = CONTAINER,
-) -> TaskGroup:
-    return TaskGroup(
-        name=name,
-        count=count,
-        resources=dict(container),
-        arguments=command,
-        time_limit_ms=TIME_LIMIT_MS,
-        after=after,
-        slow_start=1.0,
-    )
+    return sorted([*first, *queries], key=lambda arrival: arrival.at_s)

@@ -5,10 +5,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fairshare.demonstration import archive
-from fairshare.demonstration.archive import LONGEST_AGE_S, Archive
+from fairshare.demonstration.applications import archive
+from fairshare.demonstration.applications.archive import LONGEST_AGE_S, Archive
+from fairshare.demonstration.applications.plan import Plan
 from fairshare.demonstration.measurement import Figures, QueryFigures
-from fairshare.demonstration.plan import QUICK, WHOLE, Plan
+from fairshare.demonstration.teams import QUICK, WHOLE
 
 PLAN = Plan(WHOLE, 2, 127, 600_000, 80, 6, 60_000_000, 4_000, 5_000_000)
 OTHER_PLAN = msgspec.structs.replace(PLAN, numbers_per_task=1_000)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from fairshare.demonstration.entitlement import entitlements, read_entitlements
+from fairshare.demonstration.entitlement import read_entitlements
 from fairshare.demonstration.errors import DemonstrationFailed
 from fairshare.demonstration.server import configuration_directory
-from fairshare.demonstration.teams import CONTAINER, SETTINGS, TEAMS
+from fairshare.demonstration.teams import SETTINGS, TEAMS
 from fairshare.families.directory import read_directory
 from fairshare.families.fifo.reading import read_fifo
 
@@ -22,8 +22,8 @@ def test_the_example_has_no_problems_with_either_scheduler() -> None:
 
 def test_the_example_offers_room_for_twelve_containers_of_the_demonstration() -> None:
     engine = read_directory(configuration_directory()).shell.engine
-    assert engine.memory_mb == 12 * CONTAINER["memory-mb"]
-    assert engine.vcores == 12 * CONTAINER["vcores"]
+    assert engine.memory_mb == 12 * SETTINGS["fair"].container["memory-mb"]
+    assert engine.vcores == 12 * SETTINGS["fair"].container["vcores"]
 
 
 def test_the_example_promises_a_half_a_third_and_a_sixth() -> None:
@@ -54,18 +54,16 @@ def test_the_capacity_scheduler_guarantees_about_as_much_and_knows_the_users_wei
 
 
 def test_a_minimum_above_the_weight_is_owed() -> None:
-    settings = read_directory(configuration_directory()).settings
-    assert settings is not None
-    owed = entitlements(settings, TEAMS, 1536)  # production has a minimum of 1024 MB
+    owed = read_entitlements(
+        configuration_directory(), TEAMS, 1536
+    )  # production has a minimum of 1024 MB
     assert owed["production"] == pytest.approx(2 / 3)
     assert sum(owed.values()) == pytest.approx(1.0, abs=0.01)
 
 
 def test_a_team_without_a_queue_is_named() -> None:
-    settings = read_directory(configuration_directory()).settings
-    assert settings is not None
     with pytest.raises(DemonstrationFailed, match="no queue nobody"):
-        entitlements(settings, ["nobody"], 3072)
+        read_entitlements(configuration_directory(), ["nobody"], 3072)
 
 
 def test_a_configuration_without_shares_is_refused(tmp_path: Path) -> None:

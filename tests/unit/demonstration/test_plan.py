@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 
 from fairshare.demonstration import teams
-from fairshare.demonstration.plan import (
-    QUICK,
+from fairshare.demonstration.applications import submissions
+from fairshare.demonstration.applications.plan import (
+    QUERY_TASKS,
     REDUCES,
-    WHOLE,
-    Pace,
     Plan,
-    Rates,
     plan_of,
     wanted_bytes,
 )
+from fairshare.demonstration.machine import Rates
+from fairshare.demonstration.teams import QUICK, WHOLE, Pace
 from fairshare.demonstration.work import primes
 
 RATES = Rates(numbers=2_000_000, mapped_bytes=2_500_000, searched_bytes=25_000_000)
@@ -51,7 +51,7 @@ def test_a_machine_of_an_odd_speed_still_gets_work_that_can_be_done(speed: float
 @pytest.mark.parametrize("pace", [WHOLE, QUICK])
 def test_one_team_has_the_machine_alone_until_the_others_arrive(pace: Pace) -> None:
     found = plan(pace=pace)
-    arrivals = teams.arrivals(found, Path("folder"))
+    arrivals = submissions.arrivals(found, Path("folder"))
     assert all(a.at_s <= b.at_s for a, b in pairwise(arrivals))
     assert [a.team for a in arrivals[:3]] == [teams.RESEARCH, teams.PRODUCTION, teams.ADHOC]
     assert len(arrivals) == 2 + pace.queries
@@ -61,22 +61,22 @@ def test_one_team_has_the_machine_alone_until_the_others_arrive(pace: Pace) -> N
 
 def test_every_team_asks_for_what_the_plan_says() -> None:
     found = plan()
-    by_team = {a.team: a.submission for a in teams.arrivals(found, Path("folder"))}
+    by_team = {a.team: a.submission for a in submissions.arrivals(found, Path("folder"))}
     counts = {team: [g.count for g in by_team[team].tasks] for team in teams.TEAMS}
     assert counts == {
         teams.RESEARCH: [127],
         teams.PRODUCTION: [80, REDUCES],
-        teams.ADHOC: [teams.QUERY_TASKS],
+        teams.ADHOC: [QUERY_TASKS],
     }
     assert {s.queue for s in by_team.values()} == set(teams.TEAMS)
-    assert by_team[teams.PRODUCTION].tasks[1].after == (teams.MAP,)
+    assert by_team[teams.PRODUCTION].tasks[1].after == (submissions.MAP,)
 
 
 def test_users_with_weights_count_the_same_numbers_in_smaller_tasks() -> None:
     found = plan()
     setting = teams.SETTINGS["capacity"]
     ranges = []
-    for submission in teams.research_of(found, setting):
+    for submission in submissions.research(found, setting):
         (group,) = submission.tasks
         numbers, skipped = map(int, group.arguments[-2:])
         assert group.resources == {"memory-mb": 128, "vcores": 8}

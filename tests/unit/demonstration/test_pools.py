@@ -9,22 +9,24 @@ import pytest
 from fairshare.client.answers import Application, Container
 from fairshare.demonstration.corpus import Document
 from fairshare.demonstration.errors import DemonstrationFailed
+from fairshare.demonstration.measurement import span_of
 from fairshare.demonstration.pools import functions, results
-from fairshare.demonstration.pools.closing import closing
-from fairshare.demonstration.pools.figures import (
-    Figures,
-    JobSpan,
-    figures_of,
-    job_span,
+from fairshare.demonstration.pools.jobs import arrivals
+from fairshare.demonstration.pools.plan import plan_of
+from fairshare.demonstration.pools.results import (
+    Job,
+    JobFigures,
+    job_figures,
     most_at_once,
     reached_at,
 )
-from fairshare.demonstration.pools.jobs import arrivals
-from fairshare.demonstration.pools.performance import timeout_of
-from fairshare.demonstration.pools.plan import QUICK, WHOLE, plan_of
+from fairshare.demonstration.pools.summary import summary
 from fairshare.demonstration.pools.texts import Text
+from fairshare.demonstration.pools.workload import timeout_of
 from fairshare.demonstration.server import configuration_directory
+from fairshare.demonstration.teams import QUICK_JOBS as QUICK
 from fairshare.demonstration.teams import TEAMS
+from fairshare.demonstration.teams import WHOLE_JOBS as WHOLE
 from fairshare.demonstration.verification import Check
 from fairshare.families.directory import read_directory
 from fairshare.families.linting import lint
@@ -54,14 +56,14 @@ def container(group: str, allocated_ms: int, finished_ms: int, exit_code: int = 
     )
 
 
-def job(submitted_ms: int, finished_ms: int, *containers: Container) -> JobSpan:
+def job(submitted_ms: int, finished_ms: int, *containers: Container) -> Job:
     found = Application(
         id="a", state="FINISHED", submitted_ms=submitted_ms, finished_ms=finished_ms
     )
-    return job_span(found, containers)
+    return found, containers
 
 
-def figures(production: JobSpan) -> Figures:
+def figures(production: Job) -> JobFigures:
     """A run on four map slots and two reduce slots, in which production has a minimum of two."""
     jobs = {
         "research": [
@@ -73,8 +75,8 @@ def figures(production: JobSpan) -> Figures:
             job(60, 90, container("map", 80, 90)),
         ],
     }
-    owed = {pool: [(0.25, 0.5), (0.75, 0.5)] for pool in TEAMS}
-    return figures_of(jobs, owed, (4, 2), {"production": 2}, alone_ms=7)
+    owed = {pool: {"map-slots": [0.25, 0.75], "reduce-slots": [0.5, 0.5]} for pool in TEAMS}
+    return job_figures(jobs, owed, (4, 2), 2, alone_ms=7)
 
 
 PRODUCTION = job(40, 90, container("map", 40, 70), container("map", 50, 70))
@@ -119,57 +121,57 @@ def test_jobs_come_in_the_order_of_time_and_each_in_the_pool_of_its_user(tmp_pat
     made = text(tmp_path, "a lock\n" * 20)
     found = arrivals(plan_of(QUICK, 1000, 1000), made, made, made)
     assert [arrival.at_s for arrival in found] == sorted(arrival.at_s for arrival in found)
-    assert len(found) == 2 + QUICK.questions
-    assert all(arrival.job.pool == arrival.job.user == arrival.pool for arrival in found)
+    assert len(found) == 2 + QUICK.queries
+    assert all(arrival.job.pool == arrival.job.user == arrival.team for arrival in found)
     assert all(arrival.tasks == arrival.maps + arrival.job.reduces + 1 for arrival in found)
 
 
 def test_what_a_pool_had_is_measured_while_jobs_of_all_were_there() -> None:
     found = figures(PRODUCTION)  # all three pools have jobs from 50 to 90
-    assert found.contended_ms == 40
-    assert [found.pools[pool].maps.got for pool in TEAMS] == pytest.approx(
+    assert found.maps.contended_ms == 40
+    assert [found.maps.teams[pool].got for pool in TEAMS] == pytest.approx(
         [40 / 160, 40 / 160, 18 / 160]
     )
-    assert found.pools["adhoc"].reduces.got == pytest.approx(10 / 80)
-    assert found.pools["adhoc"].maps.owed == pytest.approx(0.5)
-    assert found.busy == pytest.approx((90 + 40 + 30 + 20 + 8 + 10) / 400)
+    assert found.reduces.teams["adhoc"].got == pytest.approx(10 / 80)
+    assert found.maps.teams["adhoc"].owed == pytest.approx(0.5)
+    assert found.maps.busy == pytest.approx((90 + 40 + 30 + 20 + 8 + 10) / 400)
 
 
 def test_a_job_waits_until_its_first_task_and_takes_until_its_end() -> None:
-    adhoc = figures(PRODUCTION).pools["adhoc"]
-    assert (adhoc.waited_median_ms, adhoc.waited_longest_ms) == (11, 20)
-    assert (adhoc.took_median_ms, adhoc.took_longest_ms) == (25, 30)
+    adhoc = figures(PRODUCTION).waits["adhoc"]
+    assert (adhoc.begun_median_ms, adhoc.begun_longest_ms) == (11, 20)
+    assert (adhoc.answered_median_ms, adhoc.answered_longest_ms) == (25, 30)
 
 
 def test_a_minimum_is_reached_when_so_many_slots_are_held_at_once() -> None:
-    assert figures(PRODUCTION).pools["production"].minimum_ms == 10
+    assert figures(PRODUCTION).minimum_ms == 10
     never = job(40, 90, container("map", 40, 50), container("map", 50, 70))
-    assert figures(never).pools["production"].minimum_ms is None
-    assert reached_at([never.maps], 1) == 40
+    assert figures(never).minimum_ms is None
+    assert reached_at([span_of(*never, "map-slots")], 1) == 40
 
 
 def test_slots_are_counted_when_they_are_taken_at_once() -> None:
-    one = job(0, 9, container("map", 0, 5), container("map", 5, 9), container("commit", 8, 9)).maps
-    assert most_at_once([one]) == 2
+    one = job(0, 9, container("map", 0, 5), container("map", 5, 9), container("commit", 8, 9))
+    assert most_at_once([span_of(*one, "map-slots")]) == 2
     assert not results.check_slots(
         figures(job(0, 9, *[container("map", 1, 2)] * 5))
     ).passed  # of four
 
 
 def test_tasks_that_were_killed_for_others_are_counted() -> None:
-    assert figures(PRODUCTION).pools["research"].preempted == 1
+    assert figures(PRODUCTION).preempted == 1
 
 
 def test_a_wrong_number_of_a_word_is_found(tmp_path: Path) -> None:
     made = text(tmp_path, "a lock a\n")
     (research, *_) = arrivals(plan_of(QUICK, 1000, 1000), made, made, made)
     right = {b"a": 2, b"lock": 1}
-    assert results.check_words("research", right, made, research).passed
+    assert results.check_words(right, made, research).passed
     for wrong in ({b"a": 2}, {b"a": 1, b"lock": 1}, {**right, b"b": 1}):
-        assert "1 words are not" in results.check_words("research", wrong, made, research).text
-    assert results.check_answers([("lock", 1), ("none", 0)], made).passed
-    assert not results.check_answers([("lock", 1), ("none", 1)], made).passed
-    assert not results.check_answers([], made).passed
+        assert "1 words are not" in results.check_words(wrong, made, research).text
+    assert results.check_found([("lock", 1), ("none", 0)], made).passed
+    assert not results.check_found([("lock", 1), ("none", 1)], made).passed
+    assert not results.check_found([], made).passed
 
 
 def test_counts_are_read_of_all_parts(tmp_path: Path) -> None:
@@ -191,7 +193,7 @@ def test_the_words_at_the_end_have_shares_waits_and_what_was_expected(
 ) -> None:
     checks = [Check(True, "all is well"), Check(False, "all is bad")]
     plan = plan_of(WHOLE, 12_000_000, 2_000)
-    made = closing(figures(PRODUCTION), checks, plan, 2_000, ["self", "the"], ascii_only=ascii_only)
+    made = summary(figures(PRODUCTION), checks, plan, 2_000, ["self", "the"], ascii_only=ascii_only)
     found = " ".join(render(made).split())
     assert "production 1 50% 25% 50% 0%" in found
     assert "adhoc 0.01 s 0.02 s 0.03 s 0.03 s" in found

@@ -7,11 +7,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fairshare.demonstration import corpus, machine, preparation
+from fairshare.demonstration import corpus, machine
 from fairshare.demonstration import server as server_module
+from fairshare.demonstration.applications import preparation
+from fairshare.demonstration.applications.plan import Plan
 from fairshare.demonstration.errors import DemonstrationFailed
-from fairshare.demonstration.plan import QUICK, Plan, Rates
+from fairshare.demonstration.machine import Rates
 from fairshare.demonstration.server import Server, configuration_directory, confined
+from fairshare.demonstration.teams import QUICK
 
 RATES = Rates(numbers=1_000_000, mapped_bytes=1_000, searched_bytes=1_000)
 
@@ -73,7 +76,7 @@ def test_a_python_without_sources_is_named(tmp_path: Path, monkeypatch: pytest.M
 
 def test_the_speed_of_a_machine_is_that_of_the_programs(tmp_path: Path) -> None:
     documents = corpus.first_bytes(corpus.documents(corpus.roots()), 200_000)
-    with confined(machine.processors()):
+    with confined():
         rates = machine.measure(documents, 1, tmp_path / "sample")
     # No machine that runs this is a thousand times slower or faster than ours.
     assert 1e3 < rates.numbers < 1e9
@@ -89,7 +92,7 @@ def test_a_program_that_fails_says_why(tmp_path: Path) -> None:
 
 def test_processors_are_given_back() -> None:
     before = os.sched_getaffinity(0)
-    with confined(machine.processors()):
+    with confined():
         assert os.sched_getaffinity(0) == set(machine.processors())
         assert 1 <= len(machine.processors()) <= machine.MOST_PROCESSORS
     assert os.sched_getaffinity(0) == before

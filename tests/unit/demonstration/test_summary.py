@@ -5,10 +5,11 @@ from collections.abc import Callable
 import msgspec
 from rich.console import RenderableType
 
-from fairshare.demonstration.archive import Run
+from fairshare.demonstration.applications.archive import Run
+from fairshare.demonstration.applications.plan import Plan
+from fairshare.demonstration.applications.summary import summary
 from fairshare.demonstration.measurement import Figures, QueryFigures, TeamFigures, UserFigures
-from fairshare.demonstration.plan import WHOLE, Plan
-from fairshare.demonstration.summary import summary
+from fairshare.demonstration.teams import WHOLE
 from fairshare.demonstration.verification import Check
 
 Render = Callable[[RenderableType], str]

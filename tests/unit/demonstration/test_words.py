@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairshare.demonstration.applications.results import direct_count
 from fairshare.demonstration.machine import program
-from fairshare.demonstration.verification import direct_count
 from fairshare.demonstration.work import words
 
 PROGRAM = '''"""The first words."""

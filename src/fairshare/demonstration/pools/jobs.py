@@ -1,59 +1,74 @@
-"""Owns what each pool hands in: MapReduce jobs, as data. Submits nothing."""
+"""Owns what each pool submits: MapReduce jobs, as data. Submits nothing."""
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
+from fairshare.client.client import Client
 from fairshare.demonstration.pools.functions import add, tell, words
 from fairshare.demonstration.pools.plan import (
     PRODUCTION_REDUCES,
     QUESTION_MAPS,
-    QUESTIONS,
     RESEARCH_REDUCES,
     Plan,
 )
 from fairshare.demonstration.pools.texts import Text
-from fairshare.demonstration.teams import ADHOC, PRODUCTION, RESEARCH, SLOTS
+from fairshare.demonstration.teams import (
+    ADHOC,
+    MEMORY,
+    POOLS,
+    PRODUCTION,
+    RESEARCH,
+    Arrival,
+    schedule,
+)
 from fairshare.mapreduce import MapReduce
 
-MAP_SLOTS, REDUCE_SLOTS = "map-slots", "reduce-slots"
 TIME_LIMIT_MS = 120_000
 
 COUNT = "uniq -c"
 
 
-@dataclasses.dataclass(frozen=True)
-class Arrival:
-    """One job, and when it is handed in (seconds after the beginning). `word`: what it asks for."""
+class JobArrival(Arrival, frozen=True):
+    """The arrival of a job; `word`: what a small job looks for."""
 
-    at_s: float
-    pool: str
     job: MapReduce
     maps: int
     word: str = ""
+
+    def submit(self, client: Client) -> str:
+        """Submit it; returns the application's id."""
+        return self.job.submit(client)
 
     @property
     def tasks(self) -> int:
         """Its maps, its reduces, and its commit."""
         return self.maps + self.job.reduces + 1
 
+    @property
+    def words(self) -> str:
+        """Its name and its maps."""
+        return f"{self.job.name}, {self.maps} maps"
 
-def arrivals(plan: Plan, research: Text, production: Text, asked: Text) -> list[Arrival]:
+
+def arrivals(plan: Plan, research: Text, production: Text, asked: Text) -> list[JobArrival]:
     """All jobs in the order of time; they write into the folder of the texts."""
-    pace = plan.pace
+
+    def arrival(at_s: float, pool: str, job: MapReduce, word: str = "") -> JobArrival:
+        return JobArrival(at_s, pool, job, len(job.splits()), word)
+
     folder = research.path.parent
     large = word_count(RESEARCH, research, folder, plan.split_bytes, RESEARCH_REDUCES)
     nightly = word_count(PRODUCTION, production, folder, plan.split_bytes, PRODUCTION_REDUCES)
-    found = [
-        Arrival(0.0, RESEARCH, large, len(large.splits())),
-        Arrival(pace.production_at_s, PRODUCTION, nightly, len(nightly.splits())),
-    ]
-    for number in range(pace.questions):
-        at_s = pace.questions_at_s + number * pace.question_interval_s
-        word = QUESTIONS[number % len(QUESTIONS)]
-        small = question(word, asked, folder, f"out-{number}")
-        found.append(Arrival(at_s, ADHOC, small, len(small.splits()), word))
-    return sorted(found, key=lambda arrival: arrival.at_s)
+    return schedule(
+        plan.pace,
+        [
+            arrival(0.0, RESEARCH, large),
+            arrival(plan.pace.production_at_s, PRODUCTION, nightly),
+        ],
+        lambda at_s, number, word: arrival(
+            at_s, ADHOC, question(word, asked, folder, f"out-{number}"), word
+        ),
+    )
 
 
 def word_count(pool: str, text: Text, folder: Path, split_bytes: int, reduces: int) -> MapReduce:
@@ -73,7 +88,7 @@ def word_count(pool: str, text: Text, folder: Path, split_bytes: int, reduces: i
 
 
 def question(word: str, text: Text, folder: Path, output: str) -> MapReduce:
-    """How often one word is in a text: a job of commands. That grep finds none is no failure."""
+    """How often one word is in a text: a job of commands. A grep without a match does not fail."""
     return _job(
         ADHOC,
         f"how often '{word}'?",
@@ -93,8 +108,8 @@ def _job(pool: str, name: str, text: Text, output: Path, **work: Any) -> MapRedu
         user=pool,
         pool=pool,
         name=name,
-        memory_mb=SLOTS.container["memory-mb"],
-        vcores=SLOTS.container["vcores"],
+        memory_mb=POOLS.container[MEMORY],
+        vcores=POOLS.container["vcores"],
         time_limit_ms=TIME_LIMIT_MS,
         environment={"LC_ALL": "C"},
         directory=output.parent,

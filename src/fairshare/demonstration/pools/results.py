@@ -1,114 +1,195 @@
-"""Owns what the jobs have come to: their figures, and each result found in another way, too.
+"""Owns the results of jobs that are over: measurements, and checks of each job's result.
 
-Reads results from the folder and records from the server, which must still run.
+Each result is also found in another way. The server must still run, and the folder be there.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate, chain
 from pathlib import Path
+from statistics import mean
 
 import msgspec
 
-from fairshare.client.answers import PoolFigures
+from fairshare.client.answers import Application, Container
 from fairshare.client.client import Client
-from fairshare.demonstration.casualty import SUCCEEDED
-from fairshare.demonstration.pools.course import Course
-from fairshare.demonstration.pools.figures import Figures, figures_of, job_span
-from fairshare.demonstration.pools.jobs import MAP_SLOTS, REDUCE_SLOTS, Arrival
+from fairshare.demonstration.course import Course
+from fairshare.demonstration.measurement import (
+    ApplicationSpan,
+    Figures,
+    QueryFigures,
+    figures_of,
+    query_figures,
+    span_of,
+)
+from fairshare.demonstration.pools.jobs import JobArrival
 from fairshare.demonstration.pools.texts import Text
-from fairshare.demonstration.teams import ADHOC, PRODUCTION, RESEARCH, TEAMS
-from fairshare.demonstration.verification import Check
+from fairshare.demonstration.teams import (
+    ADHOC,
+    MAP_SLOTS,
+    POOLS,
+    PRODUCTION,
+    REDUCE_SLOTS,
+    RESEARCH,
+    TEAMS,
+)
+from fairshare.demonstration.verification import (
+    Check,
+    all_tasks,
+    check_answers,
+    check_counts,
+    check_tasks,
+)
 
 MOST_FREQUENT = 5
+PREEMPTED = -102
+
+Job = tuple[Application, Sequence[Container]]
+"""A job that is over, and all its containers."""
+
+
+class JobFigures(msgspec.Struct, frozen=True):
+    """One run. `waits`: each pool's jobs until their first task and until their end.
+
+    `slots`: map and reduce slots of the cluster; `most`: those that were taken at once. `minimum`
+    is production's, in map slots; `minimum_ms`: when it first had them, after its first job; None
+    if it never had. `preempted`: killed tasks; `alone_ms`: the time of a small job by itself.
+    """
+
+    maps: Figures
+    reduces: Figures
+    waits: dict[str, QueryFigures]
+    slots: tuple[int, int]
+    most: tuple[int, int]
+    minimum: int
+    minimum_ms: int | None
+    preempted: int
+    alone_ms: int
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What a demonstration has come to. `frequent`: the words that are most frequent in research's
-    text."""
+    """The results. `frequent`: the most frequent words of research's text."""
 
-    figures: Figures
+    figures: JobFigures
     checks: tuple[Check, ...]
     frequent: tuple[str, ...]
 
 
-def outcome_of(client: Client, course: Course, texts: Mapping[str, Text], alone_ms: int) -> Outcome:
+def outcome_of(
+    client: Client,
+    course: Course,
+    arrivals: Sequence[JobArrival],
+    texts: Mapping[str, Text],
+    alone_ms: int,
+) -> Outcome:
     """Gather everything; `texts` by the pool that reads them."""
     total = client.cluster().total
-    pools = {queue.name: queue.pool or PoolFigures() for queue in client.queues()}
-    minimums = {
-        pool: pools[f"root.{pool}"].maps.min_share for pool in TEAMS if f"root.{pool}" in pools
-    }
-    spans = {
-        pool: [
-            job_span(client.application(name), client.containers(name))
-            for name, _ in course.applications[pool]
-        ]
-        for pool in TEAMS
+    queues = {queue.name: queue for queue in client.queues()}
+    minimum = (queues[f"root.{PRODUCTION}"].min_share or {}).get(MAP_SLOTS, 0)
+    jobs = {
+        pool: [(client.application(name), client.containers(name)) for name in names]
+        for pool, names in course.applications.items()
     }
     slots = total[MAP_SLOTS], total[REDUCE_SLOTS]
-    figures = figures_of(spans, course.owed, slots, minimums, alone_ms)
-    jobs = {pool: [arrival for _, arrival in course.applications[pool]] for pool in TEAMS}
-    counted = {pool: read_counts(jobs[pool][0].job.layout.output) for pool in TEAMS[:2]}
+    figures = job_figures(jobs, course.owed, slots, minimum, alone_ms)
+    found = [(arrival, read_counts(arrival.job.layout.output)) for arrival in arrivals]
+    large = {arrival.team: (arrival, counts) for arrival, counts in found if not arrival.word}
     answers = [
-        (arrival.word, read_counts(arrival.job.layout.output).get(arrival.word.encode(), 0))
-        for arrival in jobs[ADHOC]
+        (arrival.word, counts.get(arrival.word.encode(), 0))
+        for arrival, counts in found
+        if arrival.word
     ]
+    tasks = all_tasks(client, course.applications)
     checks = (
-        *(check_words(pool, counted[pool], texts[pool], jobs[pool][0]) for pool in counted),
-        check_answers(answers, texts[ADHOC]),
-        _check_tasks(client, course),
+        *(check_words(counts, texts[pool], one) for pool, (one, counts) in large.items()),
+        check_found(answers, texts[ADHOC]),
+        check_tasks(tasks, sum(arrival.tasks for arrival in arrivals)),
         check_slots(figures),
         check_minimum(figures),
     )
-    frequent = Counter(counted[RESEARCH]).most_common(MOST_FREQUENT)
+    frequent = Counter(large[RESEARCH][1]).most_common(MOST_FREQUENT)
     return Outcome(figures, checks, tuple(word.decode() for word, _ in frequent))
 
 
+def job_figures(
+    jobs: Mapping[str, Sequence[Job]],
+    owed: Mapping[str, Mapping[str, Sequence[float]]],
+    slots: tuple[int, int],
+    minimum: int,
+    alone_ms: int,
+) -> JobFigures:
+    """The measurements of a run in which each pool has had a job; `owed` as a course collects."""
+    spans, figures = [], []
+    for kind, total in zip(POOLS.resources, slots, strict=True):
+        found = {pool: [span_of(*job, kind) for job in jobs[pool]] for pool in TEAMS}
+        shares = {pool: mean(owed[pool][kind] or [0.0]) for pool in TEAMS}
+        figures.append(figures_of(POOLS.scheduler, found, total, shares, shares))
+        spans.append(found)
+    maps, reduces = spans
+    first_ms = min(job.submitted_ms for job in maps[PRODUCTION])
+    reached_ms = reached_at(maps[PRODUCTION], minimum)
+    every = [one for pool in TEAMS for _, containers in jobs[pool] for one in containers]
+    return JobFigures(
+        maps=figures[0],
+        reduces=figures[1],
+        waits={pool: query_figures(maps[pool]) for pool in TEAMS},
+        slots=slots,
+        most=(most_at_once(chain(*maps.values())), most_at_once(chain(*reduces.values()))),
+        minimum=minimum,
+        minimum_ms=None if reached_ms is None else reached_ms - first_ms,
+        preempted=sum(one.exit_code == PREEMPTED for one in every),
+        alone_ms=alone_ms,
+    )
+
+
+def reached_at(spans: Iterable[ApplicationSpan], amount: int) -> int | None:
+    """When these jobs first had an amount of slots at once; None if they never had.
+
+    Tasks from 5 to 9 and from 7 to 8 have two at 7.
+    """
+    return next((at_ms for at_ms, held in _held(spans) if held >= amount), None)
+
+
+def most_at_once(spans: Iterable[ApplicationSpan]) -> int:
+    """How many slots were taken at once, at most."""
+    return max((held for _, held in _held(spans)), default=0)
+
+
+def _held(spans: Iterable[ApplicationSpan]) -> list[tuple[int, int]]:
+    """Instants in order, and the slots that are taken from then on."""
+    changes: Counter[int] = Counter()
+    for span in spans:
+        for one in span.containers:
+            changes[one.allocated_ms] += one.amount
+            changes[one.finished_ms] -= one.amount
+    instants = sorted(changes)
+    return list(zip(instants, accumulate(changes[at_ms] for at_ms in instants), strict=True))
+
+
 def read_counts(output: Path) -> dict[bytes, int]:
-    """The lines of `uniq -c` of all parts; a word that stands in several of them is added up."""
-    found: dict[bytes, int] = {}
-    for part in sorted(output.glob("part-*")):
+    """The lines of `uniq -c` of all parts; the counts of a word in several parts are added up."""
+    found: Counter[bytes] = Counter()
+    for part in output.glob("part-*"):
         for line in part.read_bytes().splitlines():
             number, word = line.split()
-            found[word] = found.get(word, 0) + int(number)
-    return found
+            found[word] += int(number)
+    return dict(found)
 
 
-def check_words(pool: str, found: Mapping[bytes, int], text: Text, arrival: Arrival) -> Check:
-    """Each word is there as often as a count without maps and reduces finds it."""
-    expected = text.words()
-    words = (
-        f"{pool}: {sum(found.values()):,} words, {len(found):,} different ones, through"
-        f" {arrival.maps} maps and {arrival.job.reduces} reduces"
-    )
-    wrong = sum(
-        1 for word in found.keys() | expected.keys() if found.get(word, 0) != expected[word]
-    )
-    if wrong:
-        return Check(False, f"{words}: {wrong} words are not as many as in a direct count")
-    return Check(True, f"{words}; a direct count finds the same for each word")
+def check_words(found: Mapping[bytes, int], text: Text, arrival: JobArrival) -> Check:
+    """Each word occurs as often as a count without maps and reduces finds it."""
+    through = f"through {arrival.maps} maps and {arrival.job.reduces} reduces"
+    return check_counts(arrival.team, found, text.words(), through)
 
 
-def check_answers(answers: Sequence[tuple[str, int]], text: Text) -> Check:
+def check_found(answers: Sequence[tuple[str, int]], text: Text) -> Check:
     """Each small job has found what a direct search finds."""
-    expected = {word: text.occurrences(word) for word in {word: None for word, _ in answers}}
-    right = sum(number == expected[word] for word, number in answers)
-    words = f"adhoc: {right} of {len(answers)} small jobs gave the right number"
-    return Check(right == len(answers) > 0, words)
+    expected = {word: text.occurrences(word) for word in {word for word, _ in answers}}
+    right = [number == expected[word] for word, number in answers]
+    return check_answers(right, "small jobs gave the right number")
 
 
-def _check_tasks(client: Client, course: Course) -> Check:
-    """Nothing is lost: all tasks have succeeded, those that were killed for others too."""
-    every = [one for pool in TEAMS for one in course.applications[pool]]
-    expected = sum(arrival.tasks for _, arrival in every)
-    tasks = [task for name, _ in every for task in client.tasks(name)]
-    succeeded = sum(task.state == SUCCEEDED for task in tasks)
-    again = sum(task.attempts > 1 for task in tasks)
-    words = f"{succeeded} of {expected} tasks succeeded, {again} of them at a further attempt"
-    return Check(succeeded == expected == len(tasks), words)
-
-
-def check_slots(figures: Figures) -> Check:
+def check_slots(figures: JobFigures) -> Check:
     """There were never more tasks than slots."""
     (maps, reduces), (map_slots, reduce_slots) = figures.most, figures.slots
     words = (
@@ -118,10 +199,9 @@ def check_slots(figures: Figures) -> Check:
     return Check(maps <= map_slots and reduces <= reduce_slots, words)
 
 
-def check_minimum(figures: Figures) -> Check:
+def check_minimum(figures: JobFigures) -> Check:
     """The pool with a minimum has had it."""
-    found = figures.pools[PRODUCTION]
-    words = f"{PRODUCTION}: its minimum of {found.minimum} map slots"
-    if found.minimum_ms is None:
+    words = f"{PRODUCTION}: its minimum of {figures.minimum} map slots"
+    if figures.minimum_ms is None:
         return Check(False, f"{words} was never there")
-    return Check(True, f"{words} was there after {found.minimum_ms / 1000:.1f} s")
+    return Check(True, f"{words} was there after {figures.minimum_ms / 1000:.1f} s")

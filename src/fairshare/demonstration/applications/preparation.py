@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fairshare.demonstration import corpus, machine
+from fairshare.demonstration.applications.plan import QUERY_TASKS, Plan, plan_of, wanted_bytes
 from fairshare.demonstration.corpus import Document
 from fairshare.demonstration.errors import DemonstrationFailed
-from fairshare.demonstration.plan import Pace, Plan, plan_of, wanted_bytes
-from fairshare.demonstration.teams import QUERY_TASKS
+from fairshare.demonstration.teams import Pace
 
 
 class Prepared:

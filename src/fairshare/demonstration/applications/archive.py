@@ -12,8 +12,9 @@ from pathlib import Path
 
 import msgspec
 
+from fairshare.demonstration.applications.plan import Plan
 from fairshare.demonstration.measurement import Figures
-from fairshare.demonstration.plan import Pace, Plan
+from fairshare.demonstration.teams import Pace
 
 FORM = 2
 """The form of the file: figures that are meant otherwise get another number."""

@@ -10,8 +10,7 @@ import enum
 from fairshare.client.answers import Application, Container, Task
 from fairshare.client.client import Client
 from fairshare.client.errors import Refused
-
-RUNNING, SUCCEEDED = "RUNNING", "SUCCEEDED"
+from fairshare.demonstration.verification import RUNNING, SUCCEEDED
 
 
 class Stage(enum.Enum):

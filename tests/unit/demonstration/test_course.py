@@ -1,6 +1,7 @@
 """The course of the demonstration, with a cluster that only pretends."""
 
 import io
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,13 +10,16 @@ from rich.console import Console
 
 from fairshare.client.answers import Application, Cluster, Container, Progress, Queue, Task
 from fairshare.client.submissions import Submission
-from fairshare.demonstration import teams, timeline
-from fairshare.demonstration.director import Director
+from fairshare.demonstration import course as course_module
+from fairshare.demonstration import teams
+from fairshare.demonstration.applications import submissions
+from fairshare.demonstration.applications.course import ApplicationCourse
+from fairshare.demonstration.applications.plan import Plan
+from fairshare.demonstration.applications.submissions import ApplicationArrival
 from fairshare.demonstration.errors import DemonstrationFailed
 from fairshare.demonstration.observation import Snapshot
-from fairshare.demonstration.plan import WHOLE, Plan
 from fairshare.demonstration.presentation import Lines, MovingPicture, presentation_on
-from fairshare.demonstration.teams import Arrival
+from fairshare.demonstration.teams import FAIR, WHOLE
 
 PLAN = Plan(WHOLE, 2, 3, 50, 3, 2, 1_000, 10, 500)
 
@@ -71,14 +75,18 @@ class PretendingCluster:
         return "its last words"
 
 
-def arrivals() -> list[Arrival]:
+def arrivals() -> list[ApplicationArrival]:
     folder = Path("folder")
     return [
-        Arrival(0.0, teams.RESEARCH, teams.research(PLAN)),
-        Arrival(0.0, teams.PRODUCTION, teams.production(PLAN, folder)),
-        Arrival(0.1, teams.ADHOC, teams.question("lock", folder)),
-        Arrival(0.3, teams.ADHOC, teams.question("error", folder)),
+        ApplicationArrival(0.0, teams.RESEARCH, submissions.research(PLAN)[0]),
+        ApplicationArrival(0.0, teams.PRODUCTION, submissions.production(PLAN, folder)),
+        ApplicationArrival(0.1, teams.ADHOC, submissions.question("lock", folder)),
+        ApplicationArrival(0.3, teams.ADHOC, submissions.question("error", folder)),
     ]
+
+
+def course_of(cluster: PretendingCluster, show: Callable[[Snapshot], None]) -> ApplicationCourse:
+    return ApplicationCourse(cluster, arrivals(), show, FAIR, 0.5)
 
 
 @pytest.fixture(autouse=True)
@@ -88,12 +96,12 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     time = SimpleNamespace(
         monotonic=lambda: clock["s"], sleep=lambda s: clock.update(s=clock["s"] + s + 0.001)
     )
-    monkeypatch.setattr(timeline, "time", time)
+    monkeypatch.setattr(course_module, "time", time)
 
 
 def test_everything_is_handed_in_when_it_is_due_and_seen_to_its_end() -> None:
     cluster, shown = PretendingCluster(), list[Snapshot]()
-    course = Director(cluster, arrivals(), 0.5, shown.append)
+    course = course_of(cluster, shown.append)
     course.run()
     assert [s.user for s in cluster.submitted] == ["research", "production", "adhoc", "adhoc"]
     assert course.applications == {"research": ["0"], "production": ["1"], "adhoc": ["2", "3"]}
@@ -101,8 +109,8 @@ def test_everything_is_handed_in_when_it_is_due_and_seen_to_its_end() -> None:
     assert not any(team.over for team in shown[0].teams)
     assert cluster.killed == ["c"]
     # What was wanted and owed while all three were active, as parts of the memory.
-    assert course.owed["adhoc"]
-    assert course.owed["adhoc"] == [pytest.approx(1 / 3)] * len(course.owed["adhoc"])
+    assert (owed := course.owed["adhoc"]["memory-mb"])
+    assert owed == [pytest.approx(1 / 3)] * len(owed)
     assert all(1 / 6 <= part <= 2 / 6 for part in course.wanted["adhoc"])
     texts = [happening.text for happening in shown[-1].happenings]
     assert texts[0].startswith("research takes the idle machine: primes below 150")
@@ -111,7 +119,7 @@ def test_everything_is_handed_in_when_it_is_due_and_seen_to_its_end() -> None:
 
 
 def test_an_application_that_fails_ends_the_demonstration_with_its_last_words() -> None:
-    course = Director(PretendingCluster("FAILED"), arrivals(), 0.5, lambda _: None)
+    course = course_of(PretendingCluster("FAILED"), lambda _: None)
     with pytest.raises(DemonstrationFailed, match="it went wrong\nits last words"):
         course.run()
 
@@ -119,7 +127,7 @@ def test_an_application_that_fails_ends_the_demonstration_with_its_last_words() 
 def test_a_course_that_does_not_end_is_given_up() -> None:
     cluster = PretendingCluster()
     cluster.application = lambda name: Application(id=name, state="RUNNING")  # never over
-    course = Director(cluster, arrivals(), 0.5, lambda _: None)
+    course = course_of(cluster, lambda _: None)
     with pytest.raises(DemonstrationFailed, match="given up"):
         course.run()
 
@@ -131,7 +139,7 @@ def console(*, terminal: bool) -> Console:
 def test_lines_tell_each_happening_once_and_how_it_stands_now_and_then() -> None:
     out = console(terminal=False)
     with Lines(out) as lines:
-        Director(PretendingCluster(), arrivals(), 0.5, lines.show).run()
+        course_of(PretendingCluster(), lines.show).run()
         text = out.file.getvalue()
     assert text.count("* production arrives") == 1
     assert text.count("* adhoc has everything done") == 1
@@ -141,7 +149,7 @@ def test_lines_tell_each_happening_once_and_how_it_stands_now_and_then() -> None
 def test_the_last_picture_stays() -> None:
     out = console(terminal=True)
     with MovingPicture(out) as moving:
-        Director(PretendingCluster(), arrivals(), 0.5, moving.show).run()
+        course_of(PretendingCluster(), moving.show).run()
     assert "adhoc has everything done" in out.file.getvalue()
 
 

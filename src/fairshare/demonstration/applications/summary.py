@@ -1,0 +1,191 @@
+"""Owns the report on applications of tasks, and the comparison of two runs. Pure functions."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from fairshare.demonstration.applications.archive import Run, date_text
+from fairshare.demonstration.applications.plan import Plan
+from fairshare.demonstration.invocation import PROGRAM, demonstration_of, example
+from fairshare.demonstration.measurement import Figures, QueryFigures
+from fairshare.demonstration.picture import STYLES
+from fairshare.demonstration.summary import Advice, head, report, seconds, table, wrapped
+from fairshare.demonstration.teams import (
+    ADHOC,
+    CAPACITY,
+    FAIR,
+    FIFO,
+    PRODUCTION,
+    RESEARCH,
+    SETTINGS,
+    TEAMS,
+)
+from fairshare.demonstration.verification import Check
+
+WORTH_TELLING = 1.5
+
+COMMANDS = {
+    FAIR.scheduler: demonstration_of(),
+    FIFO.scheduler: demonstration_of(FIFO.scheduler),
+}
+WEIGHTED = demonstration_of(CAPACITY.scheduler)
+
+
+def summary(
+    figures: Figures,
+    checks: Sequence[Check],
+    plan: Plan,
+    places: int,
+    other: Run | None,
+    frequent: Sequence[tuple[str, Sequence[str]]],
+    *,
+    ascii_only: bool = False,
+) -> RenderableType:
+    """The whole report; `other` is a run of the same work with another scheduler."""
+    found = "; ".join(f"in {place}: {', '.join(words)}" for place, words in frequent if words)
+    return report(
+        _happened(figures, plan, places, other),
+        checks,
+        f", {found}",
+        _advice(figures, other),
+        ascii_only=ascii_only,
+    )
+
+
+def _happened(
+    figures: Figures, plan: Plan, places: int, other: Run | None
+) -> Iterator[RenderableType]:
+    name = SETTINGS[figures.scheduler].name
+    yield wrapped(
+        f"{name[0].upper()}{name[1:]} divided a machine of {places} containers of 256 MB,"
+        f" on {plan.processors} processor{'s' * (plan.processors > 1)}, for"
+        f" {seconds(figures.total_ms)}; {figures.busy:.0%} of it was in use."
+    )
+    yield Text()
+    yield _team_table(figures)
+    yield wrapped(_explanation(figures), style="dim")
+    yield Text()
+    if figures.users:
+        yield from _user_parts(figures)
+        yield Text()
+    yield _query_text(figures.queries)
+    if other is not None:
+        yield Text()
+        yield head("The same work with both schedulers")
+        yield _comparison(figures, other)
+        yield wrapped(_verdict(figures, other.figures))
+
+
+def _team_table(figures: Figures) -> Table:
+    owed = "due*" if figures.scheduler == FIFO.scheduler else "owed"
+    parts = {team: figures.teams[team] for team in TEAMS}
+    return table(
+        ("", "wanted", owed, "got", "first container after", "all done after"),
+        [
+            (
+                team,
+                *(f"{part:.0%}" for part in (found.wanted, found.owed, found.got)),
+                *(seconds(found.begun_ms), seconds(found.finished_ms)),
+            )
+            for team, found in parts.items()
+        ],
+    )
+
+
+def _explanation(figures: Figures) -> str:
+    words = (
+        f"Parts of the memory, over the {seconds(figures.contended_ms)} in which all three wanted"
+        " something (at most 100%)."
+    )
+    if figures.scheduler == FIFO.scheduler:
+        return f"{words} *due: what fair-scheduler.xml would promise; FIFO owes nobody anything."
+    return f"{words} Who wants less than he is owed leaves the rest to the others."
+
+
+def _user_parts(figures: Figures) -> Iterator[RenderableType]:
+    """How the users of one queue divided it."""
+    found = table(
+        (f"users of {RESEARCH}", "weight", "expected", "got"),
+        [
+            (user.name, str(user.weight), f"{user.expected:.0%}", f"{user.got:.0%}")
+            for user in sorted(figures.users, key=lambda user: -user.weight)
+        ],
+    )
+    found.columns[0].style = STYLES[RESEARCH]
+    yield found
+    yield wrapped(
+        f"Parts of what {RESEARCH} had, while both wanted more. A user is passed over once he is"
+        " above his part, so that he may have one container more than it.",
+        style="dim",
+    )
+
+
+def _query_text(queries: QueryFigures) -> Text:
+    return wrapped(
+        f"{queries.count} short queries beside the big jobs: half of them began within"
+        f" {seconds(queries.begun_median_ms)} and were answered within"
+        f" {seconds(queries.answered_median_ms)}; the slowest began after"
+        f" {seconds(queries.begun_longest_ms)}, and took {seconds(queries.answered_longest_ms)}.",
+        style=STYLES[ADHOC],
+    )
+
+
+def _comparison(figures: Figures, other: Run) -> Table:
+    runs = {
+        figures.scheduler: ("now", figures),
+        other.figures.scheduler: (date_text(other.at_s), other.figures),
+    }
+    order = [name for name in SETTINGS if name in runs]
+    both = [runs[name][1] for name in order]
+    times = {
+        "half of the queries answered within": [f.queries.answered_median_ms for f in both],
+        "the slowest query answered after": [f.queries.answered_longest_ms for f in both],
+        f"{PRODUCTION} done after": [f.teams[PRODUCTION].finished_ms for f in both],
+        f"{RESEARCH} done after": [f.teams[RESEARCH].finished_ms for f in both],
+        "everything done after": [f.total_ms for f in both],
+    }
+    return table(
+        ("", *(f"{name}, {runs[name][0]}" for name in order)),
+        [(words, *map(seconds, found)) for words, found in times.items()],
+    )
+
+
+def _verdict(figures: Figures, other: Figures) -> str:
+    by_name = {figures.scheduler: figures.queries, other.scheduler: other.queries}
+    fifo = by_name.pop(FIFO.scheduler, None)
+    if fifo is None:
+        return "Both let a short query begin soon, whatever came before it."
+    (fair,) = by_name.values()
+    median = fifo.answered_median_ms / max(1, fair.answered_median_ms)
+    slowest = fifo.answered_longest_ms / max(1, fair.answered_longest_ms)
+    if median >= WORTH_TELLING:
+        return (
+            "With FIFO a short query waits behind everything that came before it:"
+            f" {median:.0f} times as long."
+        )
+    if slowest >= WORTH_TELLING:
+        return (
+            f"With FIFO the slowest query took {slowest:.0f} times as long; others came when the"
+            " big jobs were over."
+        )
+    return "This time the queries did not wait longer with FIFO."
+
+
+def _advice(figures: Figures, other: Run | None) -> Iterator[Advice]:
+    setting = SETTINGS[figures.scheduler]
+    compared = FAIR if setting is FIFO else FIFO
+    both = "" if other else ", and both compared"
+    yield f"The same work with {compared.name}{both}:", [COMMANDS[compared.scheduler]]
+    if not figures.users:
+        yield "Two users with weights in one queue:", [WEIGHTED]
+    yield (
+        "This cluster for yourself, and how to use it from another terminal:",
+        [
+            f"{PROGRAM} serve --conf {example(setting.configuration)}",
+            f"{PROGRAM} submit --queue research --memory 256m -- echo hello",
+            f"{PROGRAM} top",
+        ],
+    )
+    yield "A configuration tried on a workload, in no time:", [f"{PROGRAM} simulate --help"]

@@ -1,0 +1,113 @@
+"""Owns the report on MapReduce jobs in pools. Pure functions."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from fairshare.demonstration.invocation import PROGRAM, demonstration_of, example
+from fairshare.demonstration.picture import STYLES
+from fairshare.demonstration.pools.plan import Plan
+from fairshare.demonstration.pools.results import JobFigures
+from fairshare.demonstration.summary import report, seconds, table, wrapped
+from fairshare.demonstration.teams import ADHOC, POOLS, PRODUCTION, TEAMS
+from fairshare.demonstration.verification import Check
+
+TEXT_OF_ONES_OWN = (
+    f"{PROGRAM} mapreduce --pool research --memory 96m --input 'docs/*.md' --output counts"
+    " --mapper \"tr -cs '[:alpha:]' '\\n'\" --reducer 'uniq -c'"
+)
+ADVICE = (
+    ("These pools for yourself:", (f"{PROGRAM} serve --conf {example(POOLS.configuration)}",)),
+    (
+        "and from another terminal, a job, and who has which slots:",
+        (TEXT_OF_ONES_OWN, f"{PROGRAM} queues"),
+    ),
+    ("The same idea in YARN, with memory instead of slots:", (demonstration_of(),)),
+)
+
+
+def summary(
+    figures: JobFigures,
+    checks: Sequence[Check],
+    plan: Plan,
+    timeout_ms: int,
+    frequent: Sequence[str],
+    *,
+    ascii_only: bool = False,
+) -> RenderableType:
+    """The whole report. `timeout_ms`: how long a pool waits for its minimum."""
+    happened = _happened(figures, plan, timeout_ms)
+    return report(happened, checks, f": {', '.join(frequent)}", ADVICE, ascii_only=ascii_only)
+
+
+def _happened(figures: JobFigures, plan: Plan, timeout_ms: int) -> Iterator[RenderableType]:
+    maps, reduces = figures.slots
+    jobs = sum(found.count for found in figures.waits.values())
+    yield wrapped(
+        f"The Fair Scheduler of MapReduce divided {maps} map slots and {reduces} reduce slots among"
+        f" {jobs} jobs, for {seconds(figures.maps.total_ms)}; {figures.maps.busy:.0%} of the map"
+        f" slots were taken. The largest job had {plan.research_bytes / 1e6:.0f} MB of text."
+    )
+    yield Text()
+    yield _share_table(figures)
+    yield wrapped(
+        f"Parts of all slots, over the {seconds(figures.maps.contended_ms)} in which jobs of all"
+        " three pools were there; owed is what the server said then. Who wants less leaves the"
+        " rest to the others.",
+        style="dim",
+    )
+    yield Text()
+    yield _time_table(figures)
+    yield from _expectations(figures, timeout_ms)
+
+
+def _share_table(figures: JobFigures) -> RenderableType:
+    rows = []
+    for pool in TEAMS:
+        maps, reduces = figures.maps.teams[pool], figures.reduces.teams[pool]
+        parts = (maps.owed, maps.got, reduces.owed, reduces.got)
+        rows.append((pool, str(figures.waits[pool].count), *(f"{part:.0%}" for part in parts)))
+    return table(("", "jobs", "map slots owed", "got", "reduce slots owed", "got"), rows)
+
+
+def _time_table(figures: JobFigures) -> RenderableType:
+    rows = []
+    for pool in TEAMS:
+        one = figures.waits[pool]
+        begun = (one.begun_median_ms, one.begun_longest_ms)
+        rows.append(
+            (pool, *map(seconds, (*begun, one.answered_median_ms, one.answered_longest_ms)))
+        )
+    return table(
+        ("", "first task after", "at the longest", "job done after", "at the longest"), rows
+    )
+
+
+def _expectations(figures: JobFigures, timeout_ms: int) -> Iterator[RenderableType]:
+    """What could be expected, and what was measured."""
+    adhoc = figures.waits[ADHOC]
+    reached_ms = figures.minimum_ms
+    reached = "never" if reached_ms is None else f"after {seconds(reached_ms)}"
+    yield wrapped(
+        f"{PRODUCTION} had its minimum of {figures.minimum} map slots {reached}. Expected: by"
+        f" itself when others' tasks end, else by force soon after {seconds(timeout_ms)};"
+        f" {_killed(figures.preempted)}.",
+        style=STYLES[PRODUCTION],
+    )
+    yield wrapped(
+        f"{adhoc.count} small jobs beside the large ones: half of them were done within"
+        f" {seconds(adhoc.answered_median_ms)}, the slowest took"
+        f" {seconds(adhoc.answered_longest_ms)}; alone on the machine one took"
+        f" {seconds(figures.alone_ms)}. Expected: a first task when the next slot becomes free, at"
+        f" the latest soon after {seconds(timeout_ms)}; the slowest waited"
+        f" {seconds(adhoc.begun_longest_ms)}.",
+        style=STYLES[ADHOC],
+    )
+
+
+def _killed(number: int) -> str:
+    if not number:
+        return "nothing had to be killed"
+    task, verb = ("task", "was") if number == 1 else ("tasks", "were")
+    return f"{number} {task} {verb} killed for it, and ran again"
