@@ -1,4 +1,5 @@
-"""Facts about what queues, users and masters of the Capacity Scheduler may use (4, 7, 8, 9, 20)."""
+"""Facts about what queues, users and masters of the Capacity Scheduler may use (Hadoop: LeafQueue,
+UsersManager)."""
 
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import NodeBeat, NodeJoined, RequestContainers, SubmitApplication

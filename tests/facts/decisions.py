@@ -1,4 +1,5 @@
-"""Facts about locality, sizes, moves and preemption of the Fair Scheduler (3.5, 10, 13.4, 14.4)."""
+"""Facts about locality, sizes, moves and preemption of the Fair Scheduler (Hadoop: FSAppAttempt,
+FairScheduler)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Facts about the textual dump of queues (spec/fair.md 17.6)."""
+"""Facts about the textual dump of queues (Hadoop: FSQueue.dumpState)."""
 
 import re
 

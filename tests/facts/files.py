@@ -1,4 +1,5 @@
-"""Facts about Hadoop's files and what they say (spec/fair.md 3, 4, 5)."""
+"""Facts about Hadoop's files and what they say (Hadoop: FairSchedulerConfiguration,
+AllocationFileLoaderService)."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,5 @@
-"""Facts about the pool scheduler's single functions (spec/mapreduce.md)."""
+"""Facts about the pool scheduler's single functions
+(Hadoop: org.apache.hadoop.mapred.FairScheduler)."""
 
 from typing import Any
 

@@ -1,4 +1,5 @@
-"""Facts about shares, orders and policies of the Fair Scheduler (spec/fair.md 7, 8, 9.8)."""
+"""Facts about shares, orders and policies of the Fair Scheduler (Hadoop: ComputeFairShares,
+SchedulingPolicy)."""
 
 import struct
 

@@ -5,7 +5,8 @@
                        and maximums are in it: of 100 GB with a minimum of 90 GB -> 90
     absolute           the steady fair share on that cluster: [memory=76800,vcores=60]
 
-Knows neither maximums nor other properties (spec/capacity.md 4, 5; spec/fair.md 7).
+Knows neither maximums nor other properties (Hadoop: ComputeFairShares;
+`yarn.scheduler.capacity.<queue>.capacity`).
 """
 
 from typing import Final

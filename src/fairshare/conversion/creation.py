@@ -1,6 +1,6 @@
 """Owns queues that are made on demand: who makes them, what they are given, when they go.
 
-The newer way of the Capacity Scheduler (`auto-queue-creation-v2`, spec/capacity.md 27.1 to 27.3). A
+The newer way of the Capacity Scheduler (`auto-queue-creation-v2`). A
 queue that is made has weight 1 there, as in the Fair Scheduler.
 """
 

@@ -1,6 +1,7 @@
 """Owns the elements of a queue that stand for themselves: applications, masters, containers, lists.
 
-Knows neither shares nor maximums, and no policy (spec/fair.md 5.3; spec/capacity.md 2.2).
+Knows neither shares nor maximums, and no policy (Hadoop: AllocationFileQueueParser,
+CapacitySchedulerConfiguration).
 """
 
 from typing import Final
@@ -146,7 +147,7 @@ def _lists(source: Source, queue: Queue, draft: Draft) -> None:
 
 def convert_access(source: Source, draft: Draft) -> None:
     """Lists count there only with yarn.acl.enable; the Fair Scheduler refuses submissions without
-    it, too (spec/fair.md 15.4). Where its lists exclude anybody, it is switched on."""
+    it, too. Where its lists exclude anybody, it is switched on."""
     if source.settings.acl_enabled:
         return
     known = source.subject.has_site

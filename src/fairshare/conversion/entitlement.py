@@ -1,7 +1,8 @@
 """Owns what each queue is entitled to in the Fair Scheduler on a cluster of a known size.
 
-The steady fair share (spec/fair.md 7.2, 7.4), made to sum up: Hadoop's shares may exceed the whole
-by a few units, and guarantees must not. Knows nothing of the Capacity Scheduler.
+The steady fair share (Hadoop: ComputeFairShares.computeSteadyShares), made to sum up: Hadoop's
+shares may exceed the whole by a few units, and guarantees must not. Knows nothing of the Capacity
+Scheduler.
 """
 
 from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 A percentage bounds all types alike and counts from the parent's maximum: 30 % of the cluster below
 a parent with 60 % is 50. Amounts for each type need the mode absolute or vectors
-(spec/capacity.md 4.6, 5.3; spec/fair.md 3.2, 3.3).
+(Hadoop: ConfigurableResource; `yarn.scheduler.capacity.<queue>.maximum-capacity`).
 """
 
 from fairshare.conversion.amounts import (
@@ -88,7 +88,8 @@ class Maximums:
             return [min(fraction, 1.0) for fraction in amount.fractions]
         absolute = amount.resolve(cluster or ())
         if minimum is not None:
-            absolute = largest(absolute, minimum)  # a minimum above the maximum wins (3.3)
+            # a minimum above the maximum wins (Hadoop: FSQueue.getMaxShare)
+            absolute = largest(absolute, minimum)
         parts: list[_Part] = []
         for position, bound in enumerate(absolute):
             if bound >= UNBOUNDED:

@@ -7,7 +7,7 @@
     default, reject                 that queue, reject
 
 A rule that gives no queue is skipped, as there. In the end all else is refused: without that the
-Capacity Scheduler would take the queue's name as it was submitted (spec/capacity.md 26, 27).
+Capacity Scheduler would take the queue's name as it was submitted (Hadoop: CSMappingPlacementRule).
 """
 
 import json

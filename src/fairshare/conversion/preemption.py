@@ -1,8 +1,9 @@
-"""Owns what becomes of preemption, and the Capacity Scheduler's monitors (spec/capacity.md 21).
+"""Owns what becomes of preemption, and the Capacity Scheduler's monitors
+(Hadoop: ProportionalCapacityPreemptionPolicy).
 
 The Fair Scheduler takes containers for whom has been below his share or minimum for a set time; the
 Capacity Scheduler for whom is below his capacity, at each look. Without any time the first never
-takes any, whatever its switch says (spec/fair.md 14.3).
+takes any, whatever its switch says (Hadoop: FSQueue.getFairSharePreemptionTimeout).
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Owns what becomes of the properties in yarn-site.xml: assignment, locality, sizes, the scheduler.
 
 Whatever belongs to the Fair Scheduler goes; what means the same to both stays where it is
-(spec/fair.md 4; spec/capacity.md 2.3).
+(Hadoop: FairSchedulerConfiguration, CapacitySchedulerConfiguration).
 """
 
 import math

@@ -2,8 +2,9 @@
 
 The server polls the allocation file, and capacity-scheduler.xml only where a policy requires that;
 if the file is broken, the settings in force stay, and the error is logged once. A refresh reads
-everything at once (spec/fair.md 5.6, capacity.md 25). `families.reload` defines what may change;
-the core decides on it as on any other input. Knows nothing of HTTP.
+everything at once (Hadoop: AllocationFileLoaderService, CapacityScheduler.reinitialize).
+`families.reload` defines what may change; the core decides on it as on any other input. Knows
+nothing of HTTP.
 """
 
 import asyncio

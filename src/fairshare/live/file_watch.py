@@ -1,4 +1,5 @@
-"""Owns the check whether a file must be read again (spec/fair.md 5.6). Reads no contents.
+"""Owns the check whether a file must be read again (Hadoop: AllocationFileLoaderService). Reads no
+contents.
 
 Hadoop compares the file's time of modification with the time of the last load. We also check that
 it is still the same file, so that an older file that replaces it is noticed.

@@ -1,4 +1,5 @@
-"""Owns changes of a running server's configuration by document (spec/rest.md 1.8.21).
+"""Owns changes of a running server's configuration by document
+(Hadoop: MutableConfigurationProvider).
 
 Checks permissions, applies changes to the scheduler, and stores them. Knows nothing of HTTP: the
 texts are those that Hadoop's clients read. A refused change changes nothing.

@@ -1,8 +1,9 @@
 """Owns the lifetime of applications: an application that runs longer, counted from its submission,
 is killed.
 
-The application requests a lifetime, its queue limits it (spec/capacity.md 20). Changes the state
-only through `step.emit`; the runtime sends `LifetimeOver` when a lifetime expires.
+The application requests a lifetime, its queue limits it
+(Hadoop: CapacityScheduler.checkAndGetApplicationLifetime). Changes the state only through
+`step.emit`; the runtime sends `LifetimeOver` when a lifetime expires.
 """
 
 from fairshare.model.applications import Application

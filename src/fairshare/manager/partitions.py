@@ -2,8 +2,8 @@
 partition of each request.
 
 The scheduler knows the capacities of a partition and which queues have access to it; most
-schedulers have no partitions (spec/capacity.md 28). The type of scheduler is determined once, since
-`isinstance` of a protocol costs more than handling a request.
+schedulers have no partitions (Hadoop: RMNodeLabelsManager). The type of scheduler is determined
+once, since `isinstance` of a protocol costs more than handling a request.
 """
 
 from collections.abc import Sequence

@@ -17,7 +17,8 @@ QueueType = TypeVar("QueueType", bound="Queue[Application]", covariant=True)
 
 
 def full_name(name: str) -> str:
-    """The name with `root`: `a.b` and `root.a.b` are the same queue (spec/fair.md 2.1.1).
+    """The name with `root`: `a.b` and `root.a.b` are the same queue
+    (Hadoop: QueueManager.ensureRootPrefix).
 
     >>> full_name("a.b"), full_name("root"), full_name("rootx")
     ('root.a.b', 'root', 'root.rootx')

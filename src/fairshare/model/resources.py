@@ -12,7 +12,7 @@ import msgspec
 Resource = tuple[int, ...]
 
 UNBOUNDED = 2**63 - 1
-"""No limit: the largest value that Hadoop can represent (spec/fair.md, conventions)."""
+"""No limit: the largest value that Hadoop can represent (Hadoop: Resources.unbounded)."""
 
 MEMORY = "memory-mb"
 VCORES = "vcores"

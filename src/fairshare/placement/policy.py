@@ -36,7 +36,8 @@ def _apply(rule: RuleSettings, request: Request, queues: QueueLookup) -> str | N
 
 
 def derived_rules(*, user_as_default: bool, allow_undeclared: bool) -> tuple[RuleSettings, ...]:
-    """The rules that apply if the file has none (spec/fair.md 6.3)."""
+    """The rules that apply if the file has none
+    (Hadoop: QueuePlacementPolicy.fromConfiguration)."""
     rules = [RuleSettings("specified", create=allow_undeclared)]
     if user_as_default:
         rules.append(RuleSettings("user", create=allow_undeclared))

@@ -1,7 +1,7 @@
 """Owns the input of a placement rule: its settings, the submission, and queries about queues.
 
 A rule returns a queue's full name, or None to continue with the next rule; it raises `Misplaced` to
-reject the submission (spec/fair.md 6).
+reject the submission (Hadoop: FSPlacementRule).
 """
 
 from typing import Protocol
@@ -10,7 +10,8 @@ import msgspec
 
 from fairshare.model.queues import ROOT
 
-# The characters that Hadoop trims from names (spec/fair.md 2.1.2); `str.strip` has another set.
+# The characters that Hadoop trims from names (Hadoop: FairSchedulerUtilities.trimQueueName);
+# `str.strip` has another set.
 BLANKS = (
     "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
     "\u200a\u2028\u2029\u202f\u205f\u3000"

@@ -18,7 +18,8 @@ from fairshare.model.resources import ResourceTypes
 from fairshare.scenarios.steps import Scenario
 
 RELOAD_WAIT_MS: Final = 5000
-"""A file that was written is read by the periodic check when it is older (spec/fair.md 5.6.2)."""
+"""A file that was written is read by the periodic check when it is older
+(Hadoop: AllocationFileLoaderService)."""
 
 YARN_FILE: Final = "yarn-site.xml"
 SITE_FILES: Final = ("resource-types.xml", YARN_FILE, "mapred-site.xml")

@@ -125,7 +125,7 @@ def describe_queue(types: ResourceTypes, view: QueueView, total: Resource) -> De
     """One queue; what its scheduler does not have is not there.
 
     `capacity` is the fair share of the cluster's memory, `used_capacity` the use of the fair
-    share's memory, in percent (spec/fair.md 17.3).
+    share's memory, in percent (Hadoop: FSQueue.getQueueInfo).
     """
     memory = types.names.index(MEMORY)
     share = view.fair_share[memory]

@@ -1,7 +1,7 @@
 """Owns the comparison of two resources as Hadoop's calculators do it.
 
-A calculator returns -1, 0 or 1 for less, equal, greater (spec/fair.md 3.6). With `single` it
-compares the dominant shares only.
+A calculator returns -1, 0 or 1 for less, equal, greater (Hadoop: ResourceCalculator.compare). With
+`single` it compares the dominant shares only.
 """
 
 import math

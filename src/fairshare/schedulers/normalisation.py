@@ -5,7 +5,8 @@ from fairshare.model.resources import Resource
 
 
 def normalise(ask: Resource, minimum: Resource, increment: Resource, maximum: Resource) -> Resource:
-    """The size that is granted for an ask (spec/fair.md 3.4.1), computed for each type separately.
+    """The size that is granted for an ask (Hadoop: FairScheduler.getNormalizedResource), computed
+    for each type separately.
 
     At least the minimum; then rounded up to a multiple of the increment (0: not rounded); then at
     most the maximum. The maximum is applied last, so the result need not be a multiple of the

@@ -1,6 +1,6 @@
 """Owns `yarn application`: lists, reports, kills, moves and changes applications.
 
-Texts, columns and exit codes are those of Hadoop 3.4 (spec/rest.md 4.1). Lists have the tracking
+Texts, columns and exit codes are those of Hadoop 3.4's ApplicationCLI. Lists have the tracking
 URL of the ResourceManager's proxy, reports the master's own tracking URL.
 """
 

@@ -1,7 +1,8 @@
 """Owns the parsing of the ResourceManager's JSON, in both of its dialects.
 
 Older paths write numbers as strings and a list with one item as that item, and maps repeat the key
-`entry` (spec/rest.md 1.3). This module returns lists, mappings and integers. Knows no path.
+`entry` (Hadoop: JAXBContextResolver). This module returns lists, mappings and integers. Knows no
+path.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Owns the outcome of a container: exit codes, diagnostics, and the file `exit.json`.
 
-Exit codes are those of the process, 128 + signal number, or Hadoop's negative ones (spec/rest.md).
-Must stay light: supervisors use it.
+Exit codes are those of the process, 128 + signal number, or Hadoop's negative ones
+(Hadoop: ContainerExitStatus). Must stay light: supervisors use it.
 """
 
 import json

@@ -1,6 +1,7 @@
 """Owns the validation of mappings at load time: it finds targets that no submission can reach.
 
-With one such rule, Hadoop neither starts nor loads the new rules (spec/capacity.md 26.6).
+With one such rule, Hadoop neither starts nor loads the new rules
+(Hadoop: MappingRuleValidationContextImpl).
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,6 +1,6 @@
 """Owns the evaluation of queue mappings: the queue of a submission.
 
-Pure; does not know where rules come from (spec/capacity.md 26.1 to 26.5).
+Pure; does not know where rules come from (Hadoop: CSMappingPlacementRule.getPlacementForApp).
 """
 
 from collections.abc import Sequence

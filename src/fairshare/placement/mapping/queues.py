@@ -1,7 +1,7 @@
 """Owns the interface through which mappings query queues, and the resolution of a mapping's path.
 
 A path starts with a short name or with `root`; it must end at a leaf, or at a queue that can be
-created (spec/capacity.md 3.1, 26.5).
+created (Hadoop: CSQueueStore, CSMappingPlacementRule).
 """
 
 from typing import Protocol

@@ -1,6 +1,6 @@
 """Owns a queue mapping as frozen data: which submissions it matches, and its action.
 
-Both formats of mappings (`u:ann:root.a` and JSON, spec/capacity.md 26.2, 26.3) are read into these
+Both formats of mappings (`u:ann:root.a` and JSON; Hadoop: MappingRuleCreator) are read into these
 rules; this module knows neither format.
 """
 
@@ -35,7 +35,7 @@ class MappingFallback(enum.StrEnum):
 
 
 class MappingRule(msgspec.Struct, frozen=True):
-    """One queue mapping, legacy or JSON (26), in a common form.
+    """One queue mapping, legacy or JSON (Hadoop: MappingRule), in a common form.
 
     `match` is the user, group or application name to compare with (variables allowed); empty for
     ALL. `path` may contain variables: the JSON policy `primaryGroupUser` below parent `root.a` is

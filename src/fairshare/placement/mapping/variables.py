@@ -1,7 +1,7 @@
 """Owns the variables of mappings, such as `%user`, and their values for one submission.
 
 Knows no rule. In a path only whole parts are variables; in a match a variable can be anywhere
-(spec/capacity.md 26.4).
+(Hadoop: VariableContext).
 """
 
 import msgspec

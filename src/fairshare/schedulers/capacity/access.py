@@ -1,4 +1,5 @@
-"""Owns access to queues: submission, administration and priorities (spec/capacity.md 7.6, 7.9)."""
+"""Owns access to queues: submission, administration and priorities
+(Hadoop: AbstractCSQueue.hasAccess, AppPriorityACLsManager)."""
 
 from collections.abc import Sequence
 
@@ -38,7 +39,8 @@ def sorted_rules(queue: CapacityQueue) -> list[PriorityRule]:
 def may_use_priority(
     queue: CapacityQueue, user: str, groups: Sequence[str], priority: int, most: int
 ) -> bool:
-    """Whether some rule allows a user this priority; without rules every user may have it (7.9)."""
+    """Whether some rule allows a user this priority; without rules every user may have it
+    (Hadoop: AppPriorityACLsManager)."""
     if not queue.priority_rules:
         return True
     return any(

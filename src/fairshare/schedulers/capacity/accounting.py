@@ -1,6 +1,7 @@
 """Owns how containers and reservations count for queues, users and orders.
 
-`state.py` calls it from the event handlers. Decides nothing (spec/capacity.md 6, 9, 15, 33.4).
+`state.py` calls it from the event handlers. Decides nothing (Hadoop: LeafQueue.allocateResource,
+UsersManager).
 """
 
 from typing import TYPE_CHECKING
@@ -140,7 +141,8 @@ def count_reserved(leaf: CapacityQueue, amount: Resource) -> None:
 
 
 def change_killable(leaf: CapacityQueue, label: str, amount: Resource) -> None:
-    """Add to what lazy preemption may kill in favour of other queues (23.3)."""
+    """Add to what lazy preemption may kill in favour of other queues
+    (Hadoop: PreemptionManager)."""
     for queue in leaf.path:
         share = queue.shares[label]
         share.killable = add(share.killable, amount)
@@ -199,7 +201,7 @@ def move_pending(application: CapacityApplication, target: CapacityQueue) -> Non
 
 def measure(application: CapacityApplication) -> None:
     """Update the fair order's record of an application's containers; other orders do not use it
-    (16.2)."""
+    (Hadoop: FairOrderingPolicy)."""
     leaf = application.leaf
     if leaf is not None and leaf.policy == "fair":
         if application.id not in leaf.unsorted:
@@ -245,7 +247,8 @@ def reprioritise(application: CapacityApplication, priority: int) -> None:
     """Move an application to the position in its list that follows from another priority.
 
     As in Hadoop, one that is held back enters the list of waiting applications and may thus get its
-    master although max-parallel-apps does not let it run (17).
+    master although max-parallel-apps does not let it run
+    (Hadoop: CapacityScheduler.updateApplicationPriority).
     """
     leaf = application.leaf
     if leaf is None:
@@ -334,7 +337,8 @@ def leave(application: CapacityApplication, *, comes_back: bool = False) -> None
 def count_application(leaf: CapacityQueue, change: int, now_ms: int) -> None:
     """Add to the number of applications of a leaf and its ancestors.
 
-    A draining queue is stopped when its last application ends (24).
+    A draining queue is stopped when its last application ends
+    (Hadoop: AbstractCSQueue.appFinished).
     """
     for queue in leaf.path:
         queue.number_of_applications += change

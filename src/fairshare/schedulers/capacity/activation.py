@@ -1,7 +1,7 @@
 """Owns the activation of waiting applications: the pass that finds room for masters, and the
 release of applications that max-parallel-apps held back.
 
-Decides by `step.emit` alone (spec/capacity.md 8.4, 8.5, 19).
+Decides by `step.emit` alone (Hadoop: LeafQueue.activateApplications, CSMaxRunningAppsEnforcer).
 """
 
 from collections.abc import Iterator
@@ -64,7 +64,8 @@ def _first_anyway(state: "CapacityState", leaf: CapacityQueue, label: str) -> bo
 
 
 def activate_if_any_nodes(state: "CapacityState", step: "Step", leaf: CapacityQueue) -> None:
-    """The pass after an attempt was added: only when the cluster has resources (8.5)."""
+    """The pass after an attempt was added: only when the cluster has resources
+    (Hadoop: LeafQueue.addApplicationAttempt)."""
     if state.calculator.compare(state.total, state.total, state.none) > 0:
         activate(state, step, leaf)
 
@@ -117,7 +118,8 @@ def activate_below(state: "CapacityState", step: "Step", top: CapacityQueue) -> 
 def wake_after_leaving(
     state: "CapacityState", step: "Step", leaf: CapacityQueue, user: str
 ) -> None:
-    """After a runnable attempt has left, admit applications that it kept waiting (19).
+    """After a runnable attempt has left, admit applications that it kept waiting
+    (Hadoop: CSMaxRunningAppsEnforcer.updateRunnabilityOnAppRemoval).
 
     At most as many are admitted as there are lists of candidates, empty ones included, so possibly
     more than the one that has left (quirk 3).

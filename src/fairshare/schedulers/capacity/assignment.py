@@ -1,6 +1,6 @@
 """Owns how one application uses a node: which ask, at which locality, container or reservation.
 
-Called by `heartbeat.py`, which knows the queues (spec/capacity.md 14 and 15).
+Called by `heartbeat.py`, which knows the queues (Hadoop: RegularContainerAllocator).
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -43,7 +43,8 @@ class _Choice(NamedTuple):
 
 
 def offer(beat: "Heartbeat", application: CapacityApplication, room: ResourceLimits) -> Answer:
-    """Offer the node to an application's asks, the most urgent first (14.1, 14.2, 31.4)."""
+    """Offer the node to an application's asks, the most urgent first
+    (Hadoop: RegularContainerAllocator.assignContainers)."""
     state = beat.state
     settings = state.settings
     c = state.calculator
@@ -90,7 +91,7 @@ def _by_locality(
     reserved: bool,
 ) -> tuple[_Choice | None, bool]:
     """The best locality at which an ask is served here, and whether the ask refuses the node
-    (14.4)."""
+    (Hadoop: RegularContainerAllocator.assignContainersOnNode)."""
     node = beat.node
     places = key.places
     ask = key.anywhere
@@ -120,7 +121,8 @@ def _by_locality(
 def _may_more(
     beat: "Heartbeat", application: CapacityApplication, key: AskKey, size: Resource
 ) -> bool:
-    """Whether an ask may take or reserve one more, given its reservations (15.2).
+    """Whether an ask may take or reserve one more, given its reservations
+    (Hadoop: RegularContainerAllocator.shouldAllocOrReserveNewContainer).
 
     Heartbeats of reserved nodes that could not fulfil allow further reservations, fewer for large
     containers.
@@ -149,8 +151,8 @@ def _fit(
     locality: Locality,
     room: ResourceLimits | None,
 ) -> _Choice | None:
-    """A container here, a reservation, or neither (15.1 to 15.4). `room` is None for a reserved
-    node."""
+    """A container here, a reservation, or neither
+    (Hadoop: RegularContainerAllocator.assignContainer). `room` is None for a reserved node."""
     state = beat.state
     c = state.calculator
     node = beat.node
@@ -208,7 +210,7 @@ def _commit(
     before: int,
 ) -> Answer:
     """Carry out a choice, unless a limit forbids it after all; then it is dropped silently
-    (15.8)."""
+    (Hadoop: CapacityScheduler.tryCommit)."""
     state = beat.state
     step = beat.step
     node = beat.node
@@ -298,7 +300,7 @@ def fulfil(
     beat: "Heartbeat", application: CapacityApplication, key: AskKey, reservation: Reservation
 ) -> None:
     """Handle a heartbeat of the node reserved for an ask: grant a container if it fits now
-    (15.5)."""
+    (Hadoop: CapacityScheduler.allocateFromReservedContainer)."""
     blacklist = application.blacklist
     node = beat.node
     if blacklist and (node.name in blacklist or node.rack in blacklist):

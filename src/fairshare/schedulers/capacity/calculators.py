@@ -2,7 +2,7 @@
 
 The memory-only calculator considers memory alone; its rounded or divided results have one vcore, or
 none when the memory is 0. The dominant calculator considers the dominant share of the cluster.
-Results equal Hadoop's exactly, single precision included (spec/capacity.md 1).
+Results equal Hadoop's exactly, single precision included (Hadoop: ResourceCalculator).
 """
 
 import math
@@ -126,7 +126,7 @@ def _floor(value: float) -> int:
 
 
 class MemoryCalculator:
-    """Memory alone (spec/capacity.md 1.2)."""
+    """Memory alone (Hadoop: DefaultResourceCalculator)."""
 
     name = "memory"
 
@@ -207,7 +207,7 @@ class MemoryCalculator:
 
 
 class DominantCalculator:
-    """The dominant share decides (spec/capacity.md 1.3)."""
+    """The dominant share decides (Hadoop: DominantResourceCalculator)."""
 
     name = "dominant"
 

@@ -1,7 +1,8 @@
 """Owns the computation of queues' capacities: fractions of the cluster, effective resources.
 
-Computed for the whole tree whenever nodes, queues or settings change (spec/capacity.md 4.4 to 4.9).
-`vectors.py` computes vectors with a unit for each type. Decides nothing.
+Computed for the whole tree whenever nodes, queues or settings change
+(Hadoop: ParentQueue.updateClusterResource). `vectors.py` computes vectors with a unit for each
+type. Decides nothing.
 """
 
 import math
@@ -98,7 +99,8 @@ def _nothing(state: "CapacityCluster", child: CapacityQueue, label: str) -> None
 def _minimum_ratios(
     state: "CapacityCluster", parent: CapacityQueue, label: str, whole: Resource
 ) -> list[float | None]:
-    """The factors by which absolute children are scaled down, by type; None: not scaled (4.5)."""
+    """The factors by which absolute children are scaled down, by type; None: not scaled
+    (Hadoop: ParentQueue.calculateEffectiveResourcesAndCapacity)."""
     wanted = total(
         (
             child.shares[label].configured_minimum or state.none
@@ -139,7 +141,8 @@ def _absolute(
 
 
 def _derive(c: ResourceCalculator, child: CapacityQueue, label: str, whole: Resource) -> None:
-    """Compute the fractions of a queue whose resources are known (4.7).
+    """Compute the fractions of a queue whose resources are known
+    (Hadoop: AbstractCSQueue.deriveCapacityFromAbsoluteConfigurations).
 
     `whole` determines the dominant type: the partition's resources, or in legacy mode the
     cluster's.
@@ -173,7 +176,8 @@ def _refresh(state: "CapacityCluster", queue: CapacityQueue) -> None:
 
 
 def limit_applications(state: "CapacityCluster", leaf: CapacityQueue) -> None:
-    """Compute how many applications a leaf, and one user in it, may have (7.4, 7.5).
+    """Compute how many applications a leaf, and one user in it, may have
+    (Hadoop: LeafQueue.getMaxApplications and getMaxApplicationsPerUser).
 
     Its own maximum, else the one for all queues, else its part of the system's: 10 % of 10000 is
     1000.
@@ -207,20 +211,23 @@ def child_limit(
     child: Share,
     minimum: Resource,
 ) -> Resource:
-    """The limit of a child: what its parent has left, plus what the child uses (11.6)."""
+    """The limit of a child: what its parent has left, plus what the child uses
+    (Hadoop: ParentQueue.getResourceLimitsOfChild)."""
     room = subtract(subtract(limit, blocked), subtract(parent.used, parent.killable))
     return c.round_down(add(room, child.used), minimum)
 
 
 def leaf_limit(state: "CapacityCluster", leaf: CapacityQueue, limit: Resource) -> Resource:
-    """What a leaf can reach, for its masters' limit and its headroom (8.2, 13.1)."""
+    """What a leaf can reach, for its masters' limit and its headroom
+    (Hadoop: LeafQueue.updateCurrentResourceLimits)."""
     c = state.calculator
     most = c.round_down(leaf.share.effective_maximum, state.settings.minimum_allocation)
     return smaller(c, state.total, most, limit)
 
 
 def _limit_leaves(state: "CapacityCluster", queue: CapacityQueue, limit: Resource) -> None:
-    """Set the limits that hold until a heartbeat computes others (4.9)."""
+    """Set the limits that hold until a heartbeat computes others
+    (Hadoop: LeafQueue.updateClusterResource)."""
     if queue.leaf:
         queue.limit = leaf_limit(state, queue, limit)
         return

@@ -1,7 +1,7 @@
 """Owns the validation of settings as a whole: sums, modes, weights, limits, states, mappings.
 
 Checks a planned tree and, at a reload, what must not change at run time. Reports all faults, in
-Hadoop's words, and changes nothing (spec/capacity.md 2.6, 4, 20, 24, 25.3, 26.6).
+Hadoop's words, and changes nothing (Hadoop: CapacitySchedulerConfigValidator).
 """
 
 import math
@@ -156,7 +156,8 @@ def _number(
 def _siblings(
     planned: CapacityState, parent: CapacityQueue, live: CapacityState | None
 ) -> Iterator[Fault]:
-    """Check the capacities of a queue's children together (4.2, 4.3), in legacy mode only."""
+    """Check the capacities of a queue's children together (Hadoop: ParentQueue.setChildQueues), in
+    legacy mode only."""
     children = list(parent.children.values())
     if not children or not planned.settings.legacy_queue_mode:
         return
@@ -198,7 +199,7 @@ def _percentage_sum(
         summed = single(summed + configured_percentage(child, label))
     allowed = parent.allow_zero_sum
     if live is not None and parent.name in live.queues:
-        allowed = live.queues[parent.name].allow_zero_sum  # it is read when a queue is made (39.2)
+        allowed = live.queues[parent.name].allow_zero_sum  # it is read when a queue is made
     own = 1.0 if parent.parent is None else configured_percentage(parent, label)
     if kind == WEIGHT:
         wrong = abs(summed) > TOLERANCE and abs(1 - summed) > TOLERANCE
@@ -283,7 +284,8 @@ def _plain(value: float) -> str:
 
 
 def _bounds(planned: CapacityState, queue: CapacityQueue) -> Iterator[Fault]:
-    """Check the absolute minimum and maximum of a queue against those of its parent (4.6)."""
+    """Check the absolute minimum and maximum of a queue against those of its parent
+    (Hadoop: AbstractCSQueue.updateConfigurableResourceLimits)."""
     c = planned.calculator
     share = queue.share
     minimum, maximum = share.configured_minimum, share.configured_maximum
@@ -329,7 +331,8 @@ def _state(queue: CapacityQueue) -> Iterator[Fault]:
 
 
 def _changes(planned: CapacityState, live: CapacityState) -> Iterator[Fault]:
-    """Check what must not change while the scheduler runs (25.3)."""
+    """Check what must not change while the scheduler runs
+    (Hadoop: CapacitySchedulerConfigValidator.validateQueueHierarchy)."""
     configured = planned.settings.queues
     for name in live.departed:
         if name in planned.queues and planned.queues[name].leaf:

@@ -55,7 +55,7 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
     of each user that max-parallel-apps lets run. `selected_ms` is when a container was first
     selected for preemption. `departed` has the leaves that a reload removed, or made parents, while
     they had applications: nothing is assigned below them any more, and each is dropped with its
-    last application (25.3).
+    last application (Hadoop: CapacitySchedulerConfigValidator.validateQueueHierarchy).
     """
 
     def __init__(self, types: ResourceTypes) -> None:
@@ -115,11 +115,13 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
 
     @property
     def lends(self) -> bool:
-        """Whether some partition is shared (28)."""
+        """Whether some partition is shared
+        (Hadoop: SchedulingMode.IGNORE_PARTITION_EXCLUSIVITY)."""
         return len(self.labels) > 1 and not all(partitions.of_cluster(self).values())
 
     def shares_with_all(self, label: str) -> bool:
-        """Whether asks for the default partition may use a partition's idle resources (28)."""
+        """Whether asks for the default partition may use a partition's idle resources
+        (Hadoop: SchedulingMode.IGNORE_PARTITION_EXCLUSIVITY)."""
         return not partitions.of_cluster(self).get(label, True)
 
     def new_queue(self, name: str, leaf: bool, dynamic: bool) -> CapacityQueue:
@@ -165,7 +167,8 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
     # Sizes of containers.
 
     def largest_container(self, now_ms: int, queue: CapacityQueue | None) -> Resource:
-        """The maximum size of a container now, for each type separately (1.7, 1.8)."""
+        """The maximum size of a container now, for each type separately
+        (Hadoop: ClusterNodeTracker.getMaxAllowedAllocation)."""
         settings = self.settings
         most = settings.maximum_allocation
         up_ms = now_ms - (self.started_ms or 0)
@@ -256,7 +259,8 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         self._recompute(self.queues[event.queue])
 
     def made_below(self, queue: CapacityQueue) -> CapacityQueue:
-        """The queue below which shares are recomputed when children are added or removed (27)."""
+        """The queue below which shares are recomputed when children are added or removed
+        (Hadoop: ParentQueue.addDynamicChildQueue)."""
         if self.settings.legacy_queue_mode or queue.parent is None:
             return queue
         return queue.parent
@@ -301,8 +305,9 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         configuration.configure(self, self.queues[event.queue])
 
     def _queue_limited(self, now_ms: int, event: QueueLimited) -> None:
-        """An event with an unchanged limit means that the cluster's limits were recomputed (10):
-        then the users' limits and the headrooms of all active applications are recomputed too."""
+        """An event with an unchanged limit means that the cluster's limits were recomputed
+        (Hadoop: CapacityHeadroomProvider.getHeadroom): then the users' limits and the headrooms of
+        all active applications are recomputed too."""
         queue = self.queues[event.queue]
         if queue.limit == event.limit and queue.active:
             queue.users.compute_again()
@@ -327,7 +332,8 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         self.queues[event.queue].expiring_ms = now_ms if event.empty else None
 
     def room(self, node: Node) -> Resource:
-        """What is free on a node, including what lazy preemption would kill for others (23.3)."""
+        """What is free on a node, including what lazy preemption would kill for others
+        (Hadoop: PreemptionManager)."""
         free = node.available
         for record in node.marked.values():
             free = add(free, record.resource)

@@ -1,7 +1,8 @@
 """Owns how settings become a queue's own: defaults, inheritance, templates, and what a reload
 rereads.
 
-Everything is computed from `state.settings`; decides nothing (spec/capacity.md 2, 20, 24, 27.2).
+Everything is computed from `state.settings`; decides nothing
+(Hadoop: CapacitySchedulerConfiguration, AutoCreatedQueueTemplate).
 """
 
 from typing import TYPE_CHECKING, Any
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
     from fairshare.schedulers.capacity.cluster import CapacityCluster
 
 DYNAMIC_LEAF = QueueSettings(user_limit_factor=NO_FACTOR, maximum_master_share=1.0)
-"""The settings of a leaf created on demand, unless a template overrides them (27.2)."""
+"""The settings of a leaf created on demand, unless a template overrides them
+(Hadoop: AutoCreatedQueueTemplate)."""
 
 _POLICIES = {"utilization": "utilization", "priority-utilization": "priority-utilization"}
 
@@ -61,7 +63,8 @@ def overlay(base: QueueSettings, over: QueueSettings) -> QueueSettings:
 
 
 def templates_for(settings: CapacitySettings, owner: str) -> list[Template]:
-    """The templates that apply below a queue, in ascending precedence (27.2).
+    """The templates that apply below a queue, in ascending precedence
+    (Hadoop: AutoCreatedQueueTemplate).
 
     Trailing parts of an owner's name may be `*`; the name with the fewest of them wins.
     """
@@ -150,7 +153,8 @@ def _or(value: Any, default: Any) -> Any:
 
 
 def user_weights(settings: CapacitySettings, queue: CapacityQueue) -> dict[str, float]:
-    """The user weights in force in a queue: from root down, the nearest queue wins (2.6)."""
+    """The user weights in force in a queue: from root down, the nearest queue wins
+    (Hadoop: UserWeights)."""
     weights: dict[str, float] = {}
     for above in reversed(queue.path):
         weights.update(above.settings.user_weights)
@@ -164,7 +168,7 @@ def maximum_allocation(
     parent: CapacityQueue | None,
 ) -> Resource:
     """The largest container of a queue: its own setting, else its parent's, else the cluster's
-    (2.2).
+    (Hadoop: CapacitySchedulerConfiguration.getQueueMaximumAllocation).
 
     As in Hadoop a `maximum-allocation` sets the types that it does not name to 0, while
     `maximum-allocation-mb` and `-vcores` inherit the others.
@@ -246,7 +250,7 @@ def _take_labels(queue: CapacityQueue, own: QueueSettings) -> None:
 
 def _take_state(queue: CapacityQueue, own: QueueSettings, *, first: bool) -> None:
     """Initially its own state, else its parent's; at a reload an unset state changes nothing
-    (24)."""
+    (Hadoop: QueueStateHelper.setQueueState)."""
     parent = queue.parent
     configured = own.state
     if first:
@@ -298,7 +302,8 @@ def mode_of(capacity: Capacity | None) -> str:
 
 
 def absolute_amount(capacity: Capacity | None) -> Resource | None:
-    """An absolute vector's amounts; a vector without memory counts as not configured (4.1)."""
+    """An absolute vector's amounts; a vector without memory counts as not configured
+    (Hadoop: CapacitySchedulerConfiguration.getMinimumResourceRequirement)."""
     if not isinstance(capacity, Vector):
         return None
     amounts = capacity.absolute

@@ -8,8 +8,9 @@ reach), it returns False without side effects, and the general walk runs.
 
 Each queue on the path passes down what it has left of its limit, and the served application is the
 first everywhere; so what fits below fits above too, and each maximum is checked once
-(spec/capacity.md 11.5, 11.6, 15.8). The dominant calculator compares vectors by their dominant
-shares; here a vector is smaller only if it is smaller in both types, else the case is not simple.
+(Hadoop: AbstractCSQueue.canAssignToThisQueue, ParentQueue.getResourceLimitsOfChild). The dominant
+calculator compares vectors by their dominant shares; here a vector is smaller only if it is smaller
+in both types, else the case is not simple.
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,8 @@
 """Owns the processing of a node's heartbeat: the walk from the root to a leaf's applications.
 
 Each attempt starts at the root and grants at most one container; attempts are repeated as long as
-the settings allow (spec/capacity.md 11, 13, 31). `assignment.py` decides what one application
-takes.
+the settings allow (Hadoop: CapacityScheduler.allocateContainersToNode, LeafQueue.assignContainers).
+`assignment.py` decides what one application takes.
 """
 
 from bisect import bisect_right
@@ -70,7 +70,7 @@ class _Turns:
 
 class Heartbeat:
     """One heartbeat of one node. `ignore` is set while a node of another partition serves asks for
-    the default partition (28)."""
+    the default partition (Hadoop: SchedulingMode.IGNORE_PARTITION_EXCLUSIVITY)."""
 
     __slots__ = (
         "_default_misses",
@@ -102,7 +102,8 @@ class Heartbeat:
         self._default_misses: dict[tuple[int, tuple[int, int]], int] = {}
 
     def run(self) -> None:
-        """Repeat attempts until the settings' or the node's limit is reached (11.2)."""
+        """Repeat attempts until the settings' or the node's limit is reached
+        (Hadoop: CapacityScheduler.canAllocateMore)."""
         settings = self.state.settings
         most_off_switch = max(settings.maximum_off_switch_assignments, 1)
         most = settings.maximum_assignments if settings.multiple_assignments else 1
@@ -143,7 +144,8 @@ class Heartbeat:
         return answer
 
     def _available(self) -> Resource:
-        """What is free here, including what lazily preempted containers would release (23.3)."""
+        """What is free here, including what lazily preempted containers would release
+        (Hadoop: PreemptionManager)."""
         available = self.node.available
         for record in self.node.marked.values():
             available = add(available, record.resource)
@@ -152,8 +154,8 @@ class Heartbeat:
     # Queues.
 
     def _serve_reservation(self) -> None:
-        """No other application may use the node in this heartbeat, whatever the result (11.3,
-        15.5)."""
+        """No other application may use the node in this heartbeat, whatever the result
+        (Hadoop: CapacityScheduler.allocateContainerOnSingleNode)."""
         state = self.state
         reservation = self.node.reservation
         assert reservation is not None
@@ -167,7 +169,8 @@ class Heartbeat:
         assignment.fulfil(self, application, key, reservation)
 
     def _within(self, queue: CapacityQueue, room: ResourceLimits, unreservable: Resource) -> bool:
-        """Whether a queue is below its limit, or can be by releasing reservations (11.5)."""
+        """Whether a queue is below its limit, or can be by releasing reservations
+        (Hadoop: AbstractCSQueue.canAssignToThisQueue)."""
         c = self.state.calculator
         share = queue.shares[self.label]
         cap = self.whole
@@ -267,7 +270,7 @@ class Heartbeat:
         room: ResourceLimits,
         blocked: dict[str, Resource],
     ) -> bool:
-        """Whether an application's user is within its limit (9.8, 9.9)."""
+        """Whether an application's user is within its limit (Hadoop: LeafQueue.canAssignToUser)."""
         state = self.state
         c = state.calculator
         user = application.user
@@ -346,7 +349,7 @@ class Heartbeat:
     def wait_for_default(self, application: CapacityApplication, key: AskKey) -> bool:
         """Count one more opportunity for an ask of the default partition. Returns whether it must
         still wait for a node of that partition: while it had fewer opportunities than there are
-        nodes (28)."""
+        nodes (Hadoop: SchedulingMode.IGNORE_PARTITION_EXCLUSIVITY)."""
         state = self.state
         if len(state.labels) == 1 or key.label:
             return False

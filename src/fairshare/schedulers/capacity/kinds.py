@@ -1,4 +1,5 @@
-"""Owns the kinds of siblings' capacities: percentages, weights, amounts (spec/capacity.md 4.2).
+"""Owns the kinds of siblings' capacities: percentages, weights, amounts
+(Hadoop: ParentQueue.getCapacityConfigurationTypeForQueues).
 
 Only queries; `checks.py` refuses mixtures.
 """

@@ -1,7 +1,7 @@
 """Owns the operations on partitions (node labels): creation, removal, assignment to nodes, and the
 checks of asks.
 
-Decides by `step.emit` alone, and refuses in Hadoop's words (spec/capacity.md 28).
+Decides by `step.emit` alone, and refuses in Hadoop's words (Hadoop: RMNodeLabelsManager).
 """
 
 import re
@@ -178,7 +178,8 @@ def check_submission(
 
 
 def check_move(application: CapacityApplication, target: CapacityQueue) -> None:
-    """Raise Refusal if a leaf may not use a partition that an application has asked for (18.2)."""
+    """Raise Refusal if a leaf may not use a partition that an application has asked for
+    (Hadoop: CapacityScheduler.checkQueuePartition)."""
     labels = [label for label in application.asked if label]
     if ALL_LABELS in target.accessible or all(label in target.accessible for label in labels):
         return

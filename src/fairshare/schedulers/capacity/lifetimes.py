@@ -1,4 +1,5 @@
-"""Owns the limits of applications' lifetimes, in seconds (spec/capacity.md 20)."""
+"""Owns the limits of applications' lifetimes, in seconds
+(Hadoop: CapacityScheduler.checkAndGetApplicationLifetime)."""
 
 from fairshare.schedulers.capacity.queues import CapacityQueue
 

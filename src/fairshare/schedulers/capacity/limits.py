@@ -1,6 +1,7 @@
 """Owns the Capacity Scheduler's limits of users, masters and applications, and the headroom.
 
-Only queries; other modules emit the events (spec/capacity.md 8, 9, 10, 19).
+Only queries; other modules emit the events (Hadoop: LeafQueue, UsersManager,
+CSMaxRunningAppsEnforcer).
 """
 
 from typing import TYPE_CHECKING
@@ -33,7 +34,8 @@ def user_limit(
     everyone: bool = False,
     ignore: bool = False,
 ) -> Resource:
-    """A user's limit in a leaf on a partition, as scheduling sees it (9.4, 9.5).
+    """A user's limit in a leaf on a partition, as scheduling sees it
+    (Hadoop: UsersManager.getComputedResourceLimitForActiveUsers).
 
     The part that is the same for all users is computed once for each version of the users. As in
     Hadoop a new or removed user does not change the version.
@@ -48,7 +50,8 @@ def user_limit(
 
 
 def user_may_more(state: "CapacityState", leaf: CapacityQueue, record: User) -> bool:
-    """Whether a user is within its limit on the default partition (9.8).
+    """Whether a user is within its limit on the default partition
+    (Hadoop: LeafQueue.canAssignToUser).
 
     By memory alone a limit only grows with what is used. So nearly always the limit that would hold
     if nothing were used is enough to decide.
@@ -96,7 +99,7 @@ def user_limit_alone(
 
 def is_above(state: "CapacityState", leaf: CapacityQueue, application: CapacityApplication) -> bool:
     """Whether a user is above its limit on the default partition, not counting this application's
-    reservations if those may be released (9.9)."""
+    reservations if those may be released (Hadoop: LeafQueue.canAssignToUser)."""
     record = leaf.users.get(application.user)
     if record is None:
         return False
@@ -139,7 +142,8 @@ def _base(
 
 
 def master_limit(state: "CapacityState", leaf: CapacityQueue, label: str) -> Resource:
-    """The limit of all masters of a leaf together (8.2).
+    """The limit of all masters of a leaf together
+    (Hadoop: LeafQueue.calculateAndGetAMResourceLimitPerPartition).
 
     On the default partition: a part of what the leaf can reach now, at least the same part of its
     guarantee. Example: 0.1 of a reachable 81920 MB is 8192.
@@ -156,7 +160,8 @@ def master_limit(state: "CapacityState", leaf: CapacityQueue, label: str) -> Res
 def user_master_limit(
     state: "CapacityState", leaf: CapacityQueue, label: str, user: str | None
 ) -> Resource:
-    """The limit of one user's masters in a leaf (8.3); None: a user of weight 1.
+    """The limit of one user's masters in a leaf
+    (Hadoop: LeafQueue.getUserAMResourceLimitPerPartition); None: a user of weight 1.
 
     Example: guarantee 8192, 0.1 for masters, percent 50, factor 5, one active user: 4096.
     """
@@ -175,7 +180,8 @@ def user_master_limit(
 
 
 def user_parallel_limit(state: "CapacityState", user: str) -> int:
-    """How many applications of a user may run at once, over all queues (19)."""
+    """How many applications of a user may run at once, over all queues
+    (Hadoop: CapacitySchedulerConfiguration.getMaxParallelAppsForUser)."""
     settings = state.settings
     return settings.users_maximum_parallel_applications.get(
         user, settings.user_maximum_parallel_applications
@@ -183,14 +189,15 @@ def user_parallel_limit(state: "CapacityState", user: str) -> int:
 
 
 def may_run(state: "CapacityState", user: str, leaf: CapacityQueue) -> bool:
-    """Whether max-parallel-apps lets one more application run (19)."""
+    """Whether max-parallel-apps lets one more application run
+    (Hadoop: CSMaxRunningAppsEnforcer.checkRunnabilityWithUpdate)."""
     if state.user_runnable.get(user, 0) >= user_parallel_limit(state, user):
         return False
     return all(queue.runnable < queue.maximum_parallel for queue in leaf.path)
 
 
 def headroom(state: "CapacityState", application: CapacityApplication) -> Resource:
-    """The headroom that an application's master receives (10).
+    """The headroom that an application's master receives (Hadoop: LeafQueue.getHeadroom).
 
     The least of what is left to its user, in its queue and on the partition, summed over all
     partitions that it has asked for; 0 until a heartbeat has considered the application. As in
@@ -223,7 +230,8 @@ def _headroom_on(state: "CapacityState", leaf: CapacityQueue, record: User, labe
 def within_maximum(
     state: "CapacityState", leaf: CapacityQueue, label: str, net: Resource, *, ignore: bool
 ) -> bool:
-    """Whether this much more keeps the leaf and its ancestors within their maximums (15.8)."""
+    """Whether this much more keeps the leaf and its ancestors within their maximums
+    (Hadoop: AbstractCSQueue.accept)."""
     c = state.calculator
     for queue in leaf.path:
         share = queue.shares[label]

@@ -2,7 +2,8 @@
 relaxed.
 
 An ask that names places takes a node that it names at once, another node of its racks after some
-missed opportunities, any node after some more (spec/capacity.md 14.4). Decides nothing.
+missed opportunities, any node after some more (Hadoop: RegularContainerAllocator.canAssign).
+Decides nothing.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Owns the capacities of leaves created by the older auto-creation (27.4): each has that of its
+"""Owns the capacities of leaves created by the older auto-creation: each has that of its
 parent's template, or none, by Hadoop's GuaranteedOrZeroCapacityOverTimePolicy.
 
 A new leaf gets the capacity if the parent has enough left. Then a round every 1.5 s takes it from

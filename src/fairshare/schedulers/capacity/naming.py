@@ -1,5 +1,5 @@
-"""Owns the lookup of a queue by its path, or by its short name if that is unique (spec/capacity.md
-3.1)."""
+"""Owns the lookup of a queue by its path, or by its short name if that is unique
+(Hadoop: CSQueueStore)."""
 
 from typing import TYPE_CHECKING
 

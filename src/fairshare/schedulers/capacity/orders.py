@@ -1,7 +1,8 @@
 """Owns the maintenance of orders: a parent's children, a leaf's active and waiting applications.
 
 Keys are tuples in sorted lists; a change moves one key. `state.py` calls this when an event has
-changed what an order depends on. Decides nothing (spec/capacity.md 8.1, 12, 16).
+changed what an order depends on. Decides nothing (Hadoop: PriorityUtilizationQueueOrderingPolicy,
+OrderingPolicy).
 """
 
 import math
@@ -23,7 +24,8 @@ def remove(order: list[Entry], entry: Entry) -> None:
 
 
 def child_key(child: CapacityQueue, policy: str, label: str) -> Entry:
-    """The sort key of a queue among its siblings: lower is served first (12.1).
+    """The sort key of a queue among its siblings: lower is served first
+    (Hadoop: PriorityUtilizationQueueOrderingPolicy).
 
     First access to the label, then having a guarantee; then the used part of the guarantee (of the
     cluster for a queue without one). `priority-utilization` compares first whether a queue is below
@@ -85,7 +87,8 @@ def place_child(child: CapacityQueue, label: str) -> None:
 
 
 def borrowers(queue: CapacityQueue, label: str) -> list[Entry]:
-    """The children that ask for the default partition, in their order on another one (28)."""
+    """The children that ask for the default partition, in their order on another one
+    (Hadoop: PriorityUtilizationQueueOrderingPolicy.getAssignmentIterator)."""
     return sorted(
         child_key(child, queue.policy, label)
         for child in queue.ranked
@@ -100,7 +103,7 @@ def refresh_use(
     total: Resource,
     minimum: Resource,
 ) -> None:
-    """Update what a queue's use is measured against (6.1)."""
+    """Update what a queue's use is measured against (Hadoop: CSQueueUtils.updateUsedCapacity)."""
     share = queue.shares[label]
     share.measure(c, total, larger(c, total, share.effective_minimum, minimum))
 
@@ -124,7 +127,8 @@ def renumber(queue: CapacityQueue) -> None:
 
 
 def application_key(leaf: CapacityQueue, application: CapacityApplication) -> Entry:
-    """The sort key of an active application in its leaf (16); ends in its number.
+    """The sort key of an active application in its leaf (Hadoop: FifoOrderingPolicy,
+    FairOrderingPolicy); ends in its number.
 
     `fair`: by allocated memory, with `size_based` divided by the logarithm of the demand. With a
     negative `drift` the use, and thus the demand, may be negative: then Hadoop's quotient is NaN
@@ -212,7 +216,8 @@ def sort_applications(leaf: CapacityQueue) -> None:
 
 
 def wait(application: CapacityApplication) -> None:
-    """Add an application to the list of those that wait for room for their master (8.1)."""
+    """Add an application to the list of those that wait for room for their master
+    (Hadoop: FifoOrderingPolicyForPendingApps)."""
     leaf = application.leaf
     assert leaf is not None
     recovering = 0 if application.comes_back else 1

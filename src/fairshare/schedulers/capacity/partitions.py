@@ -2,7 +2,7 @@
 
 Only events change them; `labels.py` decides which changes are allowed. A node that changes its
 partition takes its containers along: queues and users use them there from then on, a reservation on
-it is dropped, and a master counts towards the masters' limit there (spec/capacity.md 15.6, 28).
+it is dropped, and a master counts towards the masters' limit there (Hadoop: RMNodeLabelsManager).
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,5 @@
-"""Owns the resolution of applications' priorities (spec/capacity.md 7.7, 7.9, 17)."""
+"""Owns the resolution of applications' priorities
+(Hadoop: CapacityScheduler.checkAndGetApplicationPriority, AppPriorityACLsManager)."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -51,7 +52,7 @@ def of_workflow(
     override.
 
     The tag `workflowid:nightly` names the workflow. An application whose user may not use that
-    priority keeps its own (2.3, 7.2).
+    priority keeps its own (Hadoop: WorkflowPriorityMappingsManager).
     """
     settings = state.settings
     if not (settings.workflow_priorities_override and settings.workflow_priorities):

@@ -94,7 +94,7 @@ class Share:
 
     @property
     def used_capacity(self) -> float:
-        """What is used, as a part of the guarantee (6.1)."""
+        """What is used, as a part of the guarantee (Hadoop: CSQueueUtils.updateUsedCapacity)."""
         c = self.calculator
         return 0.0 if c is None else c.use(self.whole, self.used, self.divisor)
 
@@ -206,7 +206,8 @@ class CapacityQueue(Queue[CapacityApplication]):
         self.default_label = ""
         self.dynamic_eligible = False
         self.divides_amounts = False  # whether all its children have absolute capacities
-        self.entitled: frozenset[str] = frozenset()  # of leaves of the older auto-creation (27.4)
+        # of leaves of the older auto-creation (Hadoop: ManagedParentQueue)
+        self.entitled: frozenset[str] = frozenset()
         self.funded: frozenset[str] = frozenset()  # of those with amounts: where these apply
         # Of parents with amounts: the template's fraction of them and of the partition, as last
         # computed.
@@ -260,7 +261,7 @@ class CapacityQueue(Queue[CapacityApplication]):
     def serves(self, asked: str, label: str) -> bool:
         """Whether an application whose master is on one partition has its turn on another one.
 
-        Always, unless the leaf keeps partitions apart (`fifo-with-partitions`, 16.3): then those of
+        Always, unless the leaf keeps partitions apart (`fifo-with-partitions`): then those of
         an enforced partition have their turn only there, and all others only elsewhere.
         """
         if self.policy != "fifo-with-partitions":
@@ -281,7 +282,8 @@ class CapacityQueue(Queue[CapacityApplication]):
         )
 
     def stop(self) -> None:
-        """Accept no more applications: DRAINING while applications are left (24)."""
+        """Accept no more applications: DRAINING while applications are left
+        (Hadoop: LeafQueue.stopQueue)."""
         for child in self.children.values():
             child.stop()
         if self.state != STOPPED:

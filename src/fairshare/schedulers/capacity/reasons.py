@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class CapacityLimits:
-    """The limits on one application (spec/capacity.md 8, 9, 11, 19)."""
+    """The limits on one application (Hadoop: LeafQueue, UsersManager, CSMaxRunningAppsEnforcer)."""
 
     def __init__(self, state: "CapacityState", application: CapacityApplication) -> None:
         self._state = state

@@ -55,7 +55,7 @@ from fairshare.schedulers.views import ApplicationView, QueueView
 
 
 class CapacityScheduler(labels.LabelDoors):
-    """YARN's Capacity Scheduler (spec/capacity.md)."""
+    """YARN's Capacity Scheduler (Hadoop: CapacityScheduler)."""
 
     name = "capacity"
 
@@ -75,7 +75,8 @@ class CapacityScheduler(labels.LabelDoors):
     # Configuration and queues.
 
     def load(self, step: Step, settings: bytes, epoch_ms: int) -> None:
-        """Apply settings, at the start or at a reload; for refused ones see `go_back` (25.1)."""
+        """Apply settings, at the start or at a reload; for refused ones see `go_back`
+        (Hadoop: CapacityScheduler.reinitialize)."""
         state = self._state
         try:
             new = msgspec.json.decode(settings, type=CapacitySettings)
@@ -122,7 +123,8 @@ class CapacityScheduler(labels.LabelDoors):
     # Applications.
 
     def place(self, step: Step, submission: SubmitApplication) -> tuple[str, int]:
-        """Choose the queue, create it if necessary, and resolve the priority (7.1, 7.2)."""
+        """Choose the queue, create it if necessary, and resolve the priority (Hadoop: RMAppManager,
+        CapacityScheduler.addApplication)."""
         state = self._state
         given = submission
         if given.recovering:
@@ -231,7 +233,7 @@ class CapacityScheduler(labels.LabelDoors):
 
     def move(self, step: Step, application: Application, queue: str) -> None:
         """Move an application to another leaf; a move to its own leaf counts as leaving and
-        entering (18.2)."""
+        entering (Hadoop: CapacityScheduler.moveApplication)."""
         state = self._state
         mover = state.applications[application.id]
         source = mover.leaf
@@ -255,7 +257,8 @@ class CapacityScheduler(labels.LabelDoors):
         step.emit(AsksChanged(mover.id, ()))
 
     def set_priority(self, step: Step, application: Application, priority: int) -> None:
-        """Change an application's priority, at most to the cluster's maximum (17).
+        """Change an application's priority, at most to the cluster's maximum
+        (Hadoop: CapacityScheduler.updateApplicationPriority).
 
         As in Hadoop the priority resolved at submission counts as the present one: setting that
         again changes nothing, and a new attempt starts with it.
@@ -273,7 +276,8 @@ class CapacityScheduler(labels.LabelDoors):
             step.emit(PriorityChanged(one.id, wanted))
 
     def may_administer(self, queue: str, user: str, groups: Sequence[str]) -> bool:
-        """Whether a user may kill or move other users' applications in a queue (7.6)."""
+        """Whether a user may kill or move other users' applications in a queue
+        (Hadoop: CapacityScheduler.checkAccess)."""
         settings = self._state.settings
         if not settings.acl_enabled or allows(settings.administrators_acl, user, groups):
             return True
@@ -288,7 +292,8 @@ class CapacityScheduler(labels.LabelDoors):
         return may_submit(found, user, groups)
 
     def lifetime_s(self, queue: str, requested_s: int) -> int:
-        """The lifetime that a leaf grants for a requested one; 0 or less: no limit (20)."""
+        """The lifetime that a leaf grants for a requested one; 0 or less: no limit
+        (Hadoop: CapacityScheduler.checkAndGetApplicationLifetime)."""
         return lifetimes.lifetime_s(self._state.queue_of(queue), requested_s)
 
     def maximum_lifetime_s(self, queue: str) -> int:
@@ -300,7 +305,8 @@ class CapacityScheduler(labels.LabelDoors):
     def check_asks(
         self, application: ApplicationId, queue: str, requests: Sequence[ResourceRequest]
     ) -> None:
-        """Accepts every ask: one beyond its queue's maximum capacity waits forever (34)."""
+        """Accepts every ask: one beyond its queue's maximum capacity waits forever
+        (Hadoop: RMServerUtils.normalizeAndValidateRequests)."""
 
     def validate(self, step: Step, queue: str, resources: Sequence[Resource]) -> None:
         """Refuse containers larger than the maximum of the queue or the cluster."""
@@ -320,7 +326,8 @@ class CapacityScheduler(labels.LabelDoors):
                     )
 
     def normalise(self, step: Step, queue: str, resource: Resource) -> Resource:
-        """The size that a queue grants for an ask of this size (1.7)."""
+        """The size that a queue grants for an ask of this size
+        (Hadoop: SchedulerUtils.getNormalizedResource)."""
         state = self._state
         return state.normalise(step.now_ms, state.queues.get(queue), resource)
 
@@ -351,7 +358,7 @@ class CapacityScheduler(labels.LabelDoors):
 
     def monitor_interval_ms(self) -> int | None:
         """None while there are no asks and no selected containers, or nothing in use that could be
-        preempted (21.11)."""
+        preempted (Hadoop: ProportionalCapacityPreemptionPolicy)."""
         state = self._state
         monitor = state.settings.monitor
         if not monitor.enabled or monitor.observe_only or not state.queues:
@@ -365,7 +372,8 @@ class CapacityScheduler(labels.LabelDoors):
         return None
 
     def update_interval_ms(self) -> int | None:
-        """None unless a round of the older auto-creation would change something (27.4)."""
+        """None unless a round of the older auto-creation would change something
+        (Hadoop: GuaranteedOrZeroCapacityOverTimePolicy)."""
         state = self._state
         if not state.settings.monitor.legacy_queue_management:
             return None

@@ -2,9 +2,8 @@
 
 All values are as configured: the core computes what is inherited, derived or defaulted, so that a
 reload is judged as a whole. None means that the file does not set the value. Floats that Hadoop
-keeps in 32 bits are already rounded to 32 bits (spec/capacity.md 1.6), so that 0.7 is
-0.699999988079071. Vectors are in the order of `CapacitySettings.types`. Sections are those of
-spec/capacity.md.
+keeps in 32 bits are already rounded to 32 bits (Hadoop: QueueCapacities), so that 0.7 is
+0.699999988079071. Vectors are in the order of `CapacitySettings.types`.
 """
 
 import enum
@@ -80,7 +79,8 @@ class Weight(msgspec.Struct, frozen=True, tag="weight"):
 
 
 class Vector(msgspec.Struct, frozen=True, tag="vector"):
-    """`[memory=10240,vcores=10]`, or `[memory=50%,vcores=2w]` without the legacy mode (5).
+    """`[memory=10240,vcores=10]`, or `[memory=50%,vcores=2w]` without the legacy mode
+    (Hadoop: QueueCapacityVector).
 
     One amount for each resource type, in order; a type that the text does not name is an absolute
     0. In legacy mode all amounts are absolute (another unit is an error in the file).
@@ -100,7 +100,9 @@ Capacity = Percentage | Weight | Vector
 
 
 class LabelCapacity(msgspec.Struct, frozen=True):
-    """`accessible-node-labels.<label>.*` of one queue (28); fractions as in QueueSettings."""
+    """`accessible-node-labels.<label>.*` of one queue
+    (Hadoop: CapacitySchedulerConfiguration.getAccessibleNodeLabels); fractions as in
+    QueueSettings."""
 
     capacity: Capacity | None = None
     maximum_capacity: Capacity | None = None
@@ -108,10 +110,11 @@ class LabelCapacity(msgspec.Struct, frozen=True):
 
 
 class PriorityRule(msgspec.Struct, frozen=True):
-    """One group `[user=... group=... max_priority=7 default_priority=4]` of a priority list (7.9).
+    """One group `[user=... group=... max_priority=7 default_priority=4]` of a priority list
+    (Hadoop: AppPriorityACLConfigurationParser).
 
     `acl` is a list in Hadoop's form, `user1,user2 group1,group2`; `*` allows all users. As in
-    Hadoop the first of `user=` and `group=` in the text gives the users (39.11); the reader that
+    Hadoop the first of `user=` and `group=` in the text gives the users; the reader that
     converts the text to `acl` decides this.
     """
 
@@ -122,7 +125,7 @@ class PriorityRule(msgspec.Struct, frozen=True):
 
 class QueueSettings(msgspec.Struct, frozen=True):
     """The file's settings of one queue, or a template's for queues to be created; None: unset
-    (2.2).
+    (Hadoop: CapacitySchedulerConfiguration).
 
     `children` are short names in the file's order. Fractions (`maximum_master_share`) are parts of
     1; `minimum_user_limit_percent` is a percentage. `ordering_policy` is the keyword or class name
@@ -141,7 +144,8 @@ class QueueSettings(msgspec.Struct, frozen=True):
     maximum_master_share: float | None = None
     ordering_policy: str | None = None
     size_based_weight: bool | None = None  # ordering-policy.fair.enable-size-based-weight
-    enforced_partitions: tuple[str, ...] | None = None  # of fifo-with-partitions (16.3)
+    # of fifo-with-partitions (Hadoop: FifoOrderingPolicyWithExclusivePartitions)
+    enforced_partitions: tuple[str, ...] | None = None
     priority: int | None = None
     default_application_priority: int | None = None
     state: str | None = None  # upper case, as configured; the core refuses invalid ones
@@ -159,7 +163,8 @@ class QueueSettings(msgspec.Struct, frozen=True):
     accessible_labels: tuple[str, ...] | None = None  # ("*",): all
     label_capacities: dict[str, LabelCapacity] = {}
     default_label_expression: str | None = None
-    # Auto-creation (27). Of a queue only, never of a template.
+    # Auto-creation (Hadoop: AutoCreatedQueueTemplate, AutoCreatedLeafQueueConfig). Of a queue only,
+    # never of a template.
     dynamic_children: bool | None = None  # auto-queue-creation-v2.enabled
     maximum_dynamic_children: int | None = None  # auto-queue-creation-v2.max-queues
     maximum_queue_depth: int | None = None  # auto-queue-creation-v2.maximum-queue-depth
@@ -170,7 +175,8 @@ class QueueSettings(msgspec.Struct, frozen=True):
 
 
 class Template(msgspec.Struct, frozen=True):
-    """The settings that a parent gives to queues created below it (27.2).
+    """The settings that a parent gives to queues created below it
+    (Hadoop: AutoCreatedQueueTemplate).
 
     `common` applies to leaves and parents; `leaf` and `parent` apply to one kind and take
     precedence. `legacy_leaf` is the older `leaf-queue-template.*`.
@@ -191,7 +197,7 @@ class WorkflowPriority(msgspec.Struct, frozen=True):
 
 
 class IntraQueuePreemption(msgspec.Struct, frozen=True):
-    """`intra-queue-preemption.*` of the monitor (21.1, 22)."""
+    """`intra-queue-preemption.*` of the monitor (Hadoop: IntraQueueCandidatesSelector)."""
 
     enabled: bool = False
     minimum_threshold: float = 0.5  # 32-bit
@@ -201,7 +207,8 @@ class IntraQueuePreemption(msgspec.Struct, frozen=True):
 
 
 class MonitorSettings(msgspec.Struct, frozen=True):
-    """The preemption monitor: `yarn.resourcemanager.monitor.capacity.preemption.*` (21.1)."""
+    """The preemption monitor: `yarn.resourcemanager.monitor.capacity.preemption.*`
+    (Hadoop: ProportionalCapacityPreemptionPolicy)."""
 
     enabled: bool = False  # the monitor is on, and the proportional policy among its policies
     monitor_on: bool = False  # yarn.resourcemanager.scheduler.monitor.enable alone
@@ -227,7 +234,8 @@ class MonitorSettings(msgspec.Struct, frozen=True):
 
 
 class CapacitySettings(msgspec.Struct, frozen=True):
-    """All settings of the Capacity Scheduler (2). Queues by full path, `root` among them.
+    """All settings of the Capacity Scheduler (Hadoop: CapacitySchedulerConfiguration). Queues by
+    full path, `root` among them.
 
     `queues` has a queue if the file sets anything of it, children lists included; names in a
     children list without an entry of their own have QueueSettings() (the reader need not add them).
@@ -237,18 +245,19 @@ class CapacitySettings(msgspec.Struct, frozen=True):
 
     types: ResourceTypes = ResourceTypes()
     queues: dict[str, QueueSettings] = {}
-    templates: dict[str, Template] = {}  # by owner's path, in which parts may be `*` (27.2)
-    # yarn-site.xml (2.4)
+    # by owner's path, in which parts may be `*` (Hadoop: AutoCreatedQueueTemplate)
+    templates: dict[str, Template] = {}
+    # yarn-site.xml
     minimum_allocation: Resource = (1024, 1)
     maximum_allocation: Resource = (8192, 4)
-    maximum_override_delay_ms: int = 10_000  # work-preserving-recovery.scheduling-wait-ms (1.8)
+    maximum_override_delay_ms: int = 10_000  # work-preserving-recovery.scheduling-wait-ms
     maximum_application_priority: int = 0  # yarn.cluster.max-application-priority
     acl_enabled: bool = False
     administrators_acl: str = "*"
     master_max_attempts: int = 2
     heartbeat_interval_ms: int = 1_000
     monitor: MonitorSettings = MonitorSettings()
-    # capacity-scheduler.xml, global (2.3)
+    # capacity-scheduler.xml, global
     dominant: bool = False  # DominantResourceCalculator, else memory only
     maximum_applications: int = 10_000
     queue_maximum_applications: int = -1  # global-queue-max-application
@@ -274,8 +283,8 @@ class CapacitySettings(msgspec.Struct, frozen=True):
     lazy_preemption: bool = False
     maximum_queue_depth: int = 2  # auto-queue-creation-v2.maximum-queue-depth
     queue_expiration_ms: int = 300_000  # auto-queue-creation-v2.queue-expiration-time
-    # Node labels (28): exclusive or not, by name. Administrators may add more; nodes may report
-    # theirs in their attributes.
+    # Node labels (Hadoop: RMNodeLabelsManager): exclusive or not, by name. Administrators may add
+    # more; nodes may report theirs in their attributes.
     labels: dict[str, bool] = {}
     label_of_node: dict[str, str] = {}
     labels_enabled: bool = False  # yarn.node-labels.enabled

@@ -115,7 +115,8 @@ class CapacityState(CapacityCluster):
             orders.place_application(application)
 
     def _consider(self, application: CapacityApplication) -> None:
-        """A heartbeat considers an application: its user's limit is computed (10)."""
+        """A heartbeat considers an application: its user's limit is computed
+        (Hadoop: CapacityHeadroomProvider.getHeadroom)."""
         leaf = application.leaf
         if leaf is None:
             return
@@ -250,7 +251,8 @@ class CapacityState(CapacityCluster):
         self.selected_ms[event.container] = now_ms
 
     def _container_spared(self, now_ms: int, event: ContainerSpared) -> None:
-        """The container's room is not needed any more: reset it to unselected (21.9, 23.3)."""
+        """The container's room is not needed any more: reset it to unselected
+        (Hadoop: CapacityScheduler.markContainerForNonKillable)."""
         victim = self.applications[application_of(event.container)]
         node = self.nodes[victim.containers[event.container].node]
         self.selected_ms.pop(event.container, None)

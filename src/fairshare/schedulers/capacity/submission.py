@@ -1,6 +1,7 @@
 """Owns the checks before an application enters a leaf: at submission, and at a move.
 
-Raises Refusal in Hadoop's words; changes nothing (spec/capacity.md 7.2, 7.3, 18.2).
+Raises Refusal in Hadoop's words; changes nothing (Hadoop: LeafQueue.validateSubmitApplication,
+CapacityScheduler.preValidateMoveApplication).
 """
 
 from typing import TYPE_CHECKING

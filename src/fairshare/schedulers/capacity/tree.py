@@ -1,6 +1,6 @@
 """Owns the creation and removal of queues: by a load, on demand, and after their expiration time.
 
-Decides by `step.emit` alone (spec/capacity.md 25, 27).
+Decides by `step.emit` alone (Hadoop: CapacitySchedulerQueueManager).
 """
 
 from typing import TYPE_CHECKING
@@ -91,7 +91,8 @@ def create(state: "CapacityState", step: "Step", name: str) -> CapacityQueue:
     """Create a missing leaf and its missing ancestors; raises Refusal where that is not allowed.
 
     If `root.teams` allows it, `root.teams.red.ann` creates the parent `red` and the leaf `ann`,
-    since two levels below a queue of the file are allowed unless the settings say otherwise (27.1).
+    since two levels below a queue of the file are allowed unless the settings say otherwise
+    (Hadoop: CapacitySchedulerQueueManager.createQueue).
     """
     missing = [name]
     while (above := parent_name(missing[-1])) not in state.queues:
@@ -165,7 +166,8 @@ def _check_children(
 
 
 def check_access(state: "CapacityState", name: str, given: SubmitApplication) -> None:
-    """Raise Refusal if the user may not submit to a queue that does not exist yet (7.6).
+    """Raise Refusal if the user may not submit to a queue that does not exist yet
+    (Hadoop: RMAppManager).
 
     The access lists of the existing ancestors count, and those of templates for the queues to be
     created.
@@ -191,7 +193,7 @@ def check_access(state: "CapacityState", name: str, given: SubmitApplication) ->
 
 def check_mapped(state: "CapacityState", name: str, given: SubmitApplication) -> None:
     """Raise Refusal if a submission names a leaf of the older auto-creation, existing or not
-    (27.4).
+    (Hadoop: ManagedParentQueue).
 
     Only queue mappings may place applications in such leaves.
     """
@@ -224,7 +226,8 @@ def expires(state: "CapacityState") -> bool:
 
 
 def remove_idle(state: "CapacityState", step: "Step") -> None:
-    """Run one round of the removal of queues created on demand (27.3).
+    """Run one round of the removal of queues created on demand
+    (Hadoop: AutoCreatedQueueDeletionPolicy).
 
     A queue is removed when this round and the previous one have found it empty and its last
     application was submitted longer ago than the settings allow, in whole seconds: with 300 s and

@@ -1,6 +1,6 @@
 """Owns the users of a leaf queue: their use, which of them are active, and their limits.
 
-Does not know heartbeats. Formulas of spec/capacity.md 9; sums in single precision are kept as in
+Does not know heartbeats. Formulas of Hadoop's UsersManager; sums in single precision are kept as in
 Hadoop, by adding differences.
 """
 
@@ -329,7 +329,8 @@ def base_limit(
     everyone: bool = False,
     ignore: bool = False,
 ) -> Resource:
-    """The limit of a user of weight 1 on a partition (9.4; `everyone`: 9.5, all users count).
+    """The limit of a user of weight 1 on a partition (Hadoop: UsersManager.computeUserLimit;
+    `everyone`: all users count).
 
     `active_weight` is the sum of the weights of active users; None: the present sum. `total` is the
     partition's size, `guarantee` and `maximum` the leaf's there, `percent` and `factor` its
@@ -360,5 +361,6 @@ def base_limit(
 
 
 def weighted(c: ResourceCalculator, base: Resource, weight: float, minimum: Resource) -> Resource:
-    """A user's own limit: the base times the weight, rounded down (9.4.9)."""
+    """A user's own limit: the base times the weight, rounded down
+    (Hadoop: UsersManager.getComputedResourceLimitForActiveUsers)."""
     return c.multiply_down(base, weight, minimum)

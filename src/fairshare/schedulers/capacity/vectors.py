@@ -1,7 +1,8 @@
 """Owns capacities with a unit of its own for each type: amounts, percentages, weights.
 
-Used without the legacy mode only (spec/capacity.md 5). Types are computed one after another; within
-a type first the amounts, then percentages, then weights of the rest.
+Used without the legacy mode only (Hadoop: CapacitySchedulerQueueCapacityHandler). Types are
+computed one after another; within a type first the amounts, then percentages, then weights of the
+rest.
 """
 
 import math
@@ -127,7 +128,7 @@ def _round(value: float) -> int:
 
 def _maximum(capacity: Capacity | None, above: Resource) -> Resource:
     """A maximum as an amount, or as a part of the parent's; unset or larger values give the
-    parent's (5.3)."""
+    parent's (Hadoop: CapacitySchedulerQueueCapacityHandler)."""
     amounts = _amounts(Percentage(100.0) if capacity is None else capacity, len(above))
     result = []
     for amount, most in zip(amounts, above, strict=True):

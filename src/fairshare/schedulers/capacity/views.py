@@ -161,7 +161,7 @@ def pending_after_user_limits(
     state: "CapacityState", leaf: CapacityQueue, label: str, *, without_reserved: bool = False
 ) -> Resource:
     """The asks of a leaf's active applications, those of each user limited to its headroom
-    (21.3)."""
+    (Hadoop: LeafQueue.getTotalPendingResourcesConsideringUserLimit)."""
     rooms: dict[str, Resource] = {}
     wanted = state.none
     for application in orders.active_in_order(leaf):
@@ -228,7 +228,8 @@ def volatile_fields(state: "CapacityState") -> VolatileFieldsOf:
 
 
 def _waits_for(state: "CapacityState", application: CapacityApplication) -> str:
-    """What holds an application back, in the words of Hadoop's diagnostics (33.2)."""
+    """What holds an application back, in the words of Hadoop's diagnostics
+    (Hadoop: CSAMContainerLaunchDiagnosticsConstants)."""
     leaf = application.leaf
     if leaf is None or application.stage == Stage.NOWHERE:
         return ""

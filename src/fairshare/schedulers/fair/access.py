@@ -1,4 +1,4 @@
-"""Owns access to queues: submission and administration (spec/fair.md 15)."""
+"""Owns access to queues: submission and administration (Hadoop: FSQueue.hasAccess)."""
 
 from collections.abc import Sequence
 

@@ -5,7 +5,7 @@ end of the heartbeat. This is correct since within one heartbeat room only shrin
 grows, so a child that could not be served will not be. There are two exceptions, which are offered
 the node again: asks that wait for locality, whose accepted locality widens with each offer, and
 asks behind one that did not fit and by now would exceed a maximum. Hadoop instead sorts all
-children for each container, with the same result (spec/fair.md 9).
+children for each container, with the same result (Hadoop: FairScheduler.attemptScheduling).
 """
 
 import math
@@ -79,7 +79,8 @@ class Heartbeat:
     # The three parts of a heartbeat.
 
     def _serve_promises(self) -> None:
-        """Give room made by preemption to the applications it was made for (9.2)."""
+        """Give room made by preemption to the applications it was made for
+        (Hadoop: FairScheduler.assignPreemptedContainers)."""
         node = self.node
         for number in list(node.promised):
             application = self.state.applications[number]
@@ -109,7 +110,8 @@ class Heartbeat:
         return compare(self.state.total, application.used, application.fair_share, True) < 0
 
     def _serve_reservation(self) -> bool:
-        """Fulfil or keep a valid reservation; returns whether there was one (9.3)."""
+        """Fulfil or keep a valid reservation; returns whether there was one
+        (Hadoop: FSAppAttempt.assignReservedContainer)."""
         node = self.node
         reservation = node.reservation
         if reservation is None:
@@ -128,7 +130,8 @@ class Heartbeat:
         return True
 
     def _serve_everybody(self) -> None:
-        """Assign one container, or as many as `assignmultiple` and its limits allow (9.4)."""
+        """Assign one container, or as many as `assignmultiple` and its limits allow
+        (Hadoop: FairScheduler.shouldContinueAssigning)."""
         node = self.node
         settings = self.state.settings
         half = tuple(int(amount * 0.5) for amount in node.available)
@@ -222,7 +225,8 @@ class Heartbeat:
     def _offer(
         self, application: FairApplication, fitting: Resource | None = None
     ) -> Resource | None:
-        """Offer the node to one application; returns what it took or reserved, or None (9.6).
+        """Offer the node to one application; returns what it took or reserved, or None
+        (Hadoop: FSAppAttempt.assignContainer).
 
         `fitting`: a size that is known to fit.
         """
@@ -252,7 +256,7 @@ class Heartbeat:
             self._ended_early.append((application, key))
 
     def _wanted_here(self, application: FairApplication, key: AskKey) -> bool:
-        """Whether the node may serve this ask at all (9.6 a to e)."""
+        """Whether the node may serve this ask at all (Hadoop: FSAppAttempt.hasContainerForNode)."""
         ask = key.anywhere
         if ask is None:
             return False
@@ -359,7 +363,8 @@ class Heartbeat:
     def _reserve(
         self, application: FairApplication, key: AskKey, resource: Resource, locality: Locality
     ) -> Resource | None:
-        """Reserve the node for an ask that does not fit yet (9.7); None if that is not allowed.
+        """Reserve the node for an ask that does not fit yet (Hadoop: FSAppAttempt.reserve); None if
+        that is not allowed.
 
         If the application already has a reservation here while it is served promised room, the new
         one replaces it.

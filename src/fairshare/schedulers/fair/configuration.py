@@ -1,6 +1,7 @@
 """Owns how settings become a queue's own: defaults, inheritance, and what a reload rereads.
 
-Everything is computed from `state.settings`; decides nothing (spec/fair.md 2.5, 5.3).
+Everything is computed from `state.settings`; decides nothing
+(Hadoop: QueueManager.updateAllocationConfiguration).
 """
 
 from typing import TYPE_CHECKING
@@ -27,7 +28,8 @@ def decode(settings: bytes) -> FairSettings:
 
 
 def reservation_threshold(settings: FairSettings) -> Resource:
-    """The smallest size that may reserve a node: increment x multiple, truncated (9.7.2)."""
+    """The smallest size that may reserve a node: increment x multiple, truncated
+    (Hadoop: FairScheduler.isAtLeastReservationThreshold)."""
     return tuple(
         int(increment * settings.reservation_threshold_multiple)
         for increment in settings.increment_allocation

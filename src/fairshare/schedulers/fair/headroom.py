@@ -12,7 +12,8 @@ def headroom(
     used: Resource,
     both: bool,
 ) -> Resource:
-    """The room that is left in the cluster and below the leaf's maximum (spec/fair.md 9.8).
+    """The room that is left in the cluster and below the leaf's maximum
+    (Hadoop: FSAppAttempt.getHeadroom).
 
     `free` is what the cluster has free, `refused` the part of it on nodes of the application's
     blacklist; `maximum`, `fair_share` and `used` are the leaf's. Memory is also limited to the rest

@@ -1,6 +1,7 @@
 """Owns the Fair Scheduler's limits: running applications, and resources for masters.
 
-Only queries; `scheduler.py` emits the events (spec/fair.md 11 and 12).
+Only queries; `scheduler.py` emits the events (Hadoop: FSLeafQueue.canRunAppAM,
+MaxRunningAppsEnforcer).
 """
 
 import math
@@ -24,7 +25,8 @@ def user_limit(state: "FairState", user: str) -> int:
 
 
 def may_run(state: "FairState", user: str, leaf: FairQueue) -> bool:
-    """Whether the limits of the user and of the queues allow one more application to run (12.1)."""
+    """Whether the limits of the user and of the queues allow one more application to run
+    (Hadoop: MaxRunningAppsEnforcer.canAppBeRunnable)."""
     if state.users.running(user) >= user_limit(state, user):
         return False
     return all(queue.running < queue.max_running for queue in leaf.path)
@@ -33,7 +35,8 @@ def may_run(state: "FairState", user: str, leaf: FairQueue) -> bool:
 def candidates_after_leaving(
     state: "FairState", leaf: FairQueue, user: str
 ) -> list[list[FairApplication]]:
-    """Lists of waiting applications that may run after a runnable one has left (12.3).
+    """Lists of waiting applications that may run after a runnable one has left
+    (Hadoop: MaxRunningAppsEnforcer.updateRunnabilityOnAppRemoval).
 
     They include empty lists: at most as many applications as there are lists may start.
     """
@@ -80,7 +83,8 @@ def in_order_of_start(lists: list[list[FairApplication]]) -> Iterator[FairApplic
 
 
 def master_limit(leaf: FairQueue, free: Resource) -> Resource | None:
-    """The limit of all masters of a leaf together; None: no limit (11.1).
+    """The limit of all masters of a leaf together; None: no limit
+    (Hadoop: FSLeafQueue.computeMaxAMResource).
 
     ceil(base x maxAMShare), where base is the leaf's fair share, and for types without a fair share
     the smaller of what the cluster has `free` and the leaf's maximum. Example: a share of 10240 MB
@@ -97,7 +101,7 @@ def master_limit(leaf: FairQueue, free: Resource) -> Resource | None:
 
 def master_fits(application: FairApplication, free: Resource) -> bool:
     """Whether the masters' limit allows the next container of an application to be its master
-    (11.2).
+    (Hadoop: FSAppAttempt.isOverAMShareLimit).
 
     `free` is what the cluster had free at the beginning of the heartbeat: Hadoop updates it at the
     end.

@@ -2,7 +2,7 @@
 
 An ask accepts node-local containers first, then those of its racks, then any. Its locality is
 relaxed after enough missed opportunities (a part of the cluster's nodes), or after enough time with
-continuous scheduling (spec/fair.md 10).
+continuous scheduling (Hadoop: FSAppAttempt.getAllowedLocalityLevel).
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -57,7 +57,8 @@ class Patiences:
         return now.level
 
     def allocated(self, application: FairApplication, key: AskKey, level: Locality) -> None:
-        """A container nearer than the accepted locality sets the ask back to that level (10.4)."""
+        """A container nearer than the accepted locality sets the ask back to that level
+        (Hadoop: FSAppAttempt.resetAllowedLocalityLevel)."""
         if not self.in_force:
             return
         before = self.now(application, key)

@@ -1,7 +1,8 @@
 """Owns the policies of the Fair Scheduler, each as a sort key and a division of shares.
 
-A key is a total order that ends in the sibling's rank: lower is served first (spec/fair.md 8).
-Other packages add theirs with `register`; this module does not know where they come from.
+A key is a total order that ends in the sibling's rank: lower is served first
+(Hadoop: SchedulingPolicy.getComparator). Other packages add theirs with `register`; this module
+does not know where they come from.
 """
 
 import math
@@ -39,7 +40,8 @@ _SCALE_AND_RANK_BITS = _SCALE_BITS + RANK_BITS
 
 
 def fair_key(sibling: Sibling) -> int:
-    """Memory used per weight; siblings below the minimum share first, by the used part of it (8.1).
+    """Memory used per weight; siblings below the minimum share first, by the used part of it
+    (Hadoop: FairSharePolicy).
 
     The quotient is scaled by 2^80 and truncated: exact for the double that Hadoop compares, as long
     as it is 0 or at least 2^-28. Example: 2048 MB at weight 2 comes before 1536 MB at weight 1.
@@ -66,12 +68,13 @@ def fair_key(sibling: Sibling) -> int:
 
 
 def fifo_key(sibling: Sibling) -> int:
-    """The order of arrival alone (8.3)."""
+    """The order of arrival alone (Hadoop: FifoPolicy)."""
     return sibling.rank
 
 
 def drf_key(cluster: Resource) -> Key:
-    """The dominant share per weight, then the other shares; needy siblings first (8.2).
+    """The dominant share per weight, then the other shares; needy siblings first
+    (Hadoop: DominantResourceFairnessPolicy).
 
     Example: in a cluster (8000, 8), a sibling that uses (4000, 3) comes before one that uses (2000,
     5). With two types doubles are compared, with more 32-bit floats, as in Hadoop.
@@ -180,12 +183,13 @@ class Policy:
         return types
 
     def allows_child(self, child: "Policy") -> bool:
-        """Whether a parent with this policy may have a child with that one (8.5)."""
+        """Whether a parent with this policy may have a child with that one
+        (Hadoop: SchedulingPolicy.isChildPolicyAllowed)."""
         return not self.leaf_only
 
 
 class FairPolicy(Policy):
-    """Only memory is divided and compared (8.1)."""
+    """Only memory is divided and compared (Hadoop: FairSharePolicy)."""
 
     __slots__ = ()
 
@@ -204,7 +208,7 @@ class FairPolicy(Policy):
 
 
 class FifoPolicy(Policy):
-    """Applications in the order of their arrival (8.3)."""
+    """Applications in the order of their arrival (Hadoop: FifoPolicy)."""
 
     __slots__ = ()
 
@@ -223,7 +227,8 @@ class FifoPolicy(Policy):
 
 
 class DominantPolicy(Policy):
-    """Dominant resource fairness: all types are divided, the dominant share is compared (8.2)."""
+    """Dominant resource fairness: all types are divided, the dominant share is compared
+    (Hadoop: DominantResourceFairnessPolicy)."""
 
     __slots__ = ()
 

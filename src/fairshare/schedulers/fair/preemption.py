@@ -1,7 +1,7 @@
 """Owns preemption: the choice of victims, and when they are killed.
 
 A starved application gets containers of applications above their fair share: they are first marked
-(their masters are notified), then, after a wait, killed (spec/fair.md 14.4 to 14.6).
+(their masters are notified), then, after a wait, killed (Hadoop: FSPreemptionThread).
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -60,7 +60,8 @@ def forget_room_made_before(state: "FairState", step: "Step", application: Appli
 
 
 def kill_due(state: "FairState", step: "Step") -> None:
-    """Kill the marked containers that are due, without further checks (14.6)."""
+    """Kill the marked containers that are due, without further checks
+    (Hadoop: FSPreemptionThread.PreemptContainersTask)."""
     due = [container for container, at_ms in state.kills.items() if at_ms <= step.now_ms]
     for container in due:
         step.emit(ContainerCompleted(container, ExitCode.PREEMPTED, PREEMPTED))
@@ -84,7 +85,8 @@ def _serve(state: "FairState", step: "Step", application: FairApplication) -> No
 
 
 def _best_answer(state: "FairState", wish: PreemptionRequest) -> Answer | None:
-    """The node that gives up the fewest masters; the first one with none (14.5.1)."""
+    """The node that gives up the fewest masters; the first one with none
+    (Hadoop: FSPreemptionThread.identifyContainersToPreemptOnNode)."""
     if wish.location == ANYWHERE:
         return _best_of(state, nodes_in_order(state), wish.resource, None)
     node = state.nodes.get(wish.location)
@@ -166,7 +168,8 @@ def _is_master(state: "FairState", record: ContainerAllocated) -> bool:
 
 
 def _takeable(state: "FairState", record: ContainerAllocated, picked: Resource) -> bool:
-    """Whether a container may be preempted: its application must keep its fair share (14.5.2)."""
+    """Whether a container may be preempted: its application must keep its fair share
+    (Hadoop: FSAppAttempt.canContainerBePreempted)."""
     victim = state.applications[record.application]
     leaf = victim.leaf
     if leaf is None or not leaf.allow_preemption:

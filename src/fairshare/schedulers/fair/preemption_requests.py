@@ -2,7 +2,8 @@
 place.
 
 Starvation is an amount; it is distributed over the application's asks until nothing of it is left
-(spec/fair.md 14.4). Knows neither victims nor the nodes' free resources.
+(Hadoop: FSAppAttempt.getStarvedResourceRequests). Knows neither victims nor the nodes' free
+resources.
 """
 
 from collections.abc import Iterator

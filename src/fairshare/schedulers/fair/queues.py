@@ -108,8 +108,8 @@ class FairQueue(Queue[FairApplication]):
         self.preempted = 0
 
     def resolve_maximum(self, cluster: Resource, unbounded: Resource) -> None:
-        """Compute the maximum for this cluster; a larger minimum takes precedence (spec/fair.md
-        3.3)."""
+        """Compute the maximum for this cluster; a larger minimum takes precedence
+        (Hadoop: FSQueue.getMaxShare)."""
         maximum = unbounded if self.max_amount is None else self.max_amount.resolve(cluster)
         self.max_share = largest(maximum, self.min_share)
 
@@ -158,12 +158,13 @@ class FairQueue(Queue[FairApplication]):
 
     @property
     def empty(self) -> bool:
-        """Whether it has no applications, so that it may be removed (spec/fair.md 2.4.3)."""
+        """Whether it has no applications, so that it may be removed (Hadoop: FSQueue.isEmpty)."""
         if self.leaf:
             return not self.applications and not self.assigned
         return all(child.empty for child in self.children.values())
 
 
 def common_ancestor(a: FairQueue, b: FairQueue) -> FairQueue:
-    """The lowest queue on both paths: `root.a` for `root.a.x` and `root.a.y` (13.4)."""
+    """The lowest queue on both paths: `root.a` for `root.a.x` and `root.a.y`
+    (Hadoop: FairScheduler.findLowestCommonAncestorQueue)."""
     return next(queue for queue in a.path if queue in b.path)

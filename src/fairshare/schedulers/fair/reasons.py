@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class FairLimits:
-    """The limits on one application (spec/fair.md 11, 12, 3.3)."""
+    """The limits on one application (Hadoop: FSLeafQueue.canRunAppAM, MaxRunningAppsEnforcer)."""
 
     def __init__(self, state: "FairState", application: FairApplication) -> None:
         self._state = state

@@ -46,7 +46,7 @@ from fairshare.schedulers.views import ApplicationView, QueueView
 
 
 class FairScheduler:
-    """YARN's Fair Scheduler (spec/fair.md)."""
+    """YARN's Fair Scheduler (Hadoop: FairScheduler)."""
 
     name = "fair"
 
@@ -101,8 +101,8 @@ class FairScheduler:
     # Applications.
 
     def place(self, step: Step, submission: SubmitApplication) -> tuple[str, int]:
-        """Choose the queue, and create it if necessary; all applications have priority 0 (13.1,
-        13.7)."""
+        """Choose the queue, and create it if necessary; all applications have priority 0
+        (Hadoop: FairScheduler.addApplication)."""
         settings = self._state.settings
         if submission.recovering:
             name = tree.queue_of_plan(settings.allocations, full_name(submission.queue))
@@ -192,7 +192,7 @@ class FairScheduler:
                 admitted += 1
 
     def move(self, step: Step, application: Application, queue: str) -> None:
-        """Move an application to another leaf (13.4)."""
+        """Move an application to another leaf (Hadoop: FairScheduler.moveApplication)."""
         state = self._state
         mover = state.applications[application.id]
         source = mover.leaf
@@ -254,7 +254,8 @@ class FairScheduler:
         )
 
     def may_submit(self, queue: str, user: str, groups: Sequence[str]) -> bool:
-        """Whether the queue's lists allow it; always without yarn.acl.enable (15.4)."""
+        """Whether the queue's lists allow it; always without yarn.acl.enable
+        (Hadoop: FairScheduler.checkAccess)."""
         settings = self._state.settings
         return not settings.acl_enabled or may_submit(
             settings.allocations, full_name(queue), user, groups
@@ -263,7 +264,8 @@ class FairScheduler:
     # Sizes of containers.
 
     def maximum_allocation(self, now_ms: int, queue: str) -> Resource:
-        """The maximum size of a container in a queue (3.5).
+        """The maximum size of a container in a queue
+        (Hadoop: FairScheduler.getMaximumResourceCapability).
 
         Some seconds after the start at most the size of the largest nodes, for each type
         separately.
@@ -325,7 +327,8 @@ class FairScheduler:
                     )
 
     def normalise(self, step: Step, queue: str, resource: Resource) -> Resource:
-        """At least the minimum, rounded up to the increment, at most the maximum (3.4)."""
+        """At least the minimum, rounded up to the increment, at most the maximum
+        (Hadoop: FairScheduler.getNormalizedResource)."""
         settings = self._state.settings
         return normalise(
             resource,

@@ -28,7 +28,8 @@ class Amount(msgspec.Struct, frozen=True, array_like=True):
     fractions: tuple[float, ...] | None = None
 
     def resolve(self, cluster: Resource) -> Resource:
-        """The integers for this cluster: `trunc(total * fraction)` (spec/fair.md 3.2.6).
+        """The integers for this cluster: `trunc(total * fraction)`
+        (Hadoop: ConfigurableResource.getResource).
 
         >>> Amount(fractions=(0.5, 0.25)).resolve((10240, 10))
         (5120, 2)
@@ -40,7 +41,8 @@ class Amount(msgspec.Struct, frozen=True, array_like=True):
 
 
 class QueueSettings(msgspec.Struct, frozen=True):
-    """The allocation file's settings of one queue; None where unset (spec/fair.md 5.3)."""
+    """The allocation file's settings of one queue; None where unset
+    (Hadoop: AllocationFileQueueParser)."""
 
     name: str  # full name, root.a.b
     parent: bool = False  # a configured parent, else a configured leaf
@@ -74,18 +76,19 @@ class AllocationSettings(msgspec.Struct, frozen=True):
     min_share_timeout_ms: int = NEVER_MS
     fair_share_threshold: float = 0.5
     default_policy: str = "fair"
-    rules: tuple[RuleSettings, ...] | None = None  # None: derived from yarn-site (6.3)
+    rules: tuple[RuleSettings, ...] | None = None  # None: derived from yarn-site
     from_file: bool = False  # False: there is no allocation file
 
 
 class FairSettings(msgspec.Struct, frozen=True):
-    """All settings of the Fair Scheduler (spec/fair.md 4 and 5)."""
+    """All settings of the Fair Scheduler (Hadoop: FairSchedulerConfiguration,
+    AllocationFileLoaderService)."""
 
     types: ResourceTypes = ResourceTypes()
     minimum_allocation: Resource = (1024, 1)
     maximum_allocation: Resource = (8192, 4)
     increment_allocation: Resource = (1024, 1)  # 0: no increment
-    maximum_override_delay_ms: int = 10_000  # scheduling-wait-ms, 3.5.1
+    maximum_override_delay_ms: int = 10_000  # scheduling-wait-ms
     user_as_default_queue: bool = True
     allow_undeclared_pools: bool = True
     preemption: bool = False

@@ -1,7 +1,7 @@
 """Owns demand and fair shares: Hadoop's update pass, limited to what has changed.
 
-Demand is aggregated up the tree, shares are divided down it (spec/fair.md 7). Steady shares do not
-depend on which queues are active.
+Demand is aggregated up the tree, shares are divided down it (Hadoop: ComputeFairShares). Steady
+shares do not depend on which queues are active.
 """
 
 import math
@@ -138,7 +138,7 @@ def _with(resource: Resource, index: int, amount: int) -> Resource:
 
 
 def settle_steady_shares(state: "FairState") -> None:
-    """Compute the steady shares if they are due (spec/fair.md 7.4)."""
+    """Compute the steady shares if they are due (Hadoop: FSParentQueue.recomputeSteadyShares)."""
     if state.steady_stale:
         for name, share in _steady_shares_below(state.root, state.total).items():
             state.queues[name].steady_fair_share = share

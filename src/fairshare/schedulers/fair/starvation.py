@@ -2,7 +2,7 @@
 enough.
 
 Part of the update pass when preemption is on; computed from the state, decides nothing
-(spec/fair.md 14.1 to 14.4).
+(Hadoop: FSLeafQueue.updateStarvedApps).
 """
 
 from typing import TYPE_CHECKING
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 def check_due(state: "FairState") -> bool:
-    """Whether preemption is on and the cluster is full enough for it (14.1)."""
+    """Whether preemption is on and the cluster is full enough for it
+    (Hadoop: FairScheduler.shouldAttemptPreemption)."""
     settings = state.settings
     if not settings.preemption:
         return False
@@ -68,8 +69,8 @@ def _check_fair_shares(
     now_ms: int,
     line: "_Line",
 ) -> Resource:
-    """Compute the starvation by fair share of each application, up to the first without any (14.3
-    a)."""
+    """Compute the starvation by fair share of each application, up to the first without any
+    (Hadoop: FSLeafQueue.updateStarvedAppsFairshare)."""
     whole = state.none
     compare = leaf.policy.calculator
     for application in wanting:
@@ -97,7 +98,8 @@ def _spread(
     lacking: Resource,
     line: "_Line",
 ) -> None:
-    """Distribute what the leaf lacks of its minimum over its applications (14.3 b).
+    """Distribute what the leaf lacks of its minimum over its applications
+    (Hadoop: FSLeafQueue.updateStarvedAppsMinshare).
 
     As in Hadoop, an application that wants more than is left gets the remainder of its own demand,
     not what is left.

@@ -1,6 +1,6 @@
 """Owns the creation, conversion and removal of queues: on demand, by a reload, and when empty.
 
-Decides by `step.emit` alone (spec/fair.md 2).
+Decides by `step.emit` alone (Hadoop: QueueManager).
 """
 
 from typing import TYPE_CHECKING
@@ -35,7 +35,8 @@ def get_or_create(
 ) -> FairQueue | None:
     """The queue, created with its missing ancestors; None if a leaf or a policy forbids it.
 
-    As in Hadoop the levels that were created before the walk was stopped are kept (2.3.2).
+    As in Hadoop the levels that were created before the walk was stopped are kept
+    (Hadoop: QueueManager.createNewQueues).
     """
     name = full_name(name)
     found = state.queues.get(name)
@@ -62,7 +63,8 @@ def get_or_create(
 
 def queue_of_plan(allocations: AllocationSettings, name: str) -> str:
     """The queue in which an application of the queue `name` (in full) runs: itself, or for a queue
-    with <reservation/> the child for applications without a reservation (spec/fair.md 16.1).
+    with <reservation/> the child for applications without a reservation
+    (Hadoop: FairScheduler.resolveReservationQueueName).
 
     `root.plan` becomes `root.plan.plan-default`.
     """
@@ -73,7 +75,8 @@ def queue_of_plan(allocations: AllocationSettings, name: str) -> str:
 
 
 def tidy(state: "FairState", step: Step) -> None:
-    """The periodic check: remove empty dynamic queues, retry pending conversions (2.4, 2.5.7)."""
+    """The periodic check: remove empty dynamic queues, retry pending conversions
+    (Hadoop: QueueManager.removeEmptyDynamicQueues)."""
     parents: dict[str, FairQueue] = {}
     for queue in list(state.queues.values()):
         if queue.dynamic and not queue.children and queue.name != ROOT and queue.empty:
@@ -109,7 +112,8 @@ def remove_with_children(state: "FairState", step: Step, queue: FairQueue) -> No
 
 
 def _make_way(state: "FairState", step: Step, name: str, *, leaf: bool) -> bool:
-    """Remove an obstacle to a configured queue; False if the obstacle is not empty (2.5.2 c, d)."""
+    """Remove an obstacle to a configured queue; False if the obstacle is not empty
+    (Hadoop: QueueManager.removeEmptyIncompatibleQueues)."""
     obstacle = state.queues.get(name)
     if obstacle is None:
         above = name
@@ -130,7 +134,8 @@ def follow_configuration(state: "FairState", step: Step, before: frozenset[str])
     """Create the queues that the file names, leaves first; `before` are those that it named before.
 
     The order among leaves is that of a hash set. It matters where a parent's policy forbids a
-    child's: which queues have their new policy by then depends on the order of creation (2.5.1).
+    child's: which queues have their new policy by then depends on the order of creation
+    (Hadoop: FSQueue.verifyAndSetPolicyFromConf).
     """
     named = state.settings.allocations.queues
     for leaf in (True, False):
@@ -158,7 +163,8 @@ def _mark_static(state: "FairState", step: Step, name: str) -> None:
 
 
 def policies_to_change(state: "FairState") -> tuple[str, ...]:
-    """The queues that may take their new policy; a violation stops the walk (2.5.1)."""
+    """The queues that may take their new policy; a violation stops the walk
+    (Hadoop: FSQueue.verifyAndSetPolicyFromConf)."""
     allocations = state.settings.allocations
     allowed: list[str] = []
 

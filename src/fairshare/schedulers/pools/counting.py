@@ -1,6 +1,7 @@
 """Owns the count of a job's tasks: those it still needs, and whether its reduces may start.
 
-Both generations count here, each in its own way (spec/mapreduce.md 6.3, 10.3).
+Both generations count here, each in its own way (Hadoop: FairScheduler.updateTaskCounts,
+JobSchedulable.updateDemand).
 """
 
 from math import ceil

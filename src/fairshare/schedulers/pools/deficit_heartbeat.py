@@ -1,6 +1,6 @@
 """Owns the heartbeats of 0.19 and 0.20: the job with the largest deficit is served first.
 
-At most one map, then at most one reduce, or only one of both (spec/mapreduce.md 7).
+At most one map, then at most one reduce, or only one of both (Hadoop: FairScheduler.assignTasks).
 """
 
 from fairshare.model.nodes import Node

@@ -1,6 +1,6 @@
 """Owns the update of the deficit scheduler, 0.19 and 0.20: deficits, minimums, fair shares.
 
-Everything is computed twice, for maps and for reduces (spec/mapreduce.md 6).
+Everything is computed twice, for maps and for reduces (Hadoop: FairScheduler.update).
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,8 @@ def update(state: "PoolsState", now_ms: int) -> None:
 
 
 def grown(deficit: int, fair_share: float, running: int, elapsed_ms: int) -> int:
-    """A deficit after some time, in slot-milliseconds, truncated towards zero (6.2).
+    """A deficit after some time, in slot-milliseconds, truncated towards zero
+    (Hadoop: FairScheduler.update).
 
     >>> grown(133, 4 / 3, 0, 100), grown(400, 2.0, 4, 100)
     (266, 200)
@@ -58,7 +59,8 @@ def _count(state: "PoolsState") -> None:
 
 
 def _weigh(state: "PoolsState", kind: int, now_ms: int) -> None:
-    """Set the jobs' weights: in 0.19 a job's own weight; in 0.20 its part of its pool's (6.4)."""
+    """Set the jobs' weights: in 0.19 a job's own weight; in 0.20 its part of its pool's
+    (Hadoop: FairScheduler.updateWeights)."""
     settings = state.settings
     for job in state.jobs.values():
         slots = job.slots[kind]
@@ -112,7 +114,8 @@ def _guarantee(pool: "Pool", state: "PoolsState", kind: int) -> None:
 def split(
     guarantee: int, jobs: Sequence[Slots], *, again: bool = False, even: bool = False
 ) -> None:
-    """Give whole slots to jobs by weight; the rest to the largest weight, then deficit (6.5).
+    """Give whole slots to jobs by weight; the rest to the largest weight, then deficit
+    (Hadoop: FairScheduler.updateMinSlots).
 
     `again`: while slots are left, as 0.19 does. `even`: jobs that all have weight 0 divide the
     slots evenly; without it they get none. Example: 5 for three equal jobs is 1 for each by
@@ -148,7 +151,8 @@ def _give(slots: Slots, count: int, left: int) -> int:
 
 
 def divide(total: int, candidates: Sequence[Slots]) -> None:
-    """The fair shares: by weight, but each at least its minimum (6.6).
+    """The fair shares: by weight, but each at least its minimum
+    (Hadoop: FairScheduler.updateFairShares).
 
     Shares are not limited by a job's demand. Example: 4 slots, weights 1 and 1, minimums 3 and 0:
     the first has 3, the second the remaining 1.

@@ -1,6 +1,6 @@
 """Owns the division of slots by filling: all shares rise together, in proportion to the weight.
 
-Knows neither pools nor jobs (spec/mapreduce.md 10.5).
+Knows neither pools nor jobs (Hadoop: SchedulingAlgorithms.computeFairShares).
 """
 
 from collections.abc import Sequence

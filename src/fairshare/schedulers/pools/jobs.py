@@ -51,8 +51,8 @@ class Job(Application):
     `limits` and `slow_start` come from its properties: how many tasks of a kind may run, and which
     part of the maps must have finished before reduces start. `finished` counts its successful
     tasks. `initialized`: its tasks have been created. `unlocated`: some map names no place. The
-    rest belongs to delay scheduling (12): the level of the last map that was started, how long the
-    job has waited since, and whether the last heartbeat passed it over.
+    rest belongs to delay scheduling (Hadoop: LocalityLevel): the level of the last map that was
+    started, how long the job has waited since, and whether the last heartbeat passed it over.
     """
 
     __slots__ = (

@@ -1,5 +1,5 @@
-"""Owns the limits on running jobs of users and pools (spec/mapreduce.md 5), and on the tasks of one
-pool."""
+"""Owns the limits on running jobs of users and pools (Hadoop: FairScheduler.updateRunnability), and
+on the tasks of one pool."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 
 def first_come(job: Job) -> tuple[int, int, int]:
-    """The order of first come, first served: the highest priority first, then by start (2.5)."""
+    """The order of first come, first served: the highest priority first, then by start
+    (Hadoop: FifoJobComparator)."""
     return -job.priority, job.submitted_ms, job.id
 
 

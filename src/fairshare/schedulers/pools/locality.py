@@ -1,4 +1,5 @@
-"""Owns delay scheduling: how far from its data a job may start a map now (spec/mapreduce.md 12.3).
+"""Owns delay scheduling: how far from its data a job may start a map now
+(Hadoop: FairScheduler.getAllowedLocalityLevel).
 
 Also which of a job's asks a node could serve, and at which locality.
 """
@@ -32,7 +33,8 @@ def allowed_level(last: Locality, waited_ms: int, node_ms: int, rack_ms: int) ->
 
 
 def heartbeat_interval_ms(settings: PoolsSettings, nodes: int) -> int:
-    """The master's heartbeat interval for the nodes of such a cluster (12.6).
+    """The master's heartbeat interval for the nodes of such a cluster
+    (Hadoop: JobTracker.getNextHeartbeatInterval).
 
     Example: 301 nodes: 7 s in 0.19, 4 s in 0.20, 3.01 s in 1.2.
     """
@@ -45,7 +47,8 @@ def heartbeat_interval_ms(settings: PoolsSettings, nodes: int) -> int:
 
 
 def delays_ms(settings: PoolsSettings, nodes: int) -> tuple[int, int]:
-    """The delays for node and rack locality that are in force (12.6).
+    """The delays for node and rack locality that are in force
+    (`mapred.fairscheduler.locality.delay`).
 
     A common delay of -1 follows the heartbeat interval, and then applies to both, even when only
     one of the two has a value of its own. With both set it is ignored.

@@ -1,4 +1,4 @@
-"""Owns the pool of a job, determined by its properties (spec/mapreduce.md 3).
+"""Owns the pool of a job, determined by its properties (Hadoop: PoolManager.getPoolName).
 
 A property that a job does not set has the site's value; `${name}` refers to another property.
 """
@@ -102,7 +102,8 @@ def priority_of(submission: SubmitApplication) -> int | None:
 
 
 def slow_start_of(settings: PoolsSettings, submission: SubmitApplication) -> float:
-    """The part of a job's maps that must have finished before its reduces start (1.2, 10.3)."""
+    """The part of a job's maps that must have finished before its reduces start
+    (`mapred.reduce.slowstart.completed.maps`)."""
     found = _number(SLOW_START, properties_of(submission), settings)
     return DEFAULT_SLOW_START if found is None else found
 

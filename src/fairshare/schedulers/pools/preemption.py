@@ -1,7 +1,7 @@
 """Owns the preemption of 1.2: which tasks are killed when pools have waited too long.
 
 The first in the order gets the freed slots; they are not reserved for the starved
-(spec/mapreduce.md 11).
+(Hadoop: FairScheduler.preemptTasksIfNecessary).
 """
 
 from fairshare.model.events import (
@@ -23,7 +23,8 @@ DIAGNOSTICS = "Task killed: its pool has more than its fair share, and another o
 
 
 def check(state: PoolsState, step: Step) -> None:
-    """Run one check, unless the last one is too recent (11.3)."""
+    """Run one check, unless the last one is too recent
+    (Hadoop: FairScheduler.preemptTasksIfNecessary)."""
     settings = state.settings
     if settings.deficits or not settings.preemption:
         return
@@ -38,7 +39,7 @@ def check(state: PoolsState, step: Step) -> None:
 
 def _kill(state: PoolsState, step: Step, kind: int, need: int) -> None:
     """Kill the newest tasks of pools above their share, none below the integer part of it
-    (11.4)."""
+    (Hadoop: FairScheduler.preemptTasks)."""
     place = state.places[kind]
     above = [p for p in starvation.pools_of(state) if p.used[place] > p.slots[kind].fair_share]
     found: list[tuple[Pool, ContainerAllocated]] = [

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PoolsLimits:
-    """The limits on one job (spec/mapreduce.md 5)."""
+    """The limits on one job (Hadoop: FairScheduler.updateRunnability)."""
 
     def __init__(self, state: "PoolsState", job: Job) -> None:
         self._state = state

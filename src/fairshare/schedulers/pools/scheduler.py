@@ -2,7 +2,7 @@
 
 Jobs belong to pools and take map slots and reduce slots, one for each task. A setting selects the
 release of Hadoop that decides: the deficit schedulers 0.19 and 0.20, or 1.2 with preemption and
-delay scheduling (spec/mapreduce.md).
+delay scheduling (Hadoop: org.apache.hadoop.mapred.FairScheduler).
 """
 
 from collections.abc import Iterator, Sequence
@@ -63,7 +63,8 @@ class PoolsScheduler:
     # Configuration and pools.
 
     def load(self, step: Step, settings: bytes, epoch_ms: int) -> None:
-        """Apply settings; pools that the file names are created, and none is ever removed (3.2)."""
+        """Apply settings; pools that the file names are created, and none is ever removed
+        (Hadoop: PoolManager.getPool)."""
         try:
             new = msgspec.json.decode(settings, type=PoolsSettings)
         except msgspec.ValidationError as error:
@@ -93,7 +94,8 @@ class PoolsScheduler:
         return queue_of(pool)
 
     def _check_pool(self, pool: str) -> None:
-        """Raise Refusal for an invalid or undeclared pool (3.4)."""
+        """Raise Refusal for an invalid or undeclared pool
+        (`mapred.fairscheduler.allow.undeclared.pools`)."""
         settings = self._state.settings
         if settings.hierarchical and not all(pool.split(".")):
             raise Refusal("invalid-pool", f"the pool {pool!r} has a part without a name")
@@ -127,7 +129,8 @@ class PoolsScheduler:
         step.emit(AttemptStarted(application.id, attempt, False))
 
     def settle(self, step: Step) -> None:
-        """At the end of a step, update at once for jobs that were added in it (1.4)."""
+        """At the end of a step, update at once for jobs that were added in it
+        (Hadoop: FairScheduler.JobListener)."""
         if self._state.arrived:
             step.emit(SharesUpdated())
 
@@ -136,7 +139,8 @@ class PoolsScheduler:
         step.emit(AttemptEnded(application.id, failed))
 
     def move(self, step: Step, application: Application, queue: str) -> None:
-        """Move a job to another pool, created if necessary; its user stays the same (3.5, 14)."""
+        """Move a job to another pool, created if necessary; its user stays the same
+        (Hadoop: PoolManager.setPool)."""
         if not application.active:
             raise Refusal("not-running", f"application {application.id} has no running attempt")
         pool = pool_of(queue).strip()

@@ -38,7 +38,8 @@ Line = Order[Entrant]
 
 
 def most_owed(place: int, kind: int) -> Callable[[Job], tuple[int, ...]]:
-    """The order of deficits: jobs below their minimum first, then by deficit (7.2)."""
+    """The order of deficits: jobs below their minimum first, then by deficit
+    (Hadoop: FairScheduler.DeficitComparator)."""
 
     def key(job: Job) -> tuple[int, ...]:
         slots = job.slots[kind]
@@ -54,8 +55,8 @@ def fair_rank(
     """The fair order as a sort key: siblings below their minimum by its used part, then by running
     tasks per weight.
 
-    Ties are broken by start, then by name (10.6). Weight 0 comes last. Example: 50 of a minimum of
-    100 goes before 8 of a minimum of 10.
+    Ties are broken by start, then by name (Hadoop: SchedulingAlgorithms.FairShareComparator).
+    Weight 0 comes last. Example: 50 of a minimum of 100 goes before 8 of a minimum of 10.
     """
     minimum = min(least, demand)
     if running < minimum:
@@ -182,8 +183,8 @@ class ShareOrders:
 
     def _stand(self, job: Job, kind: int, line: Line) -> None:
         """Runnable jobs are in the order for maps even without maps to start, since being passed
-        over by a node counts (12.5). They are in the order for reduces only while some of these may
-        start."""
+        over by a node counts (Hadoop: FairScheduler.updateLocalityWaitTimes). They are in the order
+        for reduces only while some of these may start."""
         if not job.runnable or (kind == REDUCE and not job.slots[REDUCE].demand):
             line.leave(self._jobs[job.id][kind])
             return

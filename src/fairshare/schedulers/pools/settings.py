@@ -31,13 +31,14 @@ PRIORITIES: Final = ("VERY_LOW", "LOW", "NORMAL", "HIGH", "VERY_HIGH")
 
 NORMAL: Final = 3
 FACTORS: Final = (0.25, 0.5, 1.0, 2.0, 4.0)
-"""The weight factors of the priorities, in the same order (spec/mapreduce.md 2.1)."""
+"""The weight factors of the priorities, in the same order
+(Hadoop: FairScheduler.getPriorityFactor)."""
 
 TYPES: Final = ResourceTypes(("memory-mb", "vcores", *SLOTS), ("Mi", "", "", ""))
 
 
 class PoolAllocation(msgspec.Struct, frozen=True):
-    """The pools file's settings of one pool; None where unset (4.1).
+    """The pools file's settings of one pool; None where unset (Hadoop: PoolManager.reloadAllocs).
 
     `parent` is the pool around it, if pools may be nested; names are then written with periods.
     """
@@ -68,9 +69,9 @@ class PoolsSettings(msgspec.Struct, frozen=True):
     """All settings of the pool scheduler.
 
     `generation` is the release that decides: "0.19" and "0.20" use deficits, "1.2" has preemption
-    and delay scheduling. `strict` asks for Hadoop's behaviour where it looks like a defect (14).
-    `fifo` is the switch of the old scheduler page (7.4). `defaults` are the site's own values of
-    properties that a job may set, as they are written.
+    and delay scheduling. `strict` asks for Hadoop's behaviour where it looks like a defect. `fifo`
+    is the switch of the old scheduler page (Hadoop: FairSchedulerServlet). `defaults` are the
+    site's own values of properties that a job may set, as they are written.
     """
 
     types: ResourceTypes = TYPES
@@ -78,7 +79,7 @@ class PoolsSettings(msgspec.Struct, frozen=True):
     maximum_allocation: Resource = (UNBOUNDED,) * 4
     generation: Generation = "0.19"
     allocations: PoolAllocations = PoolAllocations()
-    pool_property: str = ""  # empty: that of the generation (3.1)
+    pool_property: str = ""  # empty: that of the generation
     allow_undeclared_pools: bool = True
     assign_multiple: bool | None = None  # None: that of the generation
     maps_per_heartbeat: int = -1
@@ -94,12 +95,12 @@ class PoolsSettings(msgspec.Struct, frozen=True):
     preemption: bool = False
     preemption_only_log: bool = False
     preemption_interval_ms: int = 15_000
-    locality_delay_ms: int = -1  # -1: follows the master's heartbeat interval (12.6)
+    locality_delay_ms: int = -1  # -1: follows the master's heartbeat interval
     locality_delay_node_ms: int | None = None
     locality_delay_rack_ms: int | None = None
     heartbeats_per_second: int = 100
     heartbeat_scaling: float = 1.0
-    wait_for_maps: bool = True  # "0.20": reduces wait for a part of the maps (6.3)
+    wait_for_maps: bool = True  # "0.20": reduces wait for a part of the maps (HADOOP-4666)
     strict: bool = False
     fifo: bool = False
     hierarchical: bool = False
@@ -125,14 +126,14 @@ class PoolsSettings(msgspec.Struct, frozen=True):
         return self.allocations.pools.get(pool) or PoolAllocation(pool)
 
     def max_running_jobs(self, pool: str) -> int:
-        """The limit of running jobs of a pool (5.3)."""
+        """The limit of running jobs of a pool (Hadoop: PoolManager.getPoolMaxJobs)."""
         own = self.allocation(pool).max_running_jobs
         if own is not None:
             return own
         return NO_LIMIT if self.deficits else self.allocations.pool_max_jobs_default
 
     def user_max_running_jobs(self, user: str) -> int:
-        """The limit of running jobs of a user (5.3)."""
+        """The limit of running jobs of a user (Hadoop: PoolManager.getUserMaxJobs)."""
         allocations = self.allocations
         return allocations.user_max_jobs.get(user, allocations.user_max_jobs_default)
 

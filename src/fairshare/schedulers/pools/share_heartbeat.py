@@ -1,6 +1,7 @@
 """Owns the heartbeats of 1.2: pools by need and share, their jobs, then locality.
 
-A job without a map near enough skips the node and waits, for a limited time (spec/mapreduce.md 12).
+A job without a map near enough skips the node and waits, for a limited time
+(Hadoop: FairScheduler.assignTasks).
 """
 
 from fairshare.model.events import Locality, OffersCounted
@@ -32,7 +33,8 @@ class ShareHeartbeat:
         self._offer = Offer(state, step, node, (maps.demand, reduces.demand))
         self._lines = self._lines_now()
         self._aside: list[tuple[Line, Entrant, Entry, int]] = []
-        # The time since the last heartbeat counts for those that it passed over (12.5).
+        # The time since the last heartbeat counts for those that it passed over
+        # (Hadoop: FairScheduler.updateLocalityWaitTimes).
         self._waited_ms: dict[ApplicationId, int] = {
             job.id: job.waited_ms + step.now_ms - state.beat_ms for job in state.waiting.values()
         }
@@ -40,7 +42,8 @@ class ShareHeartbeat:
         self._launched: dict[ApplicationId, Job] = {}
 
     def run(self) -> None:
-        """Grant tasks, then record which jobs were passed over (12.1)."""
+        """Grant tasks, then record which jobs were passed over
+        (Hadoop: FairScheduler.assignTasks)."""
         settings = self.state.settings
         most = (self._most(MAP), self._most(REDUCE))
         assigned = [0, 0]
@@ -102,7 +105,7 @@ class ShareHeartbeat:
         return False
 
     def _offer_to(self, job: Job, kind: int, pool: Pool) -> bool:
-        """Whether a job takes a slot of the node (12.2)."""
+        """Whether a job takes a slot of the node (Hadoop: JobSchedulable.assignTask)."""
         state, offer = self.state, self._offer
         if kind == MAP:
             self._visited[job.id] = job
@@ -137,7 +140,8 @@ class ShareHeartbeat:
 
 
 def tasks_per_heartbeat(multiple: bool, cap: int, free: int) -> int:
-    """The most tasks of a kind that one heartbeat may grant; a cap of -1 means none (12.1).
+    """The most tasks of a kind that one heartbeat may grant; a cap of -1 means none
+    (Hadoop: FairScheduler.maxTasksToAssign).
 
     >>> tasks_per_heartbeat(True, 2, 5), tasks_per_heartbeat(False, 5, 3)
     (2, 1)

@@ -1,6 +1,7 @@
 """Owns the update of 1.2: demands of pools and jobs, and their fair shares, from the root down.
 
-Everything is computed twice, for maps and for reduces (spec/mapreduce.md 10).
+Everything is computed twice, for maps and for reduces (Hadoop: FairScheduler.update,
+SchedulingAlgorithms).
 """
 
 from typing import TYPE_CHECKING
@@ -36,7 +37,7 @@ def update(state: "PoolsState", now_ms: int) -> None:
 
 
 def job_weight(state: "PoolsState", job: Job, kind: int, now_ms: int) -> float:
-    """A job's present weight, by its present priority (2.2)."""
+    """A job's present weight, by its present priority (Hadoop: FairScheduler.getJobWeight)."""
     if not job.runnable:
         return IDLE_WEIGHT
     return raw_weight(state.settings, job, kind, job.slots[kind].demand, now_ms)
@@ -49,7 +50,8 @@ def min_share(state: "PoolsState", pool: "Pool", kind: int) -> int:
 
 
 def _collect(state: "PoolsState", pool: "Pool", kind: int) -> int:
-    """A pool's demand: that of its jobs and inner pools, up to its maximum (10.4)."""
+    """A pool's demand: that of its jobs and inner pools, up to its maximum
+    (Hadoop: PoolSchedulable.updateDemand)."""
     demand = sum(job.slots[kind].demand for job in pool.jobs.values())
     demand += sum(_collect(state, part, kind) for part in pool.parts)
     pool.slots[kind].demand = min(demand, limits.pool_limit(state, pool, kind))

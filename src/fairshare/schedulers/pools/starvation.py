@@ -1,6 +1,6 @@
 """Owns the starvation check of 1.2: which pools are below their minimum or below half of their fair
-share, for how long, and how many tasks are to be killed for them (spec/mapreduce.md 11). Kills no
-task."""
+share, for how long, and how many tasks are to be killed for them
+(Hadoop: FairScheduler.tasksToPreempt). Kills no task."""
 
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ def below_half_share(running: int, fair_share: float, demand: int) -> bool:
 
 def lacking(running: int, least: int, slots: Slots, *, by_minimum: bool, by_share: bool) -> int:
     """The number of tasks that a pool lacks, by its minimum or by its whole share, the larger
-    (11.3)."""
+    (Hadoop: FairScheduler.tasksToPreempt)."""
     to_minimum = max(0, min(least, slots.demand) - running) if by_minimum else 0
     to_share = max(0, int(min(slots.fair_share, slots.demand)) - running) if by_share else 0
     return max(to_minimum, to_share)
@@ -41,7 +41,8 @@ def pools_of(state: "PoolsState") -> list["Pool"]:
 
 
 def note(state: "PoolsState", now_ms: int) -> None:
-    """Advance the clocks of all pools that are not starved (11.2)."""
+    """Advance the clocks of all pools that are not starved
+    (Hadoop: FairScheduler.updatePreemptionVariables)."""
     for pool in pools_of(state):
         for kind in (MAP, REDUCE):
             slots = pool.slots[kind]

@@ -243,7 +243,7 @@ class PoolsState(ClusterState[Pool, Job]):
     # Updates and checks.
 
     def _shares_updated(self, now_ms: int, event: Event) -> None:
-        """The whole update, in the order of the generation (6.2, 10.2)."""
+        """The whole update, in the order of the generation (Hadoop: FairScheduler.update)."""
         for job in list(self.jobs.values()):
             if not job.active:
                 del self.jobs[job.id]

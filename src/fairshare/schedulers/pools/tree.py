@@ -27,7 +27,7 @@ class Pool(Queue[Job]):
     ones.
 
     `mode` is stored here and not in the settings: a pool that the file does not name keeps its
-    initial mode (spec/mapreduce.md 4.3).
+    initial mode (Hadoop: PoolManager.reloadAllocs).
     """
 
     __slots__ = ("jobs", "mode", "parent", "parts", "slots")

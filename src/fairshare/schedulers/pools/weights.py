@@ -1,4 +1,4 @@
-"""Owns a job's weight: size, priority, and the result of an adjuster (spec/mapreduce.md 2).
+"""Owns a job's weight: size, priority, and the result of an adjuster (Hadoop: WeightAdjuster).
 
 Other packages add adjusters with `register`; this module does not know where they come from.
 """
@@ -56,7 +56,8 @@ def register(adjuster: WeightAdjuster) -> None:
 
 
 def size_weight(tasks: int) -> float:
-    """`log2(1 + tasks)`: the weight of a job with this many tasks (2.2, 2.3).
+    """`log2(1 + tasks)`: the weight of a job with this many tasks
+    (Hadoop: FairScheduler.getJobWeight).
 
     >>> size_weight(3), size_weight(0)
     (2.0, 0.0)
@@ -65,7 +66,8 @@ def size_weight(tasks: int) -> float:
 
 
 def boosted(weight: float, age_ms: int, factor: float, duration_ms: int) -> float:
-    """The weight of a job of this age: `factor` times as much while it is new (2.4).
+    """The weight of a job of this age: `factor` times as much while it is new
+    (Hadoop: NewJobWeightBooster).
 
     >>> boosted(2.0, 299_999, 3.0, 300_000), boosted(2.0, 300_000, 3.0, 300_000)
     (6.0, 2.0)

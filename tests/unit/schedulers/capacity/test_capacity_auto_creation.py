@@ -1,6 +1,7 @@
-"""Queues created on demand, by the older auto-creation (27.4) and by the newer one (27.1 to 27.3).
+"""Queues created on demand, by the older auto-creation (Hadoop: ManagedParentQueue) and by the
+newer one (Hadoop: CapacitySchedulerQueueManager, AutoCreatedQueueDeletionPolicy).
 
-Numbers are derived from spec/capacity.md by hand; sizes are MB, the smallest container is 1024.
+Numbers are derived from Hadoop's formulas by hand; sizes are MB, the smallest container is 1024.
 """
 
 import pytest

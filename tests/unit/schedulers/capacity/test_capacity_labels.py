@@ -1,6 +1,6 @@
 """Partitions (node labels): which asks are served where, and a queue's capacity on a partition.
 
-Derived from spec/capacity.md by hand; `python -m conformance --generator wide --features labels`
+Derived from Hadoop's formulas by hand; `python -m conformance --generator wide --features labels`
 compares the same rules with Hadoop. All sizes are MB, the smallest container is 1024.
 """
 

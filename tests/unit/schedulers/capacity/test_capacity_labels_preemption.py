@@ -1,6 +1,6 @@
 """Preemption by partition, and what lazy preemption would release.
 
-Numbers are derived from spec/capacity.md 21 and 23 by hand; sizes are MB, the smallest container is
+Numbers are derived from Hadoop's formulas by hand; sizes are MB, the smallest container is
 1024.
 """
 
@@ -159,7 +159,7 @@ def test_a_state_with_partitions_rebuilt_from_events_is_the_same():
     assert state.partition_of == game.state.partition_of
 
 
-# Reservations of queues with a higher priority (23.1).
+# Reservations of queues with a higher priority (Hadoop: QueuePriorityContainerCandidateSelector).
 
 URGENT = {
     "root.ordering-policy": "priority-utilization",

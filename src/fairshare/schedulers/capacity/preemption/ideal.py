@@ -1,6 +1,6 @@
 """Owns the ideal assignment of each queue: guarantees first, then the rest by guarantee and need.
 
-Works on a round's claims and changes nothing else (spec/capacity.md 21.5 to 21.7).
+Works on a round's claims and changes nothing else (Hadoop: PreemptableResourceCalculator).
 """
 
 import math
@@ -60,7 +60,8 @@ class IdealAssignment:
                 self._descend(child)
 
     def _distribute(self, claims: list[Claim], pool: Resource) -> None:
-        """Divide the parent's ideal, then compute what each child must give back (21.5, 21.6)."""
+        """Divide the parent's ideal, then compute what each child must give back
+        (Hadoop: PreemptableResourceCalculator.recursivelyComputeIdealAssignment)."""
         c = self.c
         with_guarantee = [q for q in claims if c.compare(pool, q.guarantee, self.none) > 0]
         without = [q for q in claims if q not in with_guarantee]
@@ -157,8 +158,8 @@ class IdealAssignment:
                 claim.normalized[kind] = part
 
     def _key(self, whole: Resource, claim: Claim) -> tuple[float, ...]:
-        """The sort key by which queues are served: the rule of the order of queues (12.1), by the
-        ideal."""
+        """The sort key by which queues are served: the rule of the order of queues
+        (Hadoop: PriorityUtilizationQueueOrderingPolicy), by the ideal."""
         part = NO_GUARANTEE
         if self.c.compare(whole, claim.guarantee, self.none) > 0:
             part = self.c.divide(whole, claim.ideal, claim.guarantee)
@@ -197,7 +198,7 @@ class IdealAssignment:
 
     def _aim(self, leaf: Claim) -> None:
         """Set the target of a leaf: 0 within the dead zone, else a part of what it must give back
-        (21.7)."""
+        (Hadoop: PreemptableResourceCalculator.calculateResToObtainByPartitionForLeafQueues)."""
         c = self.c
         monitor = self.state.settings.monitor
         leaf.target = self.none

@@ -1,6 +1,6 @@
 """Owns preemption inside a leaf: between its users, and between its applications' priorities.
 
-Only leaves that wanted more in this round are considered (spec/capacity.md 22).
+Only leaves that wanted more in this round are considered (Hadoop: IntraQueueCandidatesSelector).
 """
 
 from functools import cmp_to_key
@@ -150,7 +150,7 @@ class IntraQueue:
         return _User(subtract(limit, masters), subtract(used, masters), masters, self.none)
 
     def _compare(self, leaf: Claim, users: dict[str, _User], a: _Part, b: _Part) -> int:
-        """Negative if a deserves more than b (22.4)."""
+        """Negative if a deserves more than b (Hadoop: FifoIntraQueuePreemptionPlugin)."""
         one, other = a.application, b.application
         if leaf.queue.policy == "fair" and self.by_user:
             if one.user == other.user:
@@ -166,7 +166,7 @@ class IntraQueue:
         self, leaf: Claim, parts: list[_Part], users: dict[str, _User], left: Resource
     ) -> None:
         """Set the ideals, the most deserving application first, each user up to its limit
-        (22.5)."""
+        (Hadoop: FifoIntraQueuePreemptionPlugin.calculateIdealAssignedResourcePerApp)."""
         c, total = self.c, self.state.total
         for part in parts:
             if c.compare(total, left, self.none) <= 0:
@@ -193,8 +193,8 @@ class IntraQueue:
             user.selected = add(user.selected, size)
 
     def _offer(self, leaf: Claim, parts: list[_Part]) -> None:
-        """Set what may be taken from each, the least deserving first, within the limit (22.6,
-        22.7)."""
+        """Set what may be taken from each, the least deserving first, within the limit
+        (Hadoop: FifoIntraQueuePreemptionPlugin.calculateToBePreemptedResourcePerApp)."""
         c, total = self.c, self.state.total
         limit = truncate(leaf.guarantee, self.settings.max_allowable_limit)
         limit = subtract(limit, leaf.target) if self._above(limit, leaf.target) else self.none
@@ -212,7 +212,7 @@ class IntraQueue:
 
     def _match(self, parts: list[_Part], users: dict[str, _User]) -> None:
         """For each application in need, the most deserving first, take from the least deserving
-        (22.8)."""
+        (Hadoop: FifoIntraQueuePreemptionPlugin.validateOutSameAppPriorityFromDemand)."""
         for taker in reversed(parts):
             if not self._above(taker.need, self.none):
                 continue
@@ -248,7 +248,8 @@ class IntraQueue:
     def _choose(
         self, leaf: Claim, parts: list[_Part], users: dict[str, _User], wait_ms: int
     ) -> None:
-        """Select containers, the least deserving application first; never a master (22.9)."""
+        """Select containers, the least deserving application first; never a master
+        (Hadoop: IntraQueueCandidatesSelector.preemptFromLeastStarvedApp)."""
         amount = self.none
         for part in parts:
             amount = add(amount, part.taken)

@@ -1,7 +1,7 @@
 """Owns one round of the proportional preemption monitor: select containers, mark them, and kill
 those that were selected before and whose wait is over.
 
-Decides by `step.emit` alone (spec/capacity.md 21.2, 21.9).
+Decides by `step.emit` alone (Hadoop: ProportionalCapacityPreemptionPolicy.editSchedule).
 """
 
 from typing import TYPE_CHECKING
@@ -45,7 +45,8 @@ class Monitor:
         self.underserved: dict[tuple[str, str], None] = {}
 
     def _look_at_users(self) -> None:
-        """Compute the user limits, to which the leaves' demand is limited (21.3).
+        """Compute the user limits, to which the leaves' demand is limited
+        (Hadoop: LeafQueue.getTotalPendingResourcesConsideringUserLimit).
 
         Hadoop creates a record for each user of an active application that has none.
         """
@@ -119,7 +120,8 @@ class Monitor:
             self._mark_or_kill(container, wait_ms)
 
     def _forget(self) -> None:
-        """Unmark containers that were selected so long ago that the selection has expired (21.9).
+        """Unmark containers that were selected so long ago that the selection has expired
+        (Hadoop: ProportionalCapacityPreemptionPolicy.cleanupStaledPreemptionCandidates).
 
         A selection expires after twice the wait before a kill, even if it was repeated meanwhile:
         with 15 s, a container selected at 10 s is unmarked in the first round after 40 s.
@@ -131,7 +133,8 @@ class Monitor:
                 self.step.emit(ContainerSpared(container))
 
     def _spare(self) -> None:
-        """Spare killable containers whose room is not needed any more, the oldest first (23.3).
+        """Spare killable containers whose room is not needed any more, the oldest first
+        (Hadoop: CapacityScheduler.markContainerForNonKillable).
 
         A leaf's containers stay killable to the extent that it uses more than it may keep: with
         8192 in use, 5120 of it kept and four of 1024 killable, one of them is spared.
@@ -160,7 +163,7 @@ class Monitor:
 
     def _mark_or_kill(self, container: ContainerId, wait_ms: int) -> None:
         """Mark a container at its first selection; kill it when it is selected again after its wait
-        (21.9)."""
+        (Hadoop: ProportionalCapacityPreemptionPolicy.preemptOrkillSelectedContainerAfterWait)."""
         state = self.state
         step = self.step
         now_ms = step.now_ms

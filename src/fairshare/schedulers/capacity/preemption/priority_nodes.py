@@ -1,5 +1,6 @@
 """Owns the choice of victims for reservations of queues with a higher priority: they are killed on
-the reserved node, even in queues below their guarantee (spec/capacity.md 23.1)."""
+the reserved node, even in queues below their guarantee
+(Hadoop: QueuePriorityContainerCandidateSelector)."""
 
 from functools import cmp_to_key
 from typing import TYPE_CHECKING

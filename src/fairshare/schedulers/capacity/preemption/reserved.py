@@ -1,5 +1,5 @@
-"""Owns the choice of victims on reserved nodes, where applications wait for room (spec/capacity.md
-23.2)."""
+"""Owns the choice of victims on reserved nodes, where applications wait for room
+(Hadoop: ReservedContainerCandidatesSelector)."""
 
 from typing import TYPE_CHECKING
 

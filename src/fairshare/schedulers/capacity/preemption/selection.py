@@ -1,6 +1,6 @@
 """Owns the containers that one round has selected, and the choice among those of a leaf.
 
-Selects; marks and kills nothing (spec/capacity.md 21.8).
+Selects; marks and kills nothing (Hadoop: FifoCandidatesSelector).
 """
 
 from typing import TYPE_CHECKING

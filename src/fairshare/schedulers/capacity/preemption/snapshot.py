@@ -1,6 +1,7 @@
 """Owns one round's snapshot of the queues: each one's use, demand and guarantee on a partition.
 
-Each round creates a new snapshot and discards it at its end (spec/capacity.md 21.3, 21.4).
+Each round creates a new snapshot and discards it at its end
+(Hadoop: ProportionalCapacityPreemptionPolicy.cloneQueues, TempQueuePerPartition).
 """
 
 from typing import TYPE_CHECKING
@@ -128,7 +129,8 @@ class Claim:
     def deduct(
         self, c: ResourceCalculator, whole: Resource, amount: Resource, none: Resource
     ) -> None:
-        """Subtract what this round has already taken from this leaf (21.7)."""
+        """Subtract what this round has already taken from this leaf
+        (Hadoop: TempQueuePerPartition.deductActuallyToBePreempted)."""
         if c.compare(whole, self.target, amount) > 0:
             self.target = subtract(self.target, amount)
         self.target = larger(c, whole, self.target, none)
