@@ -93,7 +93,7 @@ def create(
     if not switched_on:
         click.echo(
             f"warning: {conf}/fairshare.toml does not say `tokens = true` below [authentication]:"
-            " a server with this configuration asks nobody for a token",
+            " a server with this configuration requires no tokens",
             err=True,
         )
 

@@ -70,7 +70,7 @@ def _unreadable(path: str) -> str:
 def _unusable(certificate: str, key: str) -> str:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
-        # A password would be asked for on the terminal, where nobody sits.
+        # OpenSSL would ask for a password on the terminal, where no user waits.
         context.load_cert_chain(certificate, key, password=lambda: "")
     except ssl.SSLError as error:
         if "KEY_VALUES_MISMATCH" in str(error):
@@ -80,5 +80,5 @@ def _unusable(certificate: str, key: str) -> str:
             f" ({error.reason or error})"
         )
     except (OSError, ValueError) as error:
-        return f"the key has a password, which nobody could type in ({cause(error)})"
+        return f"the key has a password, which a server cannot type ({cause(error)})"
     return ""

@@ -1,6 +1,6 @@
 """Owns the form of a file of groups: a line for each user, `user: primary, other`.
 
-Blank lines and what stands behind `#` do not count. Opens no file.
+Blank lines and text after `#` do not count. Opens no file.
 """
 
 from fairshare.config.problems import Place, Problems
@@ -29,7 +29,7 @@ def read_groups(document: bytes, file: str, problems: Problems) -> dict[str, tup
             message = f"{line!r} must be a user and his groups: `user: primary, other`"
             problems.error(place, _RULE, message)
         elif user in found:
-            message = f"the user {user!r} stands in line {lines[user]} already"
+            message = f"the user {user!r} is in line {lines[user]} already"
             problems.error(place, _RULE, message)
         else:
             found[user], lines[user] = tuple(dict.fromkeys(groups)), number

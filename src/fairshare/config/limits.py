@@ -1,6 +1,6 @@
 """Owns `[limits]` of fairshare.toml: how much one caller may ask of a server.
 
-The defaults are such that nobody meets them who does not mean harm, or has a loop that went wrong.
+The defaults are so large that only attackers, and loops that went wrong, reach them.
 What a limit refuses, and with which words, is said where it is asked (`web/limits.py`).
 """
 
@@ -18,7 +18,7 @@ class LimitSettings(msgspec.Struct, frozen=True):
     `containers` of one request of a driver, the containers of all its asks together; `places` are
     hosts, racks and groups to wait for that one request names.
 
-    `applications_per_user` are those that are not over, `user_mb` what one user has handed in for
+    `applications_per_user` are those that are not over, `user_mb` what one user has submitted for
     all that are known, `environment_kb` arguments and environment of one command.
 
     `requests_per_second` (0: any number) is a mean, and twice as many may come at once; None: 1,000

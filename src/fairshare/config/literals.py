@@ -2,7 +2,7 @@
 
 Knows no file and no setting. What is written in our own files follows `fairshare.documents`.
 
-Each function takes the text as it stands in a file and raises ValueError with a message that can
+Each function takes the text as it is in a file and raises ValueError with a message that can
 follow the text: `'two' is not a whole number`. Blanks are Java's: all characters up to U+0020.
 """
 

@@ -1,6 +1,6 @@
 """Owns the properties of the resource manager that all schedulers share.
 
-Knows no scheduler: where a scheduler has a rule of its own for a value, it stands with its reader.
+Knows no scheduler: a scheduler's own rule for a value is in its reader.
 """
 
 from typing import Final
@@ -17,7 +17,7 @@ ADMINISTRATORS: Final = "yarn.admin.acl"
 
 
 class ManagerSettings(msgspec.Struct, frozen=True):
-    """What the resource manager is told, whatever its scheduler."""
+    """The resource manager's settings, for any scheduler."""
 
     types: ResourceTypes
     minimum_allocation: Resource
@@ -65,7 +65,7 @@ def read_manager(site: Site, problems: Problems) -> ManagerSettings:
 
 
 def _administrators(site: Site, problems: Problems) -> str:
-    """Everybody, if nothing is said: that is Hadoop's default."""
+    """All users by default, as in Hadoop."""
     written = site.text(ADMINISTRATORS, problems)
     return "*" if written is None else written
 

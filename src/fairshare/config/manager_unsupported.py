@@ -35,7 +35,7 @@ _ATTRIBUTES: Final = f"{_NM}node-attributes.provider"
 
 
 def report_unsupported(site: Site, problems: Problems) -> None:
-    """Name what somebody wrote in the hope of an effect."""
+    """Report properties that have no effect here."""
     for name, why in _SWITCHES.items():
         if site.boolean(name, False, problems):
             _report(site, problems, name, why)

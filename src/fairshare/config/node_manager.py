@@ -15,10 +15,10 @@ GRACE_MS = "yarn.nodemanager.sleep-delay-before-sigkill.ms"
 class NodeManagerSettings(msgspec.Struct, frozen=True):
     """How a node treats containers.
 
-    `memory_check`: who uses more memory than he was granted is ended. `strict_cpu`: nobody gets
-    more CPU than his vcores, also when others idle. `grace_ms`: from the request to end to the end
-    by force. `vcores_per_core`: what a processor is worth where nobody says how many vcores a node
-    has. `partition`: the label that its nodes report of themselves; empty: none.
+    `memory_check`: a container above its memory is ended. `strict_cpu`: no container gets
+    more CPU than its vcores, also when others idle. `grace_ms`: from the request to end to the end
+    by force. `vcores_per_core`: the worth of a processor where the vcores of a node
+    are not given. `partition`: the label that its nodes report of themselves; empty: none.
     """
 
     memory_check: bool = True

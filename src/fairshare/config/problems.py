@@ -13,7 +13,7 @@ from fairshare.errors import ConfigurationError
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where something stands: line and column from 1; 0 where there is none."""
+    """A place in a file: line and column from 1; 0 where there is none."""
 
     file: str
     line: int = 0
@@ -21,7 +21,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 MOST_TOLD: Final = 1_000
-"""Nobody reads more, and a file that somebody sends must not be answered with megabytes."""
+"""More is never read, and the answer to a file that a caller sends must stay small."""
 
 
 class Problems:
@@ -30,7 +30,7 @@ class Problems:
     def __init__(self) -> None:
         self._untold = 0
         self._has_error = False
-        # A dictionary as an ordered set: what is asked for twice is told once.
+        # A dictionary as an ordered set: a problem that is found twice is reported once.
         self._found: dict[Problem, None] = {}
 
     def error(self, place: Place, rule: str, message: str, hadoop: str = "") -> None:

@@ -34,7 +34,7 @@ def read_types(site: Site, problems: Problems) -> ResourceTypes:
         if name in _UNITS:
             continue  # both are there in any case
         if name in names:
-            problems.warning(place, "resource-type", f"the resource type {name!r} stands twice")
+            problems.warning(place, "resource-type", f"the resource type {name!r} is given twice")
         elif name == "memory":
             problems.error(
                 place,

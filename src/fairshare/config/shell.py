@@ -83,7 +83,7 @@ class WatchSettings(msgspec.Struct, frozen=True):
 class UserSettings(msgspec.Struct, frozen=True):
     """Where the groups of users come from; at most one is set, else the operating system says.
 
-    In `groups_command` the word `{user}` stands for the user.
+    In `groups_command` the word `{user}` is replaced by the user.
     """
 
     groups_file: str | None = None
@@ -91,7 +91,7 @@ class UserSettings(msgspec.Struct, frozen=True):
 
 
 class AuthenticationSettings(msgspec.Struct, frozen=True):
-    """How callers prove who they are; without either of both nobody can, and the server listens on
+    """How callers prove who they are; without either they cannot, and the server listens on
     loopback alone.
 
     With `tokens` by one that `fairshare admin token create` has made. Of the addresses in `proxies`
@@ -104,7 +104,7 @@ class AuthenticationSettings(msgspec.Struct, frozen=True):
 
     @property
     def required(self) -> bool:
-        """Whether nobody is believed without a proof."""
+        """Whether every caller needs a proof."""
         return self.tokens or bool(self.proxies)
 
 
@@ -320,7 +320,7 @@ def _amounts(
     amounts: dict[str, int] = {}
     for name, value in table.items():
         if name in (MEMORY, VCORES):
-            message = f"{name} stands below [engine], as memory_mb or vcores"
+            message = f"{name} belongs to [engine], as memory_mb or vcores"
         elif isinstance(value, dict):
             message = f"{name}: write a name with a period in quotation marks"
         else:
@@ -378,7 +378,7 @@ def _wrong_networks(words: list[object]) -> str:
         try:
             ipaddress.ip_network(str(word))
         except ValueError:
-            return f"proxies: {word!r} is no IP address and no network such as 10.0.0.0/8"
+            return f"proxies: {word!r} is neither an IP address nor a network such as 10.0.0.0/8"
     return ""
 
 

@@ -1,7 +1,7 @@
 """Owns properties, as Hadoop's *-site.xml files have them: their values, by name and type.
 
 Knows no property by name, and no XML. A Site remembers which properties were asked for, so that a
-scheduler's reader can name those that nobody knows.
+scheduler's reader can name the unknown ones.
 """
 
 import re
@@ -68,7 +68,7 @@ class Site:
         return name in self._properties
 
     def place(self, *names: str) -> Place:
-        """Where the first of these properties that is set stands; else a place without line."""
+        """The place of the first of these properties that is set; else one without a line."""
         for name in names:
             if name in self._properties:
                 return self._properties[name].place
@@ -165,7 +165,7 @@ class Site:
     def _expand(self, written: Property, problems: Problems) -> str:
         """Replace `${name}` and `${env.NAME:-default}`, innermost and leftmost first.
 
-        What nobody has set stays as it is written, as in Hadoop.
+        What is not set stays as it is written, as in Hadoop.
         """
         text = written.value
         start = 0

@@ -76,7 +76,7 @@ def _properties(
     files: tuple[str, ...],
 ) -> Iterator[Property]:
     """The properties of an element, those of included files at their place. `files` are the file
-    that it stands in, and those that include it."""
+    that has it, and those that include it."""
     for child in configuration.children:
         if child.name == "property":
             found = _property(child, problems)

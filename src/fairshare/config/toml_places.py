@@ -10,7 +10,7 @@ _KEY: Final = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([A-Za-z0-9_-]+))\s*(?:\.
 
 
 def place_of(text: str, file: str, section: str, key: str | None = None) -> Place:
-    """The place of a key in a section, as near as it can be told: else that of the section.
+    """The place of a key in a section, as near as it can be found: else that of the section.
 
     A section within another is written with a period: `engine.resources`.
     """

@@ -1,4 +1,4 @@
-"""Owns Hadoop's properties of users and their groups (core-site.xml). Looks nobody up."""
+"""Owns Hadoop's properties of users and their groups (core-site.xml). Looks no user up."""
 
 from typing import Final
 
@@ -34,7 +34,7 @@ class GroupSettings(msgspec.Struct, frozen=True):
 
 
 def read_user_groups(site: Site, problems: Problems, *, chosen: bool) -> GroupSettings:
-    """Read them. `chosen`: fairshare.toml says where groups come from, and stands before Hadoop's
+    """Read them. `chosen`: fairshare.toml says where groups come from, which overrides Hadoop's
     choice of a class."""
     mapping = site.string(MAPPING, "", problems)
     if mapping and mapping.rpartition(".")[2] not in _FROM_SYSTEM and not chosen:

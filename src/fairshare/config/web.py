@@ -37,7 +37,7 @@ class CrossOriginSettings(msgspec.Struct, frozen=True):
 class WebSettings(msgspec.Struct, frozen=True):
     """How YARN's REST interface knows its callers, and what it lets them do.
 
-    `named_users`: `user.name` counts. `proxies` are the users who may act for others: their lists
+    `named_users`: `user.name` counts. `proxies` are the users that act for others: their lists
     of hosts, groups and users, each as it is written.
     """
 

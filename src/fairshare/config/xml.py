@@ -30,9 +30,9 @@ _ESCAPES: Final = {
 
 
 class Element:
-    """One element. `text` is what stands before its first child, as it is written (not trimmed).
+    """One element. `text` is the text before its first child, as it is written (not trimmed).
 
-    `place` is that of the `<`; `text_place` that of the text's first character that is no blank
+    `place` is that of the `<`; `text_place` that of the text's first character that is not a blank
     (that of the element, if there is none). `empty` says that there is nothing at all inside.
     """
 
@@ -54,7 +54,7 @@ class Element:
 
 
 class _Refused(Exception):
-    """Ends the parser from inside one of its handlers; the problem is already told."""
+    """Ends the parser from inside one of its handlers; the problem is already reported."""
 
 
 class _Builder:
@@ -104,7 +104,7 @@ class _Builder:
         element = self.open[-1]
         element.empty = False
         if element.children:
-            return  # what stands between and behind children is nobody's value
+            return  # text between and after children is not a value
         self.chunks.append(data)
         content = data.lstrip(BLANKS)
         if content and element.text_place is element.place:

@@ -1,4 +1,4 @@
-"""Owns the text of an XML file as somebody wrote it: where each element begins and ends, and
+"""Owns the text of an XML file as it is written: where each element begins and ends, and
 changes that leave everything else, comments and blanks too, as it is.
 
 Knows nothing of what the elements mean. What is larger or deeper than `config.xml` reads is
@@ -17,7 +17,7 @@ Change = tuple[int, int, str]
 
 
 class Span:
-    """One element in a text. `start` to `end` are its bytes, `inner` and `inner_end` what stands
+    """One element in a text. `start` to `end` are its bytes, `inner` and `inner_end` what is
     between its tags; both are -1 for `<name/>`. Lines count from 1."""
 
     __slots__ = (
@@ -54,7 +54,7 @@ class Span:
 
 
 def read_spans(text: str, file: str = "text") -> Span | None:
-    """The top element of a text; None for what is no XML, which `config.xml.parse` explains."""
+    """The top element of a text; None if it is not XML, which `config.xml.parse` explains."""
     if parse(text, file, Problems()) is None:
         return None
     document = text.encode()
@@ -92,7 +92,7 @@ def read_spans(text: str, file: str = "text") -> Span | None:
 
 
 def _end_of_tag(document: bytes, at: int) -> int:
-    """Where the `>` of a start tag stands; one between quotes is part of a value."""
+    """The position of the `>` of a start tag; one between quotes is part of a value."""
     quote = 0
     for index in range(at, len(document)):
         byte = document[index]
@@ -165,6 +165,6 @@ def without(text: str, element: Span) -> Change:
 
 
 def indentation(document: bytes, at: int) -> str:
-    """The blanks at the beginning of the line in which a byte stands."""
+    """The blanks at the beginning of the line of a byte."""
     line = document[document.rfind(b"\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip())].decode()

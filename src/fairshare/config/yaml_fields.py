@@ -121,7 +121,7 @@ class Values:
 
 
 class Fields(Values):
-    """The entries of one mapping. Each getter takes a key; `finish` names the keys nobody took.
+    """The entries of one mapping. Each getter takes a key; `finish` reports the other keys.
 
     `what` names the mapping in messages (`submit`); the document itself is "".
     """
@@ -258,7 +258,7 @@ class Fields(Values):
 
 
 def unknown_word(kind: str, word: str, known: Collection[str], where: str = "") -> str:
-    """The message for a word that does not belong where it stands, with the nearest one that does.
+    """The message for an unknown word, with the nearest known one.
 
     >>> unknown_word("key", "colour", ("color", "size"), "paint")
     "unknown key 'colour' in paint: did you mean 'color'?"

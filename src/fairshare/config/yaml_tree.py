@@ -30,7 +30,7 @@ LIMITS: Final = Limits()
 
 
 Plain = bool | int | float | str | list[Any] | dict[str, Any] | None
-"""What YAML text stands for, without places."""
+"""The values of a YAML text, without places."""
 
 _CONSTANTS: Final[dict[str, bool | None]] = {
     "": None,
@@ -47,10 +47,10 @@ _DEFAULT_TAGS: Final = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("str",
 
 
 class Node:
-    """One value and where it stands. `text` is a scalar as it was written.
+    """One value and its place. `text` is a scalar as it was written.
 
     `items` holds the elements of a sequence, `entries` the values of a mapping by the text of
-    their keys; both are None for what is neither. `keys` says where each key stands.
+    their keys; both are None for what is neither. `keys` has the place of each key.
     """
 
     __slots__ = ("entries", "items", "keys", "place", "scalar", "text")
@@ -83,7 +83,7 @@ class Node:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing stands there (an empty list or mapping is something)."""
+        """Whether there is nothing (an empty list or mapping is something)."""
         return self.is_scalar and self.scalar is None
 
     @property
@@ -97,7 +97,7 @@ class Node:
 
 
 def scalar_of(text: str) -> bool | int | float | str | None:
-    """What a plain (unquoted) word stands for.
+    """The value of a plain (unquoted) word.
 
     >>> [scalar_of(word) for word in ("on", "true", "010", "0x1f", "1e3", "~", "5s")]
     ['on', True, 10, 31, 1000.0, None, '5s']

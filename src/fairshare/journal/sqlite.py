@@ -48,7 +48,7 @@ CREATE TABLE snapshots (
 
 _ADVICE = {
     sqlite3.SQLITE_FULL: "the disk is full: make room, then start again; nothing recorded is lost",
-    sqlite3.SQLITE_NOTADB: "this is no journal: move the file away, or name another directory",
+    sqlite3.SQLITE_NOTADB: "this is not a journal: move the file away, or name another directory",
     sqlite3.SQLITE_CORRUPT: "the file is damaged: restore it from a copy (`fairshare backup`"
     " makes them), or move it away to begin without a record: what runs is then ended, and its"
     " files are put into the folder `abandoned`",

@@ -193,7 +193,7 @@ class MapReduce:
     def abort(self, client: Client, application: str) -> None:
         """Kill a job and remove its temporary files."""
         with contextlib.suppress(FairshareError):  # it is over, or the server is unreachable
-            client.kill(application, "Nobody waits for its result any more.")
+            client.kill(application, "No client waits for its result any more.")
         commit.clear(self.layout)
 
     def _problems(self) -> list[str]:
@@ -261,7 +261,7 @@ class MapReduce:
         try:
             output.encode()
         except UnicodeEncodeError:
-            problems.append(f"output directory {output!r}: its name is no UTF-8")
+            problems.append(f"output directory {output!r}: its name is not UTF-8")
         if "\0" in output:
             problems.append("output directory: a NUL character cannot be part of a path")
         elif os.path.lexists(output):
@@ -269,7 +269,7 @@ class MapReduce:
                 f"output directory {output!r} exists already: name another one, or remove it"
             )
         if not Path(self._directory).is_dir():
-            problems.append(f"directory {self._directory!r} is no directory")
+            problems.append(f"directory {self._directory!r} is not a directory")
         return problems
 
     @property

@@ -151,5 +151,5 @@ def priority_of(text: str | int) -> int:
         return int(text)
     except ValueError:
         raise ValueError(
-            f"{text!r} is no priority: write {', '.join(PRIORITIES)}, or a whole number"
+            f"{text!r} is not a priority: write {', '.join(PRIORITIES)}, or a whole number"
         ) from None

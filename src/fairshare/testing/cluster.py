@@ -277,7 +277,7 @@ class FairshareCluster:
         amounts = {k: v for k, v in offered.items() if k != "rack"}
         wrong = [key for key, value in amounts.items() if not isinstance(value, int)]
         if wrong:
-            raise TypeError(f"node {name}: {wrong[0]} is no whole number")
+            raise TypeError(f"node {name}: {wrong[0]} is not a whole number")
         numbers = {_type_name(key): int(value) for key, value in amounts.items()}
         total = self._vector({MEMORY: 8192, VCORES: 8, **numbers})
         return NodeJoined(name, total, str(offered.get("rack", "/default-rack")))

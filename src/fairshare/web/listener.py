@@ -103,7 +103,7 @@ def address_of(host: str) -> str:
         ipaddress.ip_address(name)
     except ValueError:
         raise ConfigurationError(
-            [f"host {host!r} is no IP address: write 127.0.0.1, or 0.0.0.0 for all of them"]
+            [f"host {host!r} is not an IP address: write 127.0.0.1, or 0.0.0.0 for all of them"]
         ) from None
     return name
 

@@ -70,7 +70,7 @@ def test_all_problems_are_told_and_the_exit_code_is_1(run, places, cluster):
     result = run("mapreduce", *places, "--input", "gone", "--priority", "urgent")
     assert result.exit_code == 1
     assert "input path 'gone' does not exist" in result.stderr
-    assert "'urgent' is no priority: write VERY_HIGH, HIGH" in result.stderr
+    assert "'urgent' is not a priority: write VERY_HIGH, HIGH" in result.stderr
     assert list(cluster.posted()) == []
 
 

@@ -68,7 +68,7 @@ def test_the_amounts_may_stand_in_one_line(tmp_path):
         ('[engine.resources]\n"yarn.io/gpu" = "two"', 2, "must be a whole number"),
         ('[engine.resources]\n"yarn.io/gpu" = -1', 2, "must be 0 to"),
         ("[engine.resources]\na.b = 2", 2, "in quotation marks"),
-        ("[engine.resources]\nmemory-mb = 2", 2, "stands below [engine]"),
+        ("[engine.resources]\nmemory-mb = 2", 2, "belongs to [engine]"),
         ("[engine]\nresources = 3", 2, "must be a table of amounts"),
     ],
 )

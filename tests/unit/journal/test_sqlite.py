@@ -92,7 +92,7 @@ def test_a_newer_format_is_refused(tmp_path, records):
 def test_a_refused_journal_lets_go_of_the_lock(tmp_path, records):
     (tmp_path / JOURNAL_FILE).write_bytes(b"no database at all, but long enough to look at" * 50)
     for _ in range(2):
-        with pytest.raises(JournalError, match="this is no journal: move the file away"):
+        with pytest.raises(JournalError, match="this is not a journal: move the file away"):
             SqliteJournal(tmp_path)
 
 

@@ -137,7 +137,7 @@ def test_all_that_is_wrong_is_told_at_once_and_nothing_is_written(job, tmp_path)
         "sort memory",
         "slow start",
         "priority",
-        "directory '" + str(tmp_path / "nowhere") + "' is no directory",
+        "directory '" + str(tmp_path / "nowhere") + "' is not a directory",
         f"input path '{tmp_path / 'gone'}' does not exist",
     ]
     assert not (tmp_path / "out").exists()

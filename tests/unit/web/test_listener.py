@@ -64,7 +64,7 @@ def test_this_machine_has_several_addresses(host, address):
 
 @pytest.mark.parametrize("host", ["example.org", ""])
 def test_what_is_no_address_is_called_so(host):
-    with pytest.raises(ConfigurationError, match="is no IP address"):
+    with pytest.raises(ConfigurationError, match="is not an IP address"):
         loopback_address(host)
 
 
