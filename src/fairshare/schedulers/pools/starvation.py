@@ -70,7 +70,7 @@ def need(state: "PoolsState", pool: "Pool", kind: int, now_ms: int) -> int:
     running = pool.used[state.places[kind]]
     least = min_share(state, pool, kind)
     own = lacking(running, least, pool.slots[kind], by_minimum=by_minimum, by_share=by_share)
-    # What is taken for the inner pools also counts for the pool around them.
+    # Tasks killed for child pools also count for their parent.
     return max(own, sum(need(state, part, kind, now_ms) for part in pool.parts))
 
 
