@@ -78,7 +78,7 @@ class Waiting(msgspec.Struct, frozen=True):
 
 
 class OwedPart(OwedPartFields[ApplicationId], frozen=True):
-    """One part of the gap. `sentence` is what the core says of the first application of it."""
+    """One part of what is owed. `sentence` explains the reason of its first application."""
 
 
 def kind_of(reason: Reason, free: Resource) -> str:

@@ -13,7 +13,7 @@ from fairshare.schedulers.views import QueueView
 
 
 class Share(ShareFields[Resource], frozen=True):
-    """One queue beside its share."""
+    """One queue compared with its share."""
 
 
 class Shares:
