@@ -23,9 +23,6 @@ SECTIONS = re.compile(
 )
 """`(9.4)`, `(11, 12.3)`, `(27.1 to 27.3)`, `(9.6 a to e)`."""
 
-STILL_OLD = frozenset({"families", "config", "web"})
-"""Rooms whose citations have not been replaced yet. None is ever added."""
-
 DOCTEST = re.compile(r"^\s*>>> .*?(?=^\s*$|\Z)", re.MULTILINE | re.DOTALL)
 
 
@@ -57,7 +54,6 @@ def test_the_source_cites_classes_and_properties_of_hadoop():
     found = {
         str(path.relative_to(ROOT)): dead
         for path in SOURCES
-        if path.relative_to(ROOT / "src" / "fairshare").parts[0] not in STILL_OLD
         if (dead := dead_citations(path.read_text(encoding="utf-8")))
     }
     assert found == {}, "name Hadoop's class: (Hadoop: LeafQueue.getHeadroom)"

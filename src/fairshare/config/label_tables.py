@@ -7,7 +7,7 @@
     [node_labels]
     "local-2" = "gpu"
 
-Administrators add further ones while the server runs (spec/capacity.md 28).
+Administrators add further ones while the server runs (Hadoop: RMNodeLabelsManager).
 """
 
 from collections.abc import Callable, Mapping

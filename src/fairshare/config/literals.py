@@ -87,7 +87,7 @@ def _finite(value: float, text: str) -> float:
 
 
 def to_single(value: float) -> float:
-    """The nearest number that 32 bits can hold (spec/fair.md 5.3.4)."""
+    """The nearest number that 32 bits can hold."""
     try:
         rounded: float = struct.unpack("<f", struct.pack("<f", value))[0]
     except OverflowError:

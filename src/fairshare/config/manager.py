@@ -32,7 +32,7 @@ class ManagerSettings(msgspec.Struct, frozen=True):
 
 
 def read_manager(site: Site, problems: Problems) -> ManagerSettings:
-    """Read them and check what Hadoop checks at its start (spec/fair.md 4.2, 4.3)."""
+    """Read them and check what Hadoop checks at its start (Hadoop: FairScheduler.validateConf)."""
     types = read_types(site, problems)
     limits = read_limits(site, types, problems)
     _check_limits(site, types, limits.minimum, limits.maximum, problems)

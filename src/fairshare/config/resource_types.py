@@ -1,4 +1,5 @@
-"""Owns the site's resource types and the sizes of containers (spec/fair.md 3.1, 3.4).
+"""Owns the site's resource types and the sizes of containers (Hadoop: ResourceUtils,
+FairScheduler.getNormalizedResource).
 
 Knows no scheduler: which of the sizes it uses, and what else must hold, is the scheduler's.
 """
@@ -84,7 +85,8 @@ def _unit(site: Site, name: str, problems: Problems) -> str:
 
 
 def read_limits(site: Site, types: ResourceTypes, problems: Problems) -> AllocationLimits:
-    """The smallest and largest container (spec/fair.md 3.4.2, 3.4.4)."""
+    """The smallest and largest container (Hadoop: FairSchedulerConfiguration.getMinimumAllocation
+    and getMaximumAllocation)."""
     defaults = {(MEMORY, "minimum"): 1024, (VCORES, "minimum"): 1}
     defaults |= {(MEMORY, "maximum"): 8192, (VCORES, "maximum"): 4}
     found: dict[str, list[int]] = {"minimum": [], "maximum": []}
@@ -105,7 +107,8 @@ def limit_key(name: str, bound: str) -> str:
 
 
 def read_increments(site: Site, types: ResourceTypes, problems: Problems) -> Resource:
-    """What a container's size is a multiple of; 0: of nothing (spec/fair.md 3.4.3)."""
+    """What a container's size is a multiple of; 0: of nothing
+    (Hadoop: FairSchedulerConfiguration.getIncrementAllocation)."""
     amounts = []
     for name in types.names:
         old, new = limit_key(name, "increment") if name in _SHORT else "", new_increment_key(name)

@@ -40,7 +40,8 @@ def convert(amount: int, unit: str, target: str) -> int:
 def read_amount(text: str, target: str) -> int:
     """`digits[ ]unit?` in the unit `target`, which is also the one that may be left out.
 
-    `read_amount("1 Gi", "Mi") == 1024` (spec/fair.md 3.4.3). Raises ValueError.
+    `read_amount("1 Gi", "Mi") == 1024` (Hadoop: FairSchedulerConfiguration.getIncrementAllocation).
+    Raises ValueError.
     """
     trimmed = literals.trim(text)
     match = _AMOUNT.fullmatch(trimmed)

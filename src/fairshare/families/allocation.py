@@ -89,7 +89,8 @@ class AllocationFileFamily(SchedulerFamily[Settings]):
 def find_allocation_file(
     directory: Path, site: Site, key: str, problems: Problems
 ) -> tuple[Path | None, bytes | None]:
-    """The allocation file and its bytes, as spec/fair.md 5.1 finds it."""
+    """The allocation file and its bytes, as Hadoop's AllocationFileLoaderService.getAllocationFile
+    finds it."""
     written = site.string(key, DEFAULT_ALLOCATION_FILE, problems)
     place = site.place(key)
     address = urlsplit(written)

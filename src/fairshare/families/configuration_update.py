@@ -1,7 +1,8 @@
 """Owns documents that change a scheduler's configuration (Hadoop's `scheduler-conf`).
 
-A document, JSON or XML, is read to an `Update` (spec/rest.md 1.8.21). Knows neither who sent it nor
-the resulting properties, which are for `SchedulerFamily.updated_properties`.
+A document, JSON or XML, is read to an `Update` (Hadoop: MutableCSConfigurationProvider). Knows
+neither who sent it nor the resulting properties, which are for
+`SchedulerFamily.updated_properties`.
 """
 
 import json

@@ -1,5 +1,5 @@
 """Owns the one property that every scheduler reads again on a refresh: the maximum allocation
-(spec/fair.md 4.4, 5.6). Knows no scheduler."""
+(Hadoop: FairScheduler.reinitialize). Knows no scheduler."""
 
 from typing import Any, TypeVar
 

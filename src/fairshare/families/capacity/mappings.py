@@ -1,4 +1,5 @@
-"""Owns queue mappings in the legacy form, and the choice of the form (spec/capacity.md 26.2, 26.8).
+"""Owns queue mappings in the legacy form, and the choice of the form
+(Hadoop: MappingRule.createLegacyRule).
 
 Knows no queue: whether the queues of mappings exist is told by `placement`.
 """

@@ -1,4 +1,5 @@
-"""Owns the properties of the monitors beside the Capacity Scheduler (spec/capacity.md 21.1, 27)."""
+"""Owns the properties of the monitors beside the Capacity Scheduler
+(Hadoop: ProportionalCapacityPreemptionPolicy, QueueManagementDynamicEditPolicy)."""
 
 from typing import Final
 

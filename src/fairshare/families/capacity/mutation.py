@@ -1,7 +1,7 @@
 """Owns what a change by document makes of the Capacity Scheduler's properties.
 
 A pure function of the old properties and the update. Knows neither who asked for it nor what the
-scheduler says to the result (spec/rest.md 1.8.21).
+scheduler says to the result (Hadoop: MutableCSConfigurationProvider).
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,7 @@
 """Owns the names of the properties of queues: which queue, user, label or template each belongs to.
 
 Reads no value. `yarn.scheduler.capacity.root.a.user-settings.j.doe.weight` is a weight of the user
-`j.doe` in the queue `root.a`: names of users may hold periods (spec/capacity.md 2.6).
+`j.doe` in the queue `root.a`: names of users may hold periods (`user-settings.<user>.weight`).
 """
 
 import difflib

@@ -1,4 +1,5 @@
-"""Owns two lists of priorities: who may use which (spec/capacity.md 7.9), and workflows' (2.3).
+"""Owns two lists of priorities: who may use which (Hadoop: AppPriorityACLsManager), and workflows'
+(`yarn.scheduler.capacity.workflow-priority-mappings`).
 
 Knows no property. All functions raise ValueError with a message that can follow its name.
 """
@@ -41,7 +42,8 @@ def _rule(body: str) -> PriorityRule:
             continue
         match literals.trim(key).lower():
             case "user" | "group":
-                # As in Hadoop, the first of both names users, whatever it is called (39.11).
+                # As in Hadoop, the first of both names users, whatever it is called
+                # (Hadoop: AppPriorityACLConfigurationParser).
                 names = ["*", *names] if literals.trim(value) == "*" else [*names, value]
             case "max_priority":
                 maximum = literals.integer(value)

@@ -1,6 +1,7 @@
 """Owns the properties of one queue, or of a template for queues: text to settings, one by one.
 
-Knows nothing of the tree of queues and of what is inherited (spec/capacity.md 2.2).
+Knows nothing of the tree of queues and of what is inherited
+(Hadoop: CapacitySchedulerConfiguration).
 """
 
 import copy

@@ -1,6 +1,6 @@
 """Owns the Capacity Scheduler's properties: those of the whole system, and all of them together.
 
-Knows neither where files are nor when they are read again (spec/capacity.md 2).
+Knows neither where files are nor when they are read again (Hadoop: CapacitySchedulerConfiguration).
 """
 
 from typing import Final
@@ -199,7 +199,8 @@ def _workflow_priorities(site: Site, problems: Problems) -> tuple[WorkflowPriori
 
 
 def _check_minimum(site: Site, manager: ManagerSettings, problems: Problems) -> None:
-    """The smallest container needs memory and vcores (2.4); that it fits has been checked."""
+    """The smallest container needs memory and vcores (Hadoop: CapacityScheduler.validateConf); that
+    it fits has been checked."""
     for name, least in zip((MEMORY, VCORES), manager.minimum_allocation[:2], strict=True):
         if least == 0:
             key = limit_key(name, "minimum")

@@ -1,4 +1,5 @@
-"""Owns what of the Capacity Scheduler's configuration a refresh takes over (spec/capacity.md 25).
+"""Owns what of the Capacity Scheduler's configuration a refresh takes over
+(Hadoop: CapacityScheduler.reinitialize).
 
 All of capacity-scheduler.xml may change but what is read at the start alone. Whether the tree that
 runs can become the new one is for the scheduler to say.

@@ -1,4 +1,4 @@
-"""Owns queue mappings in their JSON form (spec/capacity.md 26.3).
+"""Owns queue mappings in their JSON form (Hadoop: MappingRuleCreator).
 
 Knows no queue, and opens no file by itself: it is given something that reads one.
 """

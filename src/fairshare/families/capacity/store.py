@@ -1,6 +1,7 @@
 """Owns where the Capacity Scheduler's configuration is kept, and who may change it by document.
 
-Reads the properties `yarn.scheduler.configuration.*`; keeps nothing itself (spec/rest.md 1.8.21).
+Reads the properties `yarn.scheduler.configuration.*`; keeps nothing itself
+(Hadoop: YarnConfigurationStore).
 """
 
 from typing import Final, Literal

@@ -1,7 +1,8 @@
 """Owns how amounts are written: percentages, weights, vectors, largest containers.
 
-Knows no property (spec/capacity.md 2.2, 4.1, 5.1). What cannot be read raises ValueError with a
-message that can follow the name of the property; what Hadoop passes over is handed to `skipped`.
+Knows no property (Hadoop: CapacitySchedulerConfiguration, QueueCapacityConfigParser). What cannot
+be read raises ValueError with a message that can follow the name of the property; what Hadoop
+passes over is handed to `skipped`.
 """
 
 import re
@@ -150,7 +151,8 @@ def _vector(text: str, types: ResourceTypes, skipped: Skipped, legacy: bool) -> 
 
 
 def _legacy_amount(written: str, skipped: Skipped) -> Amount | None:
-    """A whole number with a unit, which counts in MiB whatever the type (4.1)."""
+    """A whole number with a unit, which counts in MiB whatever the type
+    (Hadoop: CapacitySchedulerConfiguration.getMinimumResourceRequirement)."""
     unit = _unit(written)
     if not units.is_unit(unit):
         skipped(f"{written!r} has the unknown unit {unit!r}: this part has no effect")
@@ -163,7 +165,7 @@ def _legacy_amount(written: str, skipped: Skipped) -> Amount | None:
 
 
 def _amount(written: str, skipped: Skipped) -> Amount:
-    """An amount with a unit, `%` or `w` (5.1)."""
+    """An amount with a unit, `%` or `w` (Hadoop: QueueCapacityConfigParser)."""
     match = _AMOUNT_AND_UNIT.fullmatch(written)
     if match is None:
         raise ValueError(f"{written!r} is not an amount such as 4, 50% or 2w")

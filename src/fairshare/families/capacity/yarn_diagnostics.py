@@ -1,6 +1,6 @@
 """Owns the Capacity Scheduler's diagnostics of waiting and refused applications, in Hadoop's words
-(spec/rest.md 2.7). Scripts parse these texts for names and numbers, so they are written as Hadoop
-writes them.
+(Hadoop: CSAMContainerLaunchDiagnosticsConstants). Scripts parse these texts for names and numbers,
+so they are written as Hadoop writes them.
 """
 
 from collections.abc import Hashable

@@ -1,6 +1,7 @@
 """Owns the conversion of the Capacity Scheduler's queues to documents. Computes percentages only.
 
-Leaves come before parents, as Hadoop sends them; readers rely on it (spec/rest.md 1.8.4b).
+Leaves come before parents, as Hadoop sends them; readers rely on it
+(Hadoop: CapacitySchedulerInfo).
 """
 
 from collections.abc import Iterator

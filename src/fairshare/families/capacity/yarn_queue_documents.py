@@ -1,4 +1,5 @@
-"""Owns the forms of the Capacity Scheduler's documents: fields in YARN's order (rest.md 1.8.4b)."""
+"""Owns the forms of the Capacity Scheduler's documents: fields in YARN's order
+(Hadoop: CapacitySchedulerInfo)."""
 
 from msgspec import UNSET, UnsetType
 

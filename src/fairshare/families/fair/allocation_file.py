@@ -1,4 +1,5 @@
-"""Owns the Fair Scheduler's allocation file, fair-scheduler.xml (spec/fair.md 5).
+"""Owns the Fair Scheduler's allocation file, fair-scheduler.xml
+(Hadoop: AllocationFileLoaderService).
 
 Knows neither where the file is nor when it is read again.
 """
@@ -42,7 +43,7 @@ def read_allocation_file(
 
     `file` is the name for problems; `policies` are the names of scheduling policies, in lower
     case; None: all that there are. Raises ConfigurationError with all problems when the file is
-    bad (5.5).
+    bad (Hadoop: AllocationConfigurationException).
     """
     problems = Problems()
     settings = collect_allocation_file(document, file, ElementValues(types, problems, policies))
@@ -145,7 +146,8 @@ def _users(elements: list[Element], values: ElementValues) -> dict[str, int]:
 def _check_policies(
     settings: AllocationSettings, elements: dict[str, Element], values: ElementValues
 ) -> None:
-    """Report queues that their parent's policy forbids (spec/fair.md 8.5): they are not made."""
+    """Report queues that their parent's policy forbids
+    (Hadoop: SchedulingPolicy.isChildPolicyAllowed): they are not made."""
 
     def policy_of(name: str) -> Policy | None:
         queue = settings.queues.get(name)
@@ -178,7 +180,8 @@ def _check_policies(
 def _check_acls(
     settings: AllocationSettings, elements: dict[str, Element], values: ElementValues
 ) -> None:
-    """Report a list that excludes nobody, because root's list allows everybody (15.3)."""
+    """Report a list that excludes nobody, because root's list allows everybody
+    (Hadoop: FSQueue.hasAccess)."""
     for field, tag in (("submit_acl", "aclSubmitApps"), ("administer_acl", "aclAdministerApps")):
         root = settings.queues.get(ROOT, QueueSettings(ROOT))
         if (getattr(root, field) or _EVERYBODY).strip() != _EVERYBODY:

@@ -1,4 +1,4 @@
-"""Owns `<queuePlacementPolicy>` of the allocation file (spec/fair.md 6.2, 6.4).
+"""Owns `<queuePlacementPolicy>` of the allocation file (Hadoop: QueuePlacementPolicy).
 
 Knows what rules there are and in which order they can stand, not how they choose a queue.
 """
@@ -159,7 +159,8 @@ def _single_rule(element: Element, values: ElementValues) -> RuleSettings | None
 
 
 def _is_terminal(rule: RuleSettings) -> bool:
-    """Whether the rule never passes an application on to the next one (6.2, 6.2.1)."""
+    """Whether the rule never passes an application on to the next one
+    (Hadoop: QueuePlacementPolicy)."""
     if rule.name == "reject":
         return True
     own = rule.create and rule.name not in _NEVER_LAST

@@ -1,4 +1,5 @@
-"""Owns `<queue>` and `<pool>` of the allocation file (spec/fair.md 5.3): elements to QueueSettings.
+"""Owns `<queue>` and `<pool>` of the allocation file (Hadoop: AllocationFileQueueParser): elements
+to QueueSettings.
 
 Knows neither the file's other elements nor which queues exist in a running cluster.
 """
@@ -21,7 +22,7 @@ NAME_BLANKS: Final = (
     + "".join(map(chr, range(0x2000, 0x200B)))
     + "\u2028\u2029\u202f\u205f\u3000"
 )
-"""What a queue's name must not begin or end with (spec/fair.md 2.1.2)."""
+"""What a queue's name must not begin or end with (Hadoop: FairSchedulerUtilities.trimQueueName)."""
 
 _RESERVATION_ACLS: Final = frozenset(
     {"aclAdministerReservations", "aclListReservations", "aclSubmitReservations"}
@@ -38,7 +39,8 @@ def read_queues(
 ) -> tuple[dict[str, QueueSettings], dict[str, Element]]:
     """The settings of all queues by full name, in the order of the file, and their elements.
 
-    A queue named root may wrap all others; then none may stand beside it (5.3.2).
+    A queue named root may wrap all others; then none may stand beside it
+    (Hadoop: AllocationFileQueueParser).
     """
     top = list(elements)
     reader = _Queues(values)
@@ -172,7 +174,7 @@ class _Queues:
     def check_kind(
         self, name: str, element: Element, seen: dict[str, Element], nested: bool
     ) -> None:
-        """What a parent must not have (5.3.1, 20.8)."""
+        """What a parent must not have (Hadoop: AllocationFileQueueParser)."""
         if not nested and element.attributes.get("type") != "parent":
             return
         if "reservation" in seen:

@@ -1,4 +1,5 @@
-"""Owns the Fair Scheduler's properties of yarn-site.xml (spec/fair.md 4), joined with its file.
+"""Owns the Fair Scheduler's properties of yarn-site.xml (Hadoop: FairSchedulerConfiguration),
+joined with its file.
 
 Knows neither where files are nor when they are read again.
 """
@@ -97,7 +98,8 @@ def _settings(
 
 
 def _master_preemption_queues(site: Site, problems: Problems) -> dict[str, bool]:
-    """`am.preemption.<full queue name>`: exceptions of `am.preemption`, by queue (14.5.2)."""
+    """`am.preemption.<full queue name>`: exceptions of `am.preemption`, by queue
+    (Hadoop: FairSchedulerConfiguration)."""
     prefix = PREFIX + "am.preemption."
     return {
         name.removeprefix(prefix): site.boolean(name, True, problems) for name in site.names(prefix)
@@ -105,7 +107,7 @@ def _master_preemption_queues(site: Site, problems: Problems) -> dict[str, bool]
 
 
 def _check_increment(site: Site, increment: Resource, problems: Problems) -> None:
-    """Memory and vcores need an increment (4.3)."""
+    """Memory and vcores need an increment (Hadoop: FairScheduler.validateConf)."""
     for name, amount in zip((MEMORY, VCORES), increment[:2], strict=True):
         if amount > 0:
             continue

@@ -1,4 +1,5 @@
-"""Owns the three ways in which the allocation file writes resources (spec/fair.md 3.2).
+"""Owns the three ways in which the allocation file writes resources
+(Hadoop: FairSchedulerConfiguration.parseResourceConfigValue).
 
 Knows no element: what a setting may be, and where it stands, is the caller's. All functions raise
 ValueError with a message that says what is wrong with the text.
@@ -52,7 +53,8 @@ def read_resources(text: str, types: ResourceTypes, missing: int) -> Amount:
 def forbids_further_types(text: str, types: ResourceTypes) -> bool:
     """Whether this text gives 0 to each type but memory and vcores, without saying so.
 
-    Both old styles do that, but for the lone percentage (spec/fair.md 19.14).
+    Both old styles do that, but for the lone percentage
+    (Hadoop: FairSchedulerConfiguration.parseResourceConfigValue).
     """
     return len(types.names) > 2 and "=" not in text and ("%" not in text or "," in text)
 

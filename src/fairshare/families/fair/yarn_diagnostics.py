@@ -1,5 +1,6 @@
 """Owns the Fair Scheduler's diagnostics of waiting and refused applications, in Hadoop's words
-(spec/rest.md 2.7). Scripts parse these texts for names, so they are written as Hadoop writes them.
+(Hadoop: FSAppAttempt, MaxRunningAppsEnforcer). Scripts parse these texts for names, so they are
+written as Hadoop writes them.
 """
 
 from typing import Final

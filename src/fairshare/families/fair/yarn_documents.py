@@ -1,4 +1,4 @@
-"""Owns the document of the Fair Scheduler's queues (spec/rest.md 1.8.4a)."""
+"""Owns the document of the Fair Scheduler's queues (Hadoop: FairSchedulerInfo)."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Owns the document of the FIFO scheduler (spec/rest.md 1.8.4)."""
+"""Owns the document of the FIFO scheduler (Hadoop: FifoSchedulerInfo)."""
 
 from fairshare.families.yarn.documents import Document
 from fairshare.families.yarn.queue_documents import TYPED

@@ -1,4 +1,4 @@
-"""Owns the pools file of MapReduce's Fair Scheduler (spec/mapreduce.md 4).
+"""Owns the pools file of MapReduce's Fair Scheduler (Hadoop: PoolManager.reloadAllocs).
 
 Knows neither where the file is nor when it is read again.
 """

@@ -1,4 +1,5 @@
-"""Owns when a changed pools file is read again (spec/mapreduce.md 4.7). Opens no file.
+"""Owns when a changed pools file is read again (Hadoop: PoolManager.reloadAllocsIfNecessary). Opens
+no file.
 
 Example: a file written at 9 s is seen at 10 s and is too young; it is read at the next look, more
 than 10 s later.

@@ -1,4 +1,4 @@
-"""Owns the properties of MapReduce's Fair Scheduler in mapred-site.xml (spec/mapreduce.md 13.6),
+"""Owns the properties of MapReduce's Fair Scheduler in mapred-site.xml (`mapred.fairscheduler.*`),
 joined with its pools file and the switches of fairshare.toml.
 
 Knows neither where files are nor when they are read again.

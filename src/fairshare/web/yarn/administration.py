@@ -1,7 +1,8 @@
 """Owns the paths of administration: the scheduler's configuration, access to a queue, the log.
 
 `live.mutation` and the family define the effect of a configuration change;
-the messages are those that Hadoop's clients expect (spec/rest.md 1.8.20-22).
+the messages are those that Hadoop's clients expect
+(Hadoop: RMWebServices.updateSchedulerConfiguration and checkUserAccessToQueue).
 """
 
 from collections.abc import Iterable

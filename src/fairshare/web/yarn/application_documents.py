@@ -1,4 +1,4 @@
-"""Owns the conversion of an application to its document (spec/rest.md 1.8.6). Decides nothing."""
+"""Owns the conversion of an application to its document (Hadoop: AppInfo). Decides nothing."""
 
 from collections.abc import Collection
 

@@ -1,4 +1,4 @@
-"""Owns the form of the document of one application: its fields in YARN's order (rest.md 1.8.6).
+"""Owns the form of the document of one application: its fields in YARN's order (Hadoop: AppInfo).
 
 The fields from `startedTime` on are 0, empty or absent for callers who may not view it.
 """

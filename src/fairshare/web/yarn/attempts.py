@@ -1,4 +1,5 @@
-"""Owns the paths of an application's attempts and their live containers (rest.md 1.8.10)."""
+"""Owns the paths of an application's attempts and their live containers
+(Hadoop: RMWebServices.getAppAttempts)."""
 
 from msgspec import UNSET, UnsetType
 from starlette.requests import Request

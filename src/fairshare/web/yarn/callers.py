@@ -2,9 +2,10 @@
 of an anonymous call.
 
 With authentication (`[authentication]`) the caller is the authenticated user, and a name in a
-request only counts for administrators, who may act for others. Without it (spec/rest.md 1.5) the
-server trusts a claimed name, as Hadoop does without Kerberos, and listens on loopback; the
-signature of the cookie then only proves that this server issued it.
+request only counts for administrators, who may act for others. Without it
+(`hadoop.http.authentication.type`) the server trusts a claimed name, as Hadoop does without
+Kerberos, and listens on loopback; the signature of the cookie then only proves that this server
+issued it.
 """
 
 import base64

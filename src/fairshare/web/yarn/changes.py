@@ -1,4 +1,5 @@
-"""Owns the paths that change an application: kill, move, priority, timeout (rest.md 1.8.12-15)."""
+"""Owns the paths that change an application: kill, move, priority, timeout
+(Hadoop: RMWebServices.updateAppState and updateAppQueue)."""
 
 from starlette.requests import Request
 

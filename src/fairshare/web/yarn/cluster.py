@@ -1,4 +1,5 @@
-"""Owns the paths of the cluster as a whole: its properties, its metrics, the user (rest.md 1.8)."""
+"""Owns the paths of the cluster as a whole: its properties, its metrics, the user
+(Hadoop: RMWebServices)."""
 
 import platform
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Owns the path that signals a container (spec/rest.md 1.8.23)."""
+"""Owns the path that signals a container (Hadoop: RMWebServices.signalToContainer)."""
 
 from starlette.requests import Request
 

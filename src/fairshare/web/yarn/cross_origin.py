@@ -1,6 +1,6 @@
 """Owns CORS for YARN's answers: the origins that may read them, and the headers for browsers.
 
-Off by default, as in Hadoop (spec/rest.md 1.6).
+Off by default, as in Hadoop (Hadoop: CrossOriginFilter).
 """
 
 import re

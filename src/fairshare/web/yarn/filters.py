@@ -1,7 +1,7 @@
 """Owns the parameters of `/apps` and `/appstatistics`, and the filters that they set.
 
 Blank parameters count as absent, except `name`. The messages of refusals are Hadoop's, including
-its mistakes, since clients show them (spec/rest.md 1.8.6).
+its mistakes, since clients show them (Hadoop: RMWebServices.getApps).
 """
 
 from collections.abc import Iterable, Iterator

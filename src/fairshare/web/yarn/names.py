@@ -1,7 +1,7 @@
 """Owns the format of the identifiers in the paths of YARN's REST interface.
 
-Hadoop reads numbers with any count of digits, and has its own error messages (spec/rest.md 1.4,
-2.6).
+Hadoop reads numbers with any count of digits, and has its own error messages
+(Hadoop: GenericExceptionHandler, ApplicationId.fromString).
 """
 
 import re

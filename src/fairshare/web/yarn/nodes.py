@@ -1,4 +1,5 @@
-"""Owns the paths of the nodes: the registered ones, and those that are gone (rest.md 1.8.17)."""
+"""Owns the paths of the nodes: the registered ones, and those that are gone
+(Hadoop: RMWebServices.getNodes)."""
 
 from collections import Counter
 

@@ -1,6 +1,6 @@
 """Owns the other paths of a ResourceManager's port, beside `/ws/v1/cluster`: the page that clients
-probe, the liveness check, logs of containers, and the redirect to a master's own pages (rest.md
-1.1, 3.1).
+probe, the liveness check, logs of containers, and the redirect to a master's own pages
+(Hadoop: RMWebApp).
 """
 
 import json

@@ -1,7 +1,8 @@
 """Owns the paths of unsupported features, refused in YARN's own words: reservations, tokens.
 
 Reservations need a plan, delegation tokens need Kerberos; without either YARN gives the same
-answers (spec/rest.md 1.8.25, 1.8.26). The log of the scheduler has one level here.
+answers (Hadoop: RMWebServices.listReservation and postDelegationToken). The log of the scheduler
+has one level here.
 """
 
 from starlette.requests import Request

@@ -4,7 +4,7 @@ A document is a tree of structures (`families.yarn.documents`). The first dialec
 numbers as numbers and every list as a list; the second ("mapped") writes numbers and truth values
 as texts, a list of one as its only item, and an empty object as null. The dialect of each path has
 historical reasons in YARN, and clients depend on both. All three leave out a field that is UNSET,
-and an empty list (spec/rest.md 1.3).
+and an empty list (Hadoop: JAXBContextResolver).
 
 Knows no field by name.
 """

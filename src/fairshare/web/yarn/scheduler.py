@@ -1,4 +1,5 @@
-"""Owns the path of the scheduler: each family has its own document (spec/rest.md 1.8.4)."""
+"""Owns the path of the scheduler: each family has its own document
+(Hadoop: RMWebServices.getSchedulerInfo)."""
 
 from starlette.requests import Request
 

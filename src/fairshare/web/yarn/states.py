@@ -1,4 +1,5 @@
-"""Owns YARN's words for the states of applications and attempts (spec/rest.md 2.1, 2.4)."""
+"""Owns YARN's words for the states of applications and attempts (Hadoop: YarnApplicationState,
+YarnApplicationAttemptState)."""
 
 from typing import Final
 

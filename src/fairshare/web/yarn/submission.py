@@ -1,5 +1,6 @@
 """Owns the submission of applications by YARN's clients: first a request for an id, then the
-application, whose first container runs its master's command (spec/rest.md 1.8.7, 1.8.8).
+application, whose first container runs its master's command
+(Hadoop: RMWebServices.createNewApplication and submitApplication).
 
 Unsupported fields (files to fetch, reservations) are refused; tokens, services and log aggregation,
 without which the command runs just as well, are ignored.

@@ -1,6 +1,7 @@
 """Owns the document of an application's timeout, and the text format of its instant.
 
-There is one kind, LIFETIME: when it is over the application is killed (spec/rest.md 1.8.15).
+There is one kind, LIFETIME: when it is over the application is killed
+(Hadoop: RMWebServices.updateApplicationTimeout).
 """
 
 import re

@@ -1,4 +1,5 @@
-"""Owns the rules about access lists that let everybody in, or nobody (spec/capacity.md 7.6)."""
+"""Owns the rules about access lists that let everybody in, or nobody
+(`acl_submit_applications`)."""
 
 from collections.abc import Iterator
 
@@ -24,7 +25,8 @@ def lists_not_checked(subject: CapacitySubject) -> Iterator[Finding]:
 
 
 def restriction_void(subject: CapacitySubject) -> Iterator[Finding]:
-    """A list below a queue that lets everybody in (30.11)."""
+    """A list below a queue that lets everybody in
+    (`yarn.scheduler.capacity.root.acl_submit_applications`)."""
     for name, own in subject.queues:
         if name == ROOT or own.submit_acl is None or "*" in own.submit_acl:
             continue

@@ -1,4 +1,5 @@
-"""Owns the rules about capacities: shares of nothing, fractions for percentages (4, 39.1)."""
+"""Owns the rules about capacities: shares of nothing, fractions for percentages
+(`yarn.scheduler.capacity.<queue>.capacity`)."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,5 @@
-"""Owns the rules about sizes of containers, and how many a heartbeat assigns (1.7, 2.2, 11, 14)."""
+"""Owns the rules about sizes of containers, and how many a heartbeat assigns
+(Hadoop: CapacitySchedulerConfiguration.getQueueMaximumAllocation)."""
 
 from collections.abc import Iterator
 

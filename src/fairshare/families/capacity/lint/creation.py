@@ -1,4 +1,5 @@
-"""Owns the rules about queues that are made on demand (spec/capacity.md 27)."""
+"""Owns the rules about queues that are made on demand
+(Hadoop: CapacitySchedulerQueueManager.createQueue)."""
 
 from collections.abc import Iterator
 
@@ -12,7 +13,8 @@ _LEGACY = "auto-create-child-queue.enabled"
 
 
 def creation_needs_weights(subject: CapacitySubject) -> Iterator[Finding]:
-    """Queues shall be made beside others that have percentages or amounts (27.1)."""
+    """Queues shall be made beside others that have percentages or amounts
+    (Hadoop: CapacitySchedulerQueueManager.createQueue)."""
     if not subject.settings.legacy_queue_mode:
         return
     for name, own in subject.parents:
@@ -32,7 +34,8 @@ def creation_needs_weights(subject: CapacitySubject) -> Iterator[Finding]:
 
 
 def made_queues_stay(subject: CapacitySubject) -> Iterator[Finding]:
-    """Queues are made and never removed, because the policy that does it is not there (27.3)."""
+    """Queues are made and never removed, because the policy that does it is not there
+    (Hadoop: AutoCreatedQueueDeletionPolicy)."""
     if not subject.has_site or subject.settings.monitor.auto_removal:
         return
     for name, own in subject.parents:
@@ -46,7 +49,7 @@ def made_queues_stay(subject: CapacitySubject) -> Iterator[Finding]:
 
 
 def legacy_creation_unmanaged(subject: CapacitySubject) -> Iterator[Finding]:
-    """Legacy leaves are made, and nobody gives them their capacity (27.4)."""
+    """Legacy leaves are made, and nobody gives them their capacity (Hadoop: ManagedParentQueue)."""
     if not subject.has_site or subject.settings.monitor.legacy_queue_management:
         return
     for name, own in subject.queues:

@@ -1,4 +1,5 @@
-"""Owns the rules about mappings that never decide, or decide badly (spec/capacity.md 26)."""
+"""Owns the rules about mappings that never decide, or decide badly
+(Hadoop: CSMappingPlacementRule)."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,5 @@
-"""Owns the rules about preemption that cannot happen, or is half set (spec/capacity.md 21-23)."""
+"""Owns the rules about preemption that cannot happen, or is half set
+(Hadoop: ProportionalCapacityPreemptionPolicy)."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,5 @@
-"""Owns the rules about priorities that nobody looks at (spec/capacity.md 2.5, 7.7, 12, 16)."""
+"""Owns the rules about priorities that nobody looks at
+(`yarn.cluster.max-application-priority`)."""
 
 from collections.abc import Iterator
 
@@ -75,7 +76,7 @@ def priority_rules_not_checked(subject: CapacitySubject) -> Iterator[Finding]:
 
 
 def priority_group_read_as_user(subject: CapacitySubject) -> Iterator[Finding]:
-    """`group=` in front of, or without, `user=` (39.11)."""
+    """`group=` in front of, or without, `user=` (Hadoop: AppPriorityACLConfigurationParser)."""
     for name, _ in subject.leaves:
         text = subject.site.text(property_of(name, _RULES), Problems()) or ""
         for group in text.split("[")[1:]:

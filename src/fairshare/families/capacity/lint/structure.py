@@ -93,7 +93,8 @@ def no_default_queue(subject: CapacitySubject) -> Iterator[Finding]:
 
 
 def short_name_twice(subject: CapacitySubject) -> Iterator[Finding]:
-    """A name in two places, where preemption inside queues needs it to be one's own (39.17)."""
+    """A name in two places, where preemption inside queues needs it to be one's own
+    (Hadoop: IntraQueueCandidatesSelector)."""
     if not (subject.settings.monitor.enabled and subject.settings.monitor.intra_queue.enabled):
         return
     owners: dict[str, str] = {}

@@ -78,7 +78,8 @@ class CapacitySubject:
     def guarantee(self, name: str) -> float | None:
         """The part of the cluster that a queue is guaranteed, 0 to 1; None where amounts are given.
 
-        Percentages and weights of the queue and of all above it are multiplied (4.4).
+        Percentages and weights of the queue and of all above it are multiplied
+        (Hadoop: CSQueueUtils.updateAbsoluteCapacitiesByNodeLabels).
         """
         part = 1.0
         for one in self.path(name):

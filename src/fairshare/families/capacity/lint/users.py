@@ -35,7 +35,8 @@ def user_percent_above_100(subject: CapacitySubject) -> Iterator[Finding]:
 
 
 def no_applications_per_user(subject: CapacitySubject) -> Iterator[Finding]:
-    """So few applications for each user that it is none (7.5)."""
+    """So few applications for each user that it is none
+    (Hadoop: LeafQueue.getMaxApplicationsPerUser)."""
     for name, own in subject.leaves:
         most = own.maximum_applications
         if most is None or most < 0:
@@ -68,7 +69,7 @@ def user_factor_zero(subject: CapacitySubject) -> Iterator[Finding]:
 
 
 def one_user_cannot_grow(subject: CapacitySubject) -> Iterator[Finding]:
-    """A maximum above the capacity that one user alone never reaches (9.4)."""
+    """A maximum above the capacity that one user alone never reaches (`user-limit-factor`)."""
     for name, own in subject.leaves:
         if own.user_limit_factor is not None or _factor(subject, name) != 1:
             continue
@@ -84,7 +85,7 @@ def one_user_cannot_grow(subject: CapacitySubject) -> Iterator[Finding]:
 
 
 def user_weight_zero(subject: CapacitySubject) -> Iterator[Finding]:
-    """A user who gets one container (9.8)."""
+    """A user who gets one container (Hadoop: LeafQueue.canAssignToUser)."""
     for name, own in subject.queues:
         for user, weight in own.user_weights.items():
             if weight == 0:

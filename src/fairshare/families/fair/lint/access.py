@@ -1,4 +1,5 @@
-"""Owns the rules about access lists that let nobody in, or everybody (spec/fair.md 15)."""
+"""Owns the rules about access lists that let nobody in, or everybody
+(Hadoop: FSQueue.hasAccess)."""
 
 from collections.abc import Iterator
 

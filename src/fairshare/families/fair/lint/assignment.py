@@ -1,4 +1,5 @@
-"""Owns the rules about properties of assignment and locality without effect (9.4, 10)."""
+"""Owns the rules about properties of assignment and locality without effect
+(Hadoop: FairScheduler.shouldContinueAssigning, FSAppAttempt.getAllowedLocalityLevel)."""
 
 from collections.abc import Iterator
 

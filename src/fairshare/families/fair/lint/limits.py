@@ -1,4 +1,5 @@
-"""Owns the rules about masters' shares and the sizes of containers (spec/fair.md 3.4, 3.5, 11)."""
+"""Owns the rules about masters' shares and the sizes of containers
+(Hadoop: FairScheduler.getMaximumResourceCapability, FSLeafQueue.computeMaxAMResource)."""
 
 import math
 from collections.abc import Iterator
@@ -34,7 +35,8 @@ def master_share_too_small(subject: Subject) -> Iterator[Finding]:
 
 
 def _most_for_masters(subject: Subject, leaf: QueueSettings) -> Resource | None:
-    """The limit on masters if the queue had all that it may have; None: there is none (11.1)."""
+    """The limit on masters if the queue had all that it may have; None: there is none
+    (Hadoop: FSLeafQueue.computeMaxAMResource)."""
     share = leaf.max_master_share
     if share is None:
         share = subject.allocations.queue_max_master_share_default

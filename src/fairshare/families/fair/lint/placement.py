@@ -1,4 +1,5 @@
-"""Owns the rules about placement: rules that never decide, queues that refuse (spec/fair.md 6)."""
+"""Owns the rules about placement: rules that never decide, queues that refuse
+(Hadoop: FSPlacementRule)."""
 
 from collections.abc import Iterator
 

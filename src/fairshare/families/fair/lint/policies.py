@@ -1,4 +1,5 @@
-"""Owns the rules about policies that do not go together (spec/fair.md 8.5).
+"""Owns the rules about policies that do not go together
+(Hadoop: SchedulingPolicy.isChildPolicyAllowed).
 
 Pairs of queues that the file names are checked when it is read.
 """

@@ -1,4 +1,5 @@
-"""Owns the rules about preemption that is on and cannot fire, or off and set up (14)."""
+"""Owns the rules about preemption that is on and cannot fire, or off and set up
+(`yarn.scheduler.fair.preemption`)."""
 
 from collections.abc import Iterator
 

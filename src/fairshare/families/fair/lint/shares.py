@@ -1,4 +1,5 @@
-"""Owns the rules about minimum and maximum shares and weights (spec/fair.md 3.3, 7.2)."""
+"""Owns the rules about minimum and maximum shares and weights (Hadoop: FSQueue.getMaxShare,
+ComputeFairShares)."""
 
 from collections.abc import Iterator, Sequence
 
