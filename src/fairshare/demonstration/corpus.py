@@ -11,6 +11,8 @@ from pathlib import Path
 
 import msgspec
 
+from fairshare.demonstration.errors import DemonstrationFailed
+
 SUFFIXES = (".py", ".rst", ".txt", ".md")
 SKIPPED = frozenset({"__pycache__", "site-packages", "node_modules"})
 LARGEST_BYTES = 400_000
@@ -29,6 +31,14 @@ def roots() -> list[Path]:
     paths = sysconfig.get_paths()
     found = [Path(paths[name]).resolve() for name in ("stdlib", "purelib", "platlib")]
     return list(dict.fromkeys(found))
+
+
+def installed(least: int = 1) -> list[Document]:
+    """All documents of this Python; raises DemonstrationFailed if they are fewer than `least`."""
+    found = list(documents(roots()))
+    if len(found) < least:
+        raise DemonstrationFailed("this Python has no sources that words could be counted in")
+    return found
 
 
 def documents(folders: Iterable[Path]) -> Iterator[Document]:

@@ -3,8 +3,10 @@ until all are over, and lists what has happened. Must not know how anything is s
 """
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
+from typing import Generic
 
 from fairshare.client.answers import Application, Queue
 from fairshare.client.client import Client
@@ -19,7 +21,7 @@ from fairshare.demonstration.observation import (
     query_status,
     team_status,
 )
-from fairshare.demonstration.teams import ADHOC, RESEARCH, TEAMS, Arrival, Setting
+from fairshare.demonstration.teams import ADHOC, RESEARCH, TEAMS, Arrival, Setting, Work
 
 PACE_S = 0.25
 """How often the course looks at the cluster. Measurements do not depend on it."""
@@ -30,7 +32,7 @@ Found = Mapping[str, Sequence[Application]]
 """Each team's applications, as the server answered."""
 
 
-class Course:
+class Course(ABC, Generic[Work]):
     """One course. `applications` has the ids of each team's applications in order of arrival.
 
     `wanted` and `owed` collect each team's demand and its shares of the setting's resources, as
@@ -41,14 +43,12 @@ class Course:
     def __init__(
         self,
         client: Client,
-        arrivals: Sequence[Arrival],
-        show: Callable[[Snapshot], None],
+        arrivals: Sequence[Arrival[Work]],
         setting: Setting,
     ) -> None:
         self.client = client
         self._waiting = list(arrivals)
         self._queries_total = sum(arrival.team == ADHOC for arrival in arrivals)
-        self._show = show
         self._setting = setting
         self.applications: dict[str, list[str]] = {team: [] for team in TEAMS}
         self.wanted: dict[str, list[float]] = {team: [] for team in TEAMS}
@@ -68,13 +68,16 @@ class Course:
         """Have the server killed once all teams are at work; `restart` does that."""
         self._crash = Crash(self.client, restart, self.report, lambda: self.applications)
 
-    def run(self) -> None:
-        """From the first application to the end of the last; raises DemonstrationFailed."""
+    def run(self, show: Callable[[Snapshot], None]) -> None:
+        """From the first application to the end of the last; raises DemonstrationFailed.
+
+        `show` gets what each look found.
+        """
         self._began_s = time.monotonic()
         while True:
             while self._waiting and self._waiting[0].at_s <= self._at_s:
-                self._submit(self._waiting.pop(0))
-            if self._look():
+                self._arrive(self._waiting.pop(0))
+            if self._look(show):
                 return
             if self._at_s > LONGEST_S:
                 raise DemonstrationFailed(
@@ -83,6 +86,10 @@ class Course:
                 )
             next_s = min((arrival.at_s for arrival in self._waiting[:1]), default=inf)
             time.sleep(max(0.0, min(PACE_S, next_s - self._at_s)))
+
+    @abstractmethod
+    def submit(self, work: Work) -> str:
+        """Submit an arrival's work; returns the application's id."""
 
     def act(self, found: Found, queues: Mapping[str, Queue]) -> bool:
         """Do and report what belongs to this demonstration; False to continue looking."""
@@ -102,13 +109,13 @@ class Course:
         """Seconds since the beginning."""
         return time.monotonic() - self._began_s
 
-    def _submit(self, arrival: Arrival) -> None:
+    def _arrive(self, arrival: Arrival[Work]) -> None:
         submitted = self.applications[arrival.team]
-        submitted.append(arrival.submit(self.client))
+        submitted.append(self.submit(arrival.work))
         if len(submitted) == 1:
             self.report(self._arrival_text(arrival))
 
-    def _arrival_text(self, arrival: Arrival) -> str:
+    def _arrival_text(self, arrival: Arrival[Work]) -> str:
         setting = self._setting
         if arrival.team == ADHOC:
             many = f"{self._queries_total} {setting.queries}"
@@ -120,7 +127,7 @@ class Course:
             )
         return f"{arrival.team} arrives: {arrival.words}"
 
-    def _look(self) -> bool:
+    def _look(self, show: Callable[[Snapshot], None]) -> bool:
         """Show the cluster; whether all is over."""
         if self._crash is not None:
             self._crash.step()
@@ -147,7 +154,7 @@ class Course:
                     part = owed_part(status.name, queues, cluster, kind)
                     if part is not None:
                         parts.append(part)
-        self._show(
+        show(
             Snapshot(
                 at_s=self._at_s,
                 scheduler=cluster.scheduler,

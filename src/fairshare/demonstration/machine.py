@@ -10,6 +10,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -87,40 +88,31 @@ def _cpu_s(command: Sequence[str], processors: int, first: int = 0) -> float:
 
 
 def _attempt(command: Sequence[str], processors: int, first: int) -> float:
-    running: list[subprocess.Popen[bytes]] = []
+    def run(index: int) -> None:
+        subprocess.run(
+            command,
+            env={"FAIRSHARE_TASK_INDEX": str(first + index)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=True,
+            timeout=_PATIENCE_S,
+            start_new_session=True,
+        )
+
     before_s = _children_s()
     try:
-        for index in range(processors):
-            environment = {"FAIRSHARE_TASK_INDEX": str(first + index)}
-            running.append(
-                subprocess.Popen(
-                    command,
-                    env=environment,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.PIPE,
-                    start_new_session=True,
-                )
-            )
-        for process in running:
-            _, errors = process.communicate(timeout=_PATIENCE_S)
-            if process.returncode != 0:
-                raise DemonstrationFailed(
-                    f"{' '.join(command)} ended with {process.returncode}:\n"
-                    + errors.decode(errors="replace")
-                )
+        with ThreadPoolExecutor(processors) as threads:
+            list(threads.map(run, range(processors)))
+    except subprocess.CalledProcessError as error:
+        raise DemonstrationFailed(
+            f"{' '.join(command)} ended with {error.returncode}:\n"
+            + error.stderr.decode(errors="replace")
+        ) from error
     except subprocess.TimeoutExpired as error:
         raise DemonstrationFailed(
             f"this machine is too slow or too busy: {' '.join(command)} takes more than"
             f" {_PATIENCE_S:g} s; try again when it has less to do"
         ) from error
-    finally:
-        for process in running:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
-            if process.stderr is not None:
-                process.stderr.close()
     return max(_SHORTEST_S, _children_s() - before_s) / processors
 
 

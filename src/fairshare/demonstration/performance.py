@@ -3,20 +3,19 @@
 Everything that is set up is put away again, whatever happens in between.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from rich.console import Console
 
 from fairshare.demonstration.applications.workload import Applications
 from fairshare.demonstration.errors import DemonstrationFailed
-from fairshare.demonstration.folder import NOTHING_LEFT, temporary_folder
 from fairshare.demonstration.interruption import ended_by_signals
 from fairshare.demonstration.invocation import PROGRAM
 from fairshare.demonstration.pools.workload import Jobs
 from fairshare.demonstration.presentation import presentation_on
-from fairshare.demonstration.server import Server, confined
+from fairshare.demonstration.server import Server, confined, temporary_folder
+from fairshare.demonstration.summary import Results, report
 from fairshare.demonstration.teams import SETTINGS
-from fairshare.demonstration.verification import Check
 from fairshare.demonstration.workload import Workload
 from fairshare.errors import FairshareError
 from fairshare.families.registry import family_of
@@ -39,34 +38,32 @@ def demonstrate(
     workload = kind(setting, setting.quick if quick else setting.whole, say)
     with ended_by_signals():
         try:
-            checks = _perform(workload, console, crash, say)
+            found = _perform(workload, console, crash, say)
         except (KeyboardInterrupt, SystemExit):
             say("Interrupted. The server and its containers are ended, nothing is left.")
             raise
     unicode = console.encoding.lower().startswith("utf")
-    report = workload.report((*checks, NOTHING_LEFT), ascii_only=not unicode)
-    console.print(report, soft_wrap=not console.is_terminal)
-    return all(check.passed for check in checks)
+    console.print(report(found, ascii_only=not unicode), soft_wrap=not console.is_terminal)
+    return found.passed
 
 
 def _perform(
     workload: Workload, console: Console, crash: bool, say: Callable[[str], None]
-) -> Sequence[Check]:
+) -> Results:
     with temporary_folder() as folder:
         server = Server(folder, workload.configuration, workload.setting.scheduler)
         try:
             with confined():
                 workload.prepare(folder)
                 client = server.start()
-            workload.plan(client)
+            course = workload.course(client)
             top = f"{PROGRAM} top --url {client.url}"
             say(f"A server runs with {workload.configuration}")
             say(workload.setting.watch.format(url=client.url, top=top) + "\n")
+            if crash:
+                course.crash_with(server.crash)
             with presentation_on(console) as presentation:
-                course = workload.course(client, presentation.show)
-                if crash:
-                    course.crash_with(server.crash)
-                course.run()
+                course.run(presentation.show)
             say("\nChecking the results ...")
             return workload.verify(client)
         except FairshareError as error:

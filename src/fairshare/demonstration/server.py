@@ -1,13 +1,15 @@
-"""Owns the server of the demonstration: a process of its own, from its start to its last container.
+"""Owns the server of the demonstration, a process of its own, and the folder of its files.
 
-Knows what `fairshare serve` is told and how it is reached; asks it nothing about applications.
+Knows the options of `fairshare serve` and its address; asks it nothing about applications.
 """
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -164,3 +166,15 @@ def confined() -> Iterator[None]:
         yield
     finally:
         os.sched_setaffinity(0, before)
+
+
+@contextlib.contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A new folder, which is removed at the end; raises DemonstrationFailed if that fails."""
+    folder = Path(tempfile.mkdtemp(prefix="fairshare-demo-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if folder.exists():
+            raise DemonstrationFailed(f"{folder} cannot be removed: delete it by hand")

@@ -6,6 +6,7 @@ Pure functions. A newcomer must understand the report, and each number in it was
 import textwrap
 from collections.abc import Iterable, Sequence
 
+import msgspec
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -15,30 +16,40 @@ from fairshare.demonstration.verification import Check
 
 WIDTH = 79
 
+NOTHING_LEFT = Check(True, "nothing is left: no process, no file")
+"""Reported after the server and the folder have been put away, which raises if it fails."""
+
 Advice = tuple[str, Sequence[str]]
 """What to try, and the commands for it."""
 
 
-def report(
-    happened: Iterable[RenderableType],
-    checks: Iterable[Check],
-    frequent: str,
-    advice: Iterable[Advice],
-    *,
-    ascii_only: bool = False,
-) -> RenderableType:
-    """The whole report; `frequent` names the most frequent words."""
+class Results(msgspec.Struct, frozen=True):
+    """What a demonstration has come to; `frequent` names the most frequent words."""
+
+    happened: Sequence[RenderableType]
+    checks: Sequence[Check]
+    frequent: str
+    advice: Sequence[Advice]
+
+    @property
+    def passed(self) -> bool:
+        """Whether all checks were passed."""
+        return all(check.passed for check in self.checks)
+
+
+def report(found: Results, *, ascii_only: bool = False) -> RenderableType:
+    """The whole report."""
     return Group(
         Text(),
         head("What happened"),
-        *happened,
+        *found.happened,
         Text(),
         head("What was checked"),
-        *(_check_text(check, ascii_only) for check in checks),
-        wrapped(f"  The most frequent words{frequent}.", style="dim", indent=2),
+        *(_check_text(check, ascii_only) for check in (*found.checks, NOTHING_LEFT)),
+        wrapped(f"  The most frequent words{found.frequent}.", style="dim", indent=2),
         Text(),
         head("What to try next"),
-        _advice_text(advice),
+        _advice_text(found.advice),
     )
 
 

@@ -1,17 +1,18 @@
 """Owns the three teams, when their work arrives, and how they appear under each scheduler: data."""
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
-
-from fairshare.client.client import Client
 
 RESEARCH, PRODUCTION, ADHOC = TEAMS = ("research", "production", "adhoc")
 """The teams in the order of their arrival. A team is a user, and a queue or pool below root."""
 
 QUESTIONS = ("lock", "error", "import", "thread", "path", "file", "event", "buffer", "test", "node")
 """The words that the ad-hoc queries look for, in turn."""
+
+Work = TypeVar("Work")
+"""What is submitted: a submission, or a MapReduce job."""
 
 MEMORY, MAP_SLOTS, REDUCE_SLOTS = "memory-mb", "map-slots", "reduce-slots"
 
@@ -138,35 +139,26 @@ POOLS = Setting(
 SETTINGS = {setting.scheduler: setting for setting in (FAIR, CAPACITY, FIFO, POOLS)}
 
 
-class Arrival(msgspec.Struct, frozen=True):
-    """One application, and when it is submitted (seconds after the beginning)."""
+class Arrival(msgspec.Struct, Generic[Work], frozen=True):
+    """One application, and when it is submitted (seconds after the beginning).
+
+    `words`: its name and its main tasks, `word count, 80 maps and 6 reduces`; `tasks`: the number
+    of all its tasks; `word`: what a query looks for.
+    """
 
     at_s: float
     team: str
-
-    def submit(self, client: Client) -> str:
-        """Submit it; returns the application's id."""
-        raise NotImplementedError
-
-    @property
-    def tasks(self) -> int:
-        """The number of its tasks."""
-        raise NotImplementedError
-
-    @property
-    def words(self) -> str:
-        """Its name and its main tasks: `word count, 80 maps and 6 reduces`."""
-        raise NotImplementedError
-
-
-ArrivalType = TypeVar("ArrivalType", bound=Arrival)
+    work: Work
+    words: str
+    tasks: int
+    word: str = ""
 
 
 def schedule(
     pace: Pace,
-    first: Sequence[ArrivalType],
-    query: Callable[[float, int, str], ArrivalType],
-) -> list[ArrivalType]:
+    first: Sequence[Arrival[Work]],
+    query: Callable[[float, int, str], Arrival[Work]],
+) -> list[Arrival[Work]]:
     """`first` and the queries in the order of time; `query` makes one of an instant, a number and a
     word."""
     queries = [

@@ -4,17 +4,15 @@
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-
-from rich.console import RenderableType
+from typing import Any
 
 from fairshare.client.client import Client
 from fairshare.demonstration.course import Course
-from fairshare.demonstration.observation import Snapshot
 from fairshare.demonstration.server import configuration_directory
+from fairshare.demonstration.summary import Results
 from fairshare.demonstration.teams import Pace, Setting
-from fairshare.demonstration.verification import Check
 
 
 class Workload(ABC):
@@ -34,17 +32,9 @@ class Workload(ABC):
         """Do what needs no server; write what tasks read to the demonstration's folder."""
 
     @abstractmethod
-    def plan(self, client: Client) -> None:
-        """Decide what arrives when."""
+    def course(self, client: Client) -> Course[Any]:
+        """Decide what arrives when, and return the course of it."""
 
     @abstractmethod
-    def course(self, client: Client, show: Callable[[Snapshot], None]) -> Course:
-        """The course of what was planned."""
-
-    @abstractmethod
-    def verify(self, client: Client) -> Sequence[Check]:
+    def verify(self, client: Client) -> Results:
         """Measure and check the results of the course; the folder is still there."""
-
-    @abstractmethod
-    def report(self, checks: Sequence[Check], *, ascii_only: bool) -> RenderableType:
-        """The report at the end, with all checks."""

@@ -1,7 +1,6 @@
 """The course of the demonstration, with a cluster that only pretends."""
 
 import io
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,13 +12,13 @@ from fairshare.client.submissions import Submission
 from fairshare.demonstration import course as course_module
 from fairshare.demonstration import teams
 from fairshare.demonstration.applications import submissions
-from fairshare.demonstration.applications.course import ApplicationCourse
+from fairshare.demonstration.applications.casualty import Casualty
 from fairshare.demonstration.applications.plan import Plan
-from fairshare.demonstration.applications.submissions import ApplicationArrival
+from fairshare.demonstration.applications.workload import ApplicationCourse
 from fairshare.demonstration.errors import DemonstrationFailed
 from fairshare.demonstration.observation import Snapshot
 from fairshare.demonstration.presentation import Lines, MovingPicture, presentation_on
-from fairshare.demonstration.teams import FAIR, WHOLE
+from fairshare.demonstration.teams import FAIR, WHOLE, Arrival
 
 PLAN = Plan(WHOLE, 2, 3, 50, 3, 2, 1_000, 10, 500)
 
@@ -75,18 +74,20 @@ class PretendingCluster:
         return "its last words"
 
 
-def arrivals() -> list[ApplicationArrival]:
+def arrivals() -> list[Arrival[Submission]]:
     folder = Path("folder")
     return [
-        ApplicationArrival(0.0, teams.RESEARCH, submissions.research(PLAN)[0]),
-        ApplicationArrival(0.0, teams.PRODUCTION, submissions.production(PLAN, folder)),
-        ApplicationArrival(0.1, teams.ADHOC, submissions.question("lock", folder)),
-        ApplicationArrival(0.3, teams.ADHOC, submissions.question("error", folder)),
+        submissions.arrival(0.0, teams.RESEARCH, submissions.research(PLAN)[0]),
+        submissions.arrival(0.0, teams.PRODUCTION, submissions.production(PLAN, folder)),
+        submissions.arrival(0.1, teams.ADHOC, submissions.question("lock", folder)),
+        submissions.arrival(0.3, teams.ADHOC, submissions.question("error", folder)),
     ]
 
 
-def course_of(cluster: PretendingCluster, show: Callable[[Snapshot], None]) -> ApplicationCourse:
-    return ApplicationCourse(cluster, arrivals(), show, FAIR, 0.5)
+def course_of(cluster: PretendingCluster) -> ApplicationCourse:
+    course = ApplicationCourse(cluster, arrivals(), FAIR)
+    course.casualty = Casualty(cluster, 0.5)
+    return course
 
 
 @pytest.fixture(autouse=True)
@@ -101,8 +102,8 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_everything_is_handed_in_when_it_is_due_and_seen_to_its_end() -> None:
     cluster, shown = PretendingCluster(), list[Snapshot]()
-    course = course_of(cluster, shown.append)
-    course.run()
+    course = course_of(cluster)
+    course.run(shown.append)
     assert [s.user for s in cluster.submitted] == ["research", "production", "adhoc", "adhoc"]
     assert course.applications == {"research": ["0"], "production": ["1"], "adhoc": ["2", "3"]}
     assert all(team.over for team in shown[-1].teams)
@@ -119,17 +120,17 @@ def test_everything_is_handed_in_when_it_is_due_and_seen_to_its_end() -> None:
 
 
 def test_an_application_that_fails_ends_the_demonstration_with_its_last_words() -> None:
-    course = course_of(PretendingCluster("FAILED"), lambda _: None)
+    course = course_of(PretendingCluster("FAILED"))
     with pytest.raises(DemonstrationFailed, match="it went wrong\nits last words"):
-        course.run()
+        course.run(lambda _: None)
 
 
 def test_a_course_that_does_not_end_is_given_up() -> None:
     cluster = PretendingCluster()
     cluster.application = lambda name: Application(id=name, state="RUNNING")  # never over
-    course = course_of(cluster, lambda _: None)
+    course = course_of(cluster)
     with pytest.raises(DemonstrationFailed, match="given up"):
-        course.run()
+        course.run(lambda _: None)
 
 
 def console(*, terminal: bool) -> Console:
@@ -139,7 +140,7 @@ def console(*, terminal: bool) -> Console:
 def test_lines_tell_each_happening_once_and_how_it_stands_now_and_then() -> None:
     out = console(terminal=False)
     with Lines(out) as lines:
-        course_of(PretendingCluster(), lines.show).run()
+        course_of(PretendingCluster()).run(lines.show)
         text = out.file.getvalue()
     assert text.count("* production arrives") == 1
     assert text.count("* adhoc has everything done") == 1
@@ -149,7 +150,7 @@ def test_lines_tell_each_happening_once_and_how_it_stands_now_and_then() -> None
 def test_the_last_picture_stays() -> None:
     out = console(terminal=True)
     with MovingPicture(out) as moving:
-        course_of(PretendingCluster(), moving.show).run()
+        course_of(PretendingCluster()).run(moving.show)
     assert "adhoc has everything done" in out.file.getvalue()
 
 

@@ -61,7 +61,7 @@ def test_one_team_has_the_machine_alone_until_the_others_arrive(pace: Pace) -> N
 
 def test_every_team_asks_for_what_the_plan_says() -> None:
     found = plan()
-    by_team = {a.team: a.submission for a in submissions.arrivals(found, Path("folder"))}
+    by_team = {a.team: a.work for a in submissions.arrivals(found, Path("folder"))}
     counts = {team: [g.count for g in by_team[team].tasks] for team in teams.TEAMS}
     assert counts == {
         teams.RESEARCH: [127],

@@ -11,8 +11,7 @@ from fairshare.demonstration.corpus import Document
 from fairshare.demonstration.errors import DemonstrationFailed
 from fairshare.demonstration.measurement import span_of
 from fairshare.demonstration.pools import functions, results
-from fairshare.demonstration.pools.jobs import arrivals
-from fairshare.demonstration.pools.plan import plan_of
+from fairshare.demonstration.pools.jobs import arrivals, plan_of
 from fairshare.demonstration.pools.results import (
     Job,
     JobFigures,
@@ -20,10 +19,11 @@ from fairshare.demonstration.pools.results import (
     most_at_once,
     reached_at,
 )
-from fairshare.demonstration.pools.summary import summary
+from fairshare.demonstration.pools.summary import ADVICE, happened
 from fairshare.demonstration.pools.texts import Text
 from fairshare.demonstration.pools.workload import timeout_of
 from fairshare.demonstration.server import configuration_directory
+from fairshare.demonstration.summary import Results, report
 from fairshare.demonstration.teams import QUICK_JOBS as QUICK
 from fairshare.demonstration.teams import TEAMS
 from fairshare.demonstration.teams import WHOLE_JOBS as WHOLE
@@ -122,8 +122,10 @@ def test_jobs_come_in_the_order_of_time_and_each_in_the_pool_of_its_user(tmp_pat
     found = arrivals(plan_of(QUICK, 1000, 1000), made, made, made)
     assert [arrival.at_s for arrival in found] == sorted(arrival.at_s for arrival in found)
     assert len(found) == 2 + QUICK.queries
-    assert all(arrival.job.pool == arrival.job.user == arrival.team for arrival in found)
-    assert all(arrival.tasks == arrival.maps + arrival.job.reduces + 1 for arrival in found)
+    assert all(arrival.work.pool == arrival.work.user == arrival.team for arrival in found)
+    assert all(
+        arrival.tasks == len(arrival.work.splits()) + arrival.work.reduces + 1 for arrival in found
+    )
 
 
 def test_what_a_pool_had_is_measured_while_jobs_of_all_were_there() -> None:
@@ -193,7 +195,8 @@ def test_the_words_at_the_end_have_shares_waits_and_what_was_expected(
 ) -> None:
     checks = [Check(True, "all is well"), Check(False, "all is bad")]
     plan = plan_of(WHOLE, 12_000_000, 2_000)
-    made = summary(figures(PRODUCTION), checks, plan, 2_000, ["self", "the"], ascii_only=ascii_only)
+    said = list(happened(figures(PRODUCTION), plan, 2_000))
+    made = report(Results(said, checks, ": self, the", ADVICE), ascii_only=ascii_only)
     found = " ".join(render(made).split())
     assert "production 1 50% 25% 50% 0%" in found
     assert "adhoc 0.01 s 0.02 s 0.03 s 0.03 s" in found

@@ -9,7 +9,7 @@ import pytest
 
 from fairshare.demonstration import corpus, machine
 from fairshare.demonstration import server as server_module
-from fairshare.demonstration.applications import preparation
+from fairshare.demonstration.applications import plan as planning
 from fairshare.demonstration.applications.plan import Plan
 from fairshare.demonstration.errors import DemonstrationFailed
 from fairshare.demonstration.machine import Rates
@@ -31,10 +31,10 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def prepare(folder: Path, repeated: Plan | None = None) -> tuple[preparation.Prepared, list[str]]:
+def prepare(folder: Path, repeated: Plan | None = None) -> tuple[planning.Prepared, list[str]]:
     said: list[str] = []
     folder.mkdir()
-    return preparation.prepare(QUICK, repeated, folder, said.append), said
+    return planning.prepare(QUICK, repeated, folder, said.append), said
 
 
 def test_the_programs_find_all_documents_of_the_plan(tmp_path: Path, library: Path) -> None:

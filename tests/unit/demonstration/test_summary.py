@@ -7,8 +7,9 @@ from rich.console import RenderableType
 
 from fairshare.demonstration.applications.archive import Run
 from fairshare.demonstration.applications.plan import Plan
-from fairshare.demonstration.applications.summary import summary
+from fairshare.demonstration.applications.summary import advice, frequent, happened
 from fairshare.demonstration.measurement import Figures, QueryFigures, TeamFigures, UserFigures
+from fairshare.demonstration.summary import Results, report
 from fairshare.demonstration.teams import WHOLE
 from fairshare.demonstration.verification import Check
 
@@ -34,8 +35,15 @@ CHECKS = (Check(True, "research: all is well"), Check(True, "adhoc: all is well"
 FREQUENT = (("code", ["self", "if"]), ("comment", []))
 
 
+def results(figures: Figures, other: Run | None = None) -> Results:
+    words = frequent(FREQUENT)
+    return Results(
+        list(happened(figures, PLAN, 12, other)), CHECKS, words, list(advice(figures, other))
+    )
+
+
 def text_of(render: Render, figures: Figures, other: Run | None = None, **more: bool) -> str:
-    return render(summary(figures, CHECKS, PLAN, 12, other, FREQUENT, **more))
+    return render(report(results(figures, other), **more))
 
 
 def test_a_newcomer_reads_who_had_what_and_who_waited(render: Render) -> None:
@@ -107,10 +115,11 @@ def test_the_slowest_query_tells_where_half_of_them_met_nobody(render: Render) -
 
 def test_a_check_that_failed_is_seen(render: Render) -> None:
     checks = (*CHECKS, Check(False, "production: 3 words are missing"))
-    text = render(summary(FAIR, checks, PLAN, 12, None, FREQUENT))
+    found = msgspec.structs.replace(results(FAIR), checks=checks)
+    text = render(report(found))
     assert "✗ production: 3 words are missing" in text
-    assert text.count("✓") == 2
-    plain = render(summary(FAIR, checks, PLAN, 12, None, FREQUENT, ascii_only=True))
+    assert text.count("✓") == 2 + 1  # and nothing is left
+    plain = render(report(found, ascii_only=True))
     assert "BAD production" in plain
     assert plain.isascii()
 

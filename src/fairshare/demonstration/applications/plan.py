@@ -1,11 +1,17 @@
-"""Owns how much work the applications have, so that the demonstration takes about a minute.
+"""Owns the amount of work of the applications, and the files that their programs read.
 
-The amounts follow the speed of this machine; two runs can only be compared if they had the same
-plan. Measures nothing itself.
+The amounts follow the speed of this machine, so that the demonstration takes about a minute; two
+runs can only be compared if they had the same plan.
 """
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import msgspec
 
+from fairshare.demonstration import corpus, machine
+from fairshare.demonstration.corpus import Document
 from fairshare.demonstration.machine import Rates
 from fairshare.demonstration.teams import Pace
 from fairshare.demonstration.work import primes
@@ -60,3 +66,46 @@ def plan_of(rates: Rates, processors: int, pace: Pace, corpus_bytes: int, docume
         documents=documents,
         query_bytes=int(QUERY_TASKS * QUERY_TASK_S * processors * rates.searched_bytes),
     )
+
+
+class Prepared:
+    """The plan, and the documents of the word count and of the queries."""
+
+    def __init__(self, plan: Plan, documents: Sequence[Document]) -> None:
+        self.plan = plan
+        self.documents = list(documents)
+        self.searched = corpus.first_bytes(documents, plan.query_bytes)
+
+    def write(self, folder: Path) -> None:
+        """Write what the programs read: `exchange/splits.json` and `queries.json`."""
+        exchange = folder / "exchange"
+        exchange.mkdir()
+        splits = corpus.splits(self.documents, self.plan.maps)
+        (exchange / "splits.json").write_text(json.dumps(splits))
+        halves = corpus.splits(self.searched, QUERY_TASKS)
+        (folder / "queries.json").write_text(json.dumps(halves))
+
+
+def prepare(
+    pace: Pace, repeated: Plan | None, folder: Path, say: Callable[[str], None]
+) -> Prepared:
+    """Size the work for this machine, or repeat a plan if machine and Python are still the same;
+    write it to the folder.
+
+    Raises DemonstrationFailed if there is nothing to count words in.
+    """
+    found = corpus.installed(QUERY_TASKS)
+    processors = len(machine.processors())
+    plan = repeated
+    documents = corpus.first_bytes(found, plan.corpus_bytes if plan else 0)
+    now = (processors, corpus.size_of(documents), len(documents))
+    if plan is not None and now == (plan.processors, plan.corpus_bytes, plan.documents):
+        say("The work is that of the last run with the other scheduler.")
+    else:
+        say("Measuring how fast this machine is ...")
+        rates = machine.measure(found, processors, folder / "sample")
+        documents = corpus.first_bytes(found, wanted_bytes(rates, processors, pace))
+        plan = plan_of(rates, processors, pace, corpus.size_of(documents), len(documents))
+    prepared = Prepared(plan, documents)
+    prepared.write(folder)
+    return prepared

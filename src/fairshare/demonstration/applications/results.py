@@ -1,47 +1,22 @@
-"""Owns the results of applications that are over: measurements, and checks of each team's result.
-
-Each result is also found in another way. The server must still run, and the folder be there.
+"""Owns the checks of what applications have come to: each team's result is also found in another
+way. Reads results from the server and from the folder.
 """
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from statistics import mean
 
 import msgspec
 
 from fairshare.client.client import Client
 from fairshare.demonstration.applications.casualty import Casualty, Stage
-from fairshare.demonstration.applications.course import ApplicationCourse
 from fairshare.demonstration.applications.plan import QUERY_TASKS, Plan
-from fairshare.demonstration.applications.preparation import Prepared
-from fairshare.demonstration.applications.submissions import ApplicationArrival
-from fairshare.demonstration.entitlement import read_entitlements
-from fairshare.demonstration.measurement import Figures, figures_of, span_of
-from fairshare.demonstration.observation import places_of
-from fairshare.demonstration.teams import ADHOC, MEMORY, RESEARCH, TEAMS, Setting
-from fairshare.demonstration.verification import (
-    SUCCEEDED,
-    Check,
-    all_tasks,
-    check_answers,
-    check_counts,
-    check_tasks,
-)
+from fairshare.demonstration.verification import SUCCEEDED, Check, check_answers, check_counts
 from fairshare.demonstration.work import primes, words
 from fairshare.wording import counted
 
 MOST_FREQUENT = 3
-
-
-class Outcome(msgspec.Struct, frozen=True):
-    """The results of a demonstration. `places`: how many containers fit into the cluster."""
-
-    figures: Figures
-    checks: tuple[Check, ...]
-    frequent: tuple[tuple[str, list[str]], ...]
-    places: int
 
 
 class RangeResult(msgspec.Struct, frozen=True):
@@ -50,54 +25,6 @@ class RangeResult(msgspec.Struct, frozen=True):
     first: int
     end: int
     primes: int
-
-
-def outcome_of(
-    client: Client,
-    setting: Setting,
-    configuration: Path,
-    course: ApplicationCourse,
-    arrivals: Sequence[ApplicationArrival],
-    prepared: Prepared,
-    exchange: Path,
-) -> Outcome:
-    """Gather everything."""
-    cluster = client.cluster()
-    memory_mb = cluster.total[MEMORY]
-    owed = read_entitlements(configuration, TEAMS, memory_mb)
-    # The server's own reports take precedence over the configuration.
-    owed |= {team: mean(found[MEMORY]) for team, found in course.owed.items() if found[MEMORY]}
-    wanted = {team: mean(parts or [0.0]) for team, parts in course.wanted.items()}
-    spans = {
-        team: [span_of(client.application(n), client.containers(n), MEMORY) for n in names]
-        for team, names in course.applications.items()
-    }
-    parts = read_reduced(exchange, prepared.plan.reduces)
-    ranges = [
-        msgspec.json.decode(output, type=RangeResult)
-        for name in course.applications[RESEARCH]
-        for output in outputs(client, name)
-    ]
-    queries = [arrival.word for arrival in arrivals if arrival.team == ADHOC]
-    answers = [
-        (word, [int(output) for output in outputs(client, name)])
-        for word, name in zip(queries, course.applications[ADHOC], strict=True)
-    ]
-    tasks = all_tasks(client, course.applications)
-    documents = direct_count(document.path for document in prepared.documents)
-    searched = direct_count(document.path for document in prepared.searched)
-    return Outcome(
-        figures=figures_of(setting.scheduler, spans, memory_mb, wanted, owed, setting.researchers),
-        checks=(
-            check_research(ranges, prepared.plan),
-            check_production(parts, documents, prepared.plan),
-            check_queries(answers, searched),
-            check_tasks(tasks, sum(arrival.tasks for arrival in arrivals)),
-            check_casualty(course.casualty),
-        ),
-        frequent=tuple(most_frequent(parts)),
-        places=places_of(cluster, setting.container),
-    )
 
 
 def outputs(client: Client, application: str) -> list[bytes]:

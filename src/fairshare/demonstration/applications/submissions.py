@@ -5,7 +5,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from fairshare.client.client import Client
 from fairshare.client.submissions import Submission, TaskGroup
 from fairshare.demonstration.applications.plan import QUERY_TASKS, Plan
 from fairshare.demonstration.machine import program
@@ -26,44 +25,28 @@ MAP, REDUCE, RANGE, HALF = "map", "reduce", "range", "half"
 TIME_LIMIT_MS = 60_000
 
 
-class ApplicationArrival(Arrival, frozen=True):
-    """The arrival of an application of tasks; `word`: what a query looks for."""
-
-    submission: Submission
-    word: str = ""
-
-    def submit(self, client: Client) -> str:
-        """Submit it; returns the application's id."""
-        return client.submit(self.submission)
-
-    @property
-    def tasks(self) -> int:
-        """The number of its tasks."""
-        return sum(group.count for group in self.submission.tasks)
-
-    @property
-    def words(self) -> str:
-        """Its name and its groups."""
-        groups = " and ".join(f"{group.count} {group.name}s" for group in self.submission.tasks)
-        return f"{self.submission.name}, {groups}"
-
-
-def arrivals(plan: Plan, folder: Path, setting: Setting = FAIR) -> list[ApplicationArrival]:
+def arrivals(plan: Plan, folder: Path, setting: Setting = FAIR) -> list[Arrival[Submission]]:
     """All applications of a plan in the order of time.
 
     The programs read `exchange/splits.json` and `queries.json` in `folder`.
     """
-    size = setting.container
+    size, lists = setting.container, folder / "queries.json"
     counting = production(plan, folder / "exchange", size)
-    lists = folder / "queries.json"
     return schedule(
         plan.pace,
         [
-            *(ApplicationArrival(0.0, RESEARCH, each) for each in research(plan, setting)),
-            ApplicationArrival(plan.pace.production_at_s, PRODUCTION, counting),
+            *(arrival(0.0, RESEARCH, each) for each in research(plan, setting)),
+            arrival(plan.pace.production_at_s, PRODUCTION, counting),
         ],
-        lambda at_s, _, word: ApplicationArrival(at_s, ADHOC, question(word, lists, size), word),
+        lambda at_s, _, word: arrival(at_s, ADHOC, question(word, lists, size), word),
     )
+
+
+def arrival(at_s: float, team: str, submission: Submission, word: str = "") -> Arrival[Submission]:
+    """The arrival of a submission; `word`: what a query looks for."""
+    groups = " and ".join(f"{group.count} {group.name}s" for group in submission.tasks)
+    tasks = sum(group.count for group in submission.tasks)
+    return Arrival(at_s, team, submission, f"{submission.name}, {groups}", tasks, word)
 
 
 def research(plan: Plan, setting: Setting = FAIR) -> list[Submission]:

@@ -1,6 +1,6 @@
 """Owns the report on applications of tasks, and the comparison of two runs. Pure functions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -11,7 +11,7 @@ from fairshare.demonstration.applications.plan import Plan
 from fairshare.demonstration.invocation import PROGRAM, demonstration_of, example
 from fairshare.demonstration.measurement import Figures, QueryFigures
 from fairshare.demonstration.picture import STYLES
-from fairshare.demonstration.summary import Advice, head, report, seconds, table, wrapped
+from fairshare.demonstration.summary import Advice, head, seconds, table, wrapped
 from fairshare.demonstration.teams import (
     ADHOC,
     CAPACITY,
@@ -22,7 +22,6 @@ from fairshare.demonstration.teams import (
     SETTINGS,
     TEAMS,
 )
-from fairshare.demonstration.verification import Check
 
 WORTH_TELLING = 1.5
 
@@ -33,30 +32,15 @@ COMMANDS = {
 WEIGHTED = demonstration_of(CAPACITY.scheduler)
 
 
-def summary(
-    figures: Figures,
-    checks: Sequence[Check],
-    plan: Plan,
-    places: int,
-    other: Run | None,
-    frequent: Sequence[tuple[str, Sequence[str]]],
-    *,
-    ascii_only: bool = False,
-) -> RenderableType:
-    """The whole report; `other` is a run of the same work with another scheduler."""
-    found = "; ".join(f"in {place}: {', '.join(words)}" for place, words in frequent if words)
-    return report(
-        _happened(figures, plan, places, other),
-        checks,
-        f", {found}",
-        _advice(figures, other),
-        ascii_only=ascii_only,
-    )
+def frequent(words: Iterable[tuple[str, Sequence[str]]]) -> str:
+    """The most frequent words of each place, where there are any."""
+    return ", " + "; ".join(f"in {place}: {', '.join(found)}" for place, found in words if found)
 
 
-def _happened(
+def happened(
     figures: Figures, plan: Plan, places: int, other: Run | None
 ) -> Iterator[RenderableType]:
+    """What happened; `other` is a run of the same work with another scheduler."""
     name = SETTINGS[figures.scheduler].name
     yield wrapped(
         f"{name[0].upper()}{name[1:]} divided a machine of {places} containers of 256 MB,"
@@ -173,7 +157,8 @@ def _verdict(figures: Figures, other: Figures) -> str:
     return "This time the queries did not wait longer with FIFO."
 
 
-def _advice(figures: Figures, other: Run | None) -> Iterator[Advice]:
+def advice(figures: Figures, other: Run | None) -> Iterator[Advice]:
+    """What to try next."""
     setting = SETTINGS[figures.scheduler]
     compared = FAIR if setting is FIFO else FIFO
     both = "" if other else ", and both compared"

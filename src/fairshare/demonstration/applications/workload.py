@@ -1,35 +1,56 @@
-"""Owns the workload of applications of tasks, from their preparation to the report."""
+"""Owns the workload of applications of tasks: their course, and what they have come to."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from statistics import mean
 
-from rich.console import RenderableType
+import msgspec
 
+from fairshare.client.answers import Queue
 from fairshare.client.client import Client
-from fairshare.demonstration.applications import archive
-from fairshare.demonstration.applications.course import ApplicationCourse
-from fairshare.demonstration.applications.preparation import prepare
-from fairshare.demonstration.applications.results import Outcome, outcome_of
+from fairshare.client.submissions import Submission
+from fairshare.demonstration.applications import archive, results
+from fairshare.demonstration.applications.casualty import Casualty, Stage
+from fairshare.demonstration.applications.plan import prepare
 from fairshare.demonstration.applications.submissions import arrivals
-from fairshare.demonstration.applications.summary import summary
-from fairshare.demonstration.observation import Snapshot
-from fairshare.demonstration.teams import Pace, Setting
-from fairshare.demonstration.verification import Check
+from fairshare.demonstration.applications.summary import advice, frequent, happened
+from fairshare.demonstration.course import Course, Found
+from fairshare.demonstration.entitlement import read_entitlements
+from fairshare.demonstration.measurement import Figures, figures_of, span_of
+from fairshare.demonstration.observation import places_of
+from fairshare.demonstration.summary import Results
+from fairshare.demonstration.teams import ADHOC, MEMORY, PRODUCTION, RESEARCH, TEAMS
+from fairshare.demonstration.verification import all_tasks, check_tasks
 from fairshare.demonstration.workload import Workload
 from fairshare.wording import failed_call
+
+
+class ApplicationCourse(Course[Submission]):
+    """One course, in which a container is killed on purpose."""
+
+    casualty: Casualty
+
+    def submit(self, work: Submission) -> str:
+        """Submit an application; returns its id."""
+        return self.client.submit(work)
+
+    def act(self, found: Found, queues: Mapping[str, Queue]) -> bool:
+        """Kill a container of the word count, and follow its task to the end."""
+        for application in found[PRODUCTION]:
+            event = self.casualty.step(application)
+            if event:
+                self.report(event)
+        return self.casualty.stage in (Stage.WAITING, Stage.SUCCEEDED)
 
 
 class Applications(Workload):
     """Primes, a word count and queries."""
 
-    def __init__(self, setting: Setting, pace: Pace, say: Callable[[str], None]) -> None:
-        super().__init__(setting, pace, say)
-        self._path = archive.archive_path()
-        self._archive = archive.read_archive(self._path)
-
     def prepare(self, folder: Path) -> None:
         """Size the work for this machine, or repeat that of another scheduler."""
+        self._path = archive.archive_path()
+        self._archive = archive.read_archive(self._path)
         repeated = None
         if self._archive is not None:
             scheduler = self.setting.scheduler
@@ -37,45 +58,67 @@ class Applications(Workload):
         self._prepared = prepare(self.pace, repeated, folder, self.say)
         self._folder = folder
 
-    def plan(self, client: Client) -> None:
+    def course(self, client: Client) -> ApplicationCourse:
         """What arrives follows from the preparation."""
         self._arrivals = arrivals(self._prepared.plan, self._folder, self.setting)
-
-    def course(self, client: Client, show: Callable[[Snapshot], None]) -> ApplicationCourse:
-        """A course in which a container is killed on purpose."""
-        self._course = ApplicationCourse(
-            client, self._arrivals, show, self.setting, self.pace.kill_after
-        )
+        self._course = ApplicationCourse(client, self._arrivals, self.setting)
+        self._course.casualty = Casualty(client, self.pace.kill_after)
         return self._course
 
-    def verify(self, client: Client) -> Sequence[Check]:
-        """Measure and check the results."""
-        self._outcome = outcome_of(
-            client,
-            self.setting,
-            self.configuration,
-            self._course,
-            self._arrivals,
-            self._prepared,
-            self._folder / "exchange",
+    def verify(self, client: Client) -> Results:
+        """Each result is also found in another way."""
+        prepared, plan = self._prepared, self._prepared.plan
+        cluster, applications = client.cluster(), self._course.applications
+        figures = self._figures(client, cluster.total[MEMORY])
+        parts = results.read_reduced(self._folder / "exchange", plan.reduces)
+        ranges = [
+            msgspec.json.decode(output, type=results.RangeResult)
+            for name in applications[RESEARCH]
+            for output in results.outputs(client, name)
+        ]
+        asked = [arrival.word for arrival in self._arrivals if arrival.team == ADHOC]
+        answers = [
+            (word, [int(output) for output in results.outputs(client, name)])
+            for word, name in zip(asked, applications[ADHOC], strict=True)
+        ]
+        counted = results.direct_count(document.path for document in prepared.documents)
+        searched = results.direct_count(document.path for document in prepared.searched)
+        expected = sum(arrival.tasks for arrival in self._arrivals)
+        checks = (
+            results.check_research(ranges, plan),
+            results.check_production(parts, counted, plan),
+            results.check_queries(answers, searched),
+            check_tasks(all_tasks(client, applications), expected),
+            results.check_casualty(self._course.casualty),
         )
-        return self._outcome.checks
-
-    def report(self, checks: Sequence[Check], *, ascii_only: bool) -> RenderableType:
-        """The report, with a comparison if another scheduler has done the same work."""
-        found = self._outcome
-        other = self._remember(found)
-        plan, places = self._prepared.plan, found.places
-        return summary(
-            found.figures, checks, plan, places, other, found.frequent, ascii_only=ascii_only
+        other = None
+        if all(check.passed for check in checks) and not self._course.crashes:
+            other = self._remember(figures)
+        places = places_of(cluster, self.setting.container)
+        return Results(
+            list(happened(figures, plan, places, other)),
+            checks,
+            frequent(results.most_frequent(parts)),
+            list(advice(figures, other)),
         )
 
-    def _remember(self, outcome: Outcome) -> archive.Run | None:
-        """Keep the measurements for the next time; returns the other scheduler's run of the same
-        work. A run with a crash is not comparable."""
-        if self._course.crashes or not all(check.passed for check in outcome.checks):
-            return None
-        updated = archive.with_run(self._archive, self._prepared.plan, outcome.figures, time.time())
+    def _figures(self, client: Client, memory_mb: int) -> Figures:
+        owed = read_entitlements(self.configuration, TEAMS, memory_mb)
+        # The server's own reports take precedence over the configuration.
+        reported = self._course.owed.items()
+        owed |= {team: mean(found[MEMORY]) for team, found in reported if found[MEMORY]}
+        wanted = {team: mean(parts or [0.0]) for team, parts in self._course.wanted.items()}
+        spans = {
+            team: [span_of(client.application(n), client.containers(n), MEMORY) for n in names]
+            for team, names in self._course.applications.items()
+        }
+        setting = self.setting
+        return figures_of(setting.scheduler, spans, memory_mb, wanted, owed, setting.researchers)
+
+    def _remember(self, figures: Figures) -> archive.Run | None:
+        """Keep the measurements for the next time; returns the run of the same work with another
+        scheduler."""
+        updated = archive.with_run(self._archive, self._prepared.plan, figures, time.time())
         try:
             archive.write_archive(self._path, updated)
         except OSError as error:

@@ -1,16 +1,14 @@
-"""Owns what each pool submits: MapReduce jobs, as data. Submits nothing."""
+"""Owns what each pool submits: MapReduce jobs, as data, and how much text they have.
+
+The amounts follow the speed of this machine, so that all takes about a minute. Submits nothing.
+"""
 
 from pathlib import Path
 from typing import Any
 
-from fairshare.client.client import Client
+import msgspec
+
 from fairshare.demonstration.pools.functions import add, tell, words
-from fairshare.demonstration.pools.plan import (
-    PRODUCTION_REDUCES,
-    QUESTION_MAPS,
-    RESEARCH_REDUCES,
-    Plan,
-)
 from fairshare.demonstration.pools.texts import Text
 from fairshare.demonstration.teams import (
     ADHOC,
@@ -19,6 +17,7 @@ from fairshare.demonstration.teams import (
     PRODUCTION,
     RESEARCH,
     Arrival,
+    Pace,
     schedule,
 )
 from fairshare.mapreduce import MapReduce
@@ -28,34 +27,40 @@ TIME_LIMIT_MS = 120_000
 COUNT = "uniq -c"
 
 
-class JobArrival(Arrival, frozen=True):
-    """The arrival of a job; `word`: what a small job looks for."""
+QUESTION_BYTES = 2_000_000
+"""What a small job searches; the start of its tasks takes most of its time."""
 
-    job: MapReduce
-    maps: int
-    word: str = ""
-
-    def submit(self, client: Client) -> str:
-        """Submit it; returns the application's id."""
-        return self.job.submit(client)
-
-    @property
-    def tasks(self) -> int:
-        """Its maps, its reduces, and its commit."""
-        return self.maps + self.job.reduces + 1
-
-    @property
-    def words(self) -> str:
-        """Its name and its maps."""
-        return f"{self.job.name}, {self.maps} maps"
+QUESTION_MAPS = 2
+RESEARCH_REDUCES = 4
+PRODUCTION_REDUCES = 2
 
 
-def arrivals(plan: Plan, research: Text, production: Text, asked: Text) -> list[JobArrival]:
+class Plan(msgspec.Struct, frozen=True):
+    """The work of one demonstration: bytes of text, and the most of them for a map."""
+
+    pace: Pace
+    research_bytes: int
+    production_bytes: int
+    split_bytes: int
+
+
+def plan_of(pace: Pace, sampled_bytes: int, took_ms: int) -> Plan:
+    """The plan for a machine whose slots together mapped `sampled_bytes` in that time.
+
+    With 12 MB in 2 s the whole machine maps 6 MB a second: 20 s of work are 120 MB, and a map
+    of 0.9 s has 5.4 MB.
+    """
+    rate = 1000 * sampled_bytes / max(1, took_ms)
+    return Plan(
+        pace=pace,
+        research_bytes=int(pace.research_s * rate),
+        production_bytes=int(pace.production_s * rate),
+        split_bytes=max(50_000, int(pace.task_s * rate)),
+    )
+
+
+def arrivals(plan: Plan, research: Text, production: Text, asked: Text) -> list[Arrival[MapReduce]]:
     """All jobs in the order of time; they write into the folder of the texts."""
-
-    def arrival(at_s: float, pool: str, job: MapReduce, word: str = "") -> JobArrival:
-        return JobArrival(at_s, pool, job, len(job.splits()), word)
-
     folder = research.path.parent
     large = word_count(RESEARCH, research, folder, plan.split_bytes, RESEARCH_REDUCES)
     nightly = word_count(PRODUCTION, production, folder, plan.split_bytes, PRODUCTION_REDUCES)
@@ -69,6 +74,12 @@ def arrivals(plan: Plan, research: Text, production: Text, asked: Text) -> list[
             at_s, ADHOC, question(word, asked, folder, f"out-{number}"), word
         ),
     )
+
+
+def arrival(at_s: float, pool: str, job: MapReduce, word: str = "") -> Arrival[MapReduce]:
+    """The arrival of a job; its tasks are its maps, its reduces, and its commit."""
+    maps = len(job.splits())
+    return Arrival(at_s, pool, job, f"{job.name}, {maps} maps", maps + job.reduces + 1, word)
 
 
 def word_count(pool: str, text: Text, folder: Path, split_bytes: int, reduces: int) -> MapReduce:

@@ -1,6 +1,5 @@
-"""Owns the results of jobs that are over: measurements, and checks of each job's result.
-
-Each result is also found in another way. The server must still run, and the folder be there.
+"""Owns the measurements of jobs that are over, and the checks of their results: each of them is
+also found in another way. Reads results from the folder.
 """
 
 from collections import Counter
@@ -12,8 +11,6 @@ from statistics import mean
 import msgspec
 
 from fairshare.client.answers import Application, Container
-from fairshare.client.client import Client
-from fairshare.demonstration.course import Course
 from fairshare.demonstration.measurement import (
     ApplicationSpan,
     Figures,
@@ -22,26 +19,20 @@ from fairshare.demonstration.measurement import (
     query_figures,
     span_of,
 )
-from fairshare.demonstration.pools.jobs import JobArrival
 from fairshare.demonstration.pools.texts import Text
 from fairshare.demonstration.teams import (
-    ADHOC,
-    MAP_SLOTS,
     POOLS,
     PRODUCTION,
-    REDUCE_SLOTS,
-    RESEARCH,
     TEAMS,
+    Arrival,
 )
 from fairshare.demonstration.verification import (
     Check,
-    all_tasks,
     check_answers,
     check_counts,
-    check_tasks,
 )
+from fairshare.mapreduce import MapReduce
 
-MOST_FREQUENT = 5
 PREEMPTED = -102
 
 Job = tuple[Application, Sequence[Container]]
@@ -65,50 +56,6 @@ class JobFigures(msgspec.Struct, frozen=True):
     minimum_ms: int | None
     preempted: int
     alone_ms: int
-
-
-class Outcome(msgspec.Struct, frozen=True):
-    """The results. `frequent`: the most frequent words of research's text."""
-
-    figures: JobFigures
-    checks: tuple[Check, ...]
-    frequent: tuple[str, ...]
-
-
-def outcome_of(
-    client: Client,
-    course: Course,
-    arrivals: Sequence[JobArrival],
-    texts: Mapping[str, Text],
-    alone_ms: int,
-) -> Outcome:
-    """Gather everything; `texts` by the pool that reads them."""
-    total = client.cluster().total
-    queues = {queue.name: queue for queue in client.queues()}
-    minimum = (queues[f"root.{PRODUCTION}"].min_share or {}).get(MAP_SLOTS, 0)
-    jobs = {
-        pool: [(client.application(name), client.containers(name)) for name in names]
-        for pool, names in course.applications.items()
-    }
-    slots = total[MAP_SLOTS], total[REDUCE_SLOTS]
-    figures = job_figures(jobs, course.owed, slots, minimum, alone_ms)
-    found = [(arrival, read_counts(arrival.job.layout.output)) for arrival in arrivals]
-    large = {arrival.team: (arrival, counts) for arrival, counts in found if not arrival.word}
-    answers = [
-        (arrival.word, counts.get(arrival.word.encode(), 0))
-        for arrival, counts in found
-        if arrival.word
-    ]
-    tasks = all_tasks(client, course.applications)
-    checks = (
-        *(check_words(counts, texts[pool], one) for pool, (one, counts) in large.items()),
-        check_found(answers, texts[ADHOC]),
-        check_tasks(tasks, sum(arrival.tasks for arrival in arrivals)),
-        check_slots(figures),
-        check_minimum(figures),
-    )
-    frequent = Counter(large[RESEARCH][1]).most_common(MOST_FREQUENT)
-    return Outcome(figures, checks, tuple(word.decode() for word, _ in frequent))
 
 
 def job_figures(
@@ -176,9 +123,10 @@ def read_counts(output: Path) -> dict[bytes, int]:
     return dict(found)
 
 
-def check_words(found: Mapping[bytes, int], text: Text, arrival: JobArrival) -> Check:
+def check_words(found: Mapping[bytes, int], text: Text, arrival: Arrival[MapReduce]) -> Check:
     """Each word occurs as often as a count without maps and reduces finds it."""
-    through = f"through {arrival.maps} maps and {arrival.job.reduces} reduces"
+    reduces = arrival.work.reduces
+    through = f"through {arrival.tasks - reduces - 1} maps and {reduces} reduces"
     return check_counts(arrival.team, found, text.words(), through)
 
 

@@ -1,17 +1,16 @@
 """Owns the report on MapReduce jobs in pools. Pure functions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from fairshare.demonstration.invocation import PROGRAM, demonstration_of, example
 from fairshare.demonstration.picture import STYLES
-from fairshare.demonstration.pools.plan import Plan
+from fairshare.demonstration.pools.jobs import Plan
 from fairshare.demonstration.pools.results import JobFigures
-from fairshare.demonstration.summary import report, seconds, table, wrapped
+from fairshare.demonstration.summary import seconds, table, wrapped
 from fairshare.demonstration.teams import ADHOC, POOLS, PRODUCTION, TEAMS
-from fairshare.demonstration.verification import Check
 
 TEXT_OF_ONES_OWN = (
     f"{PROGRAM} mapreduce --pool research --memory 96m --input 'docs/*.md' --output counts"
@@ -27,21 +26,8 @@ ADVICE = (
 )
 
 
-def summary(
-    figures: JobFigures,
-    checks: Sequence[Check],
-    plan: Plan,
-    timeout_ms: int,
-    frequent: Sequence[str],
-    *,
-    ascii_only: bool = False,
-) -> RenderableType:
-    """The whole report. `timeout_ms`: how long a pool waits for its minimum."""
-    happened = _happened(figures, plan, timeout_ms)
-    return report(happened, checks, f": {', '.join(frequent)}", ADVICE, ascii_only=ascii_only)
-
-
-def _happened(figures: JobFigures, plan: Plan, timeout_ms: int) -> Iterator[RenderableType]:
+def happened(figures: JobFigures, plan: Plan, timeout_ms: int) -> Iterator[RenderableType]:
+    """What happened. `timeout_ms`: how long a pool waits for its minimum."""
     maps, reduces = figures.slots
     jobs = sum(found.count for found in figures.waits.values())
     yield wrapped(

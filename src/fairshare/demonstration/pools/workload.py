@@ -1,56 +1,89 @@
 """Owns the workload of MapReduce jobs, from the measurement of the machine to the report."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rich.console import RenderableType
-
+from fairshare.client.answers import Application, Queue
 from fairshare.client.client import Client
 from fairshare.demonstration import corpus
+from fairshare.demonstration.course import Course, Found
 from fairshare.demonstration.entitlement import configured_queues
 from fairshare.demonstration.errors import DemonstrationFailed
 from fairshare.demonstration.measurement import ApplicationSpan, span_of
-from fairshare.demonstration.observation import Snapshot
-from fairshare.demonstration.pools.course import JobCourse
-from fairshare.demonstration.pools.jobs import arrivals, question, word_count
-from fairshare.demonstration.pools.plan import QUESTION_BYTES, plan_of
-from fairshare.demonstration.pools.results import outcome_of
-from fairshare.demonstration.pools.summary import summary
+from fairshare.demonstration.observation import detail_of
+from fairshare.demonstration.pools.jobs import (
+    QUESTION_BYTES,
+    arrivals,
+    plan_of,
+    question,
+    word_count,
+)
+from fairshare.demonstration.pools.results import (
+    check_found,
+    check_minimum,
+    check_slots,
+    check_words,
+    job_figures,
+    read_counts,
+)
+from fairshare.demonstration.pools.summary import ADVICE, happened
 from fairshare.demonstration.pools.texts import Text
+from fairshare.demonstration.summary import Results
 from fairshare.demonstration.teams import (
     ADHOC,
     MAP_SLOTS,
     PRODUCTION,
     QUESTIONS,
+    REDUCE_SLOTS,
     RESEARCH,
-    Pace,
-    Setting,
 )
-from fairshare.demonstration.verification import Check
+from fairshare.demonstration.verification import all_tasks, check_tasks
 from fairshare.demonstration.workload import Workload
 from fairshare.mapreduce import MapReduce
 
+MOST_FREQUENT = 5
 PATIENCE_S = 60.0
 SAMPLER = "sampler"
 """The user of the measured jobs before the beginning, which count for no pool's team."""
 
 
+class JobCourse(Course[MapReduce]):
+    """One course of jobs in pools."""
+
+    def submit(self, work: MapReduce) -> str:
+        """Submit a job; returns its application's id."""
+        return work.submit(self.client)
+
+    def act(self, found: Found, queues: Mapping[str, Queue]) -> bool:
+        """Report when production has its minimum."""
+        pool = queues[f"root.{PRODUCTION}"].pool
+        minimum = pool.maps.min_share if pool else 0
+        if pool and pool.maps.running >= minimum > 0:
+            self.report(f"{PRODUCTION} has its minimum of {minimum} map slots", once=True)
+        return True
+
+    def detail(self, team: str, applications: Sequence[Application]) -> str:
+        """How many of a pool's tasks are done, and how many reduces run."""
+        if team == ADHOC:
+            return detail_of(team, applications)
+        progress = [job.progress for job in applications if job.progress is not None]
+        done, total = sum(p.succeeded for p in progress), sum(p.total for p in progress)
+        running = sum(job.used.get(REDUCE_SLOTS, 0) for job in applications)
+        return f"tasks {done}/{total}, {running} reduces run"
+
+
 class Jobs(Workload):
     """Two large word counts, and small jobs that look for words."""
 
-    def __init__(self, setting: Setting, pace: Pace, say: Callable[[str], None]) -> None:
-        super().__init__(setting, pace, say)
-        self._timeout_ms = timeout_of(self.configuration)
-
     def prepare(self, folder: Path) -> None:
         """Find documents to count words in."""
-        self._documents = list(corpus.documents(corpus.roots()))
-        if not self._documents:
-            raise DemonstrationFailed("this Python has no sources that words could be counted in")
+        self._timeout_ms = timeout_of(self.configuration)
+        self._documents = corpus.installed()
         self._folder = folder
 
-    def plan(self, client: Client) -> None:
+    def course(self, client: Client) -> JobCourse:
         """Size the work by a job that fills all map slots; measure a small job by itself."""
         self.say("Measuring how fast this machine is ...")
         documents, folder = self._documents, self._folder
@@ -74,29 +107,37 @@ class Jobs(Workload):
             ADHOC: asked,
         }
         self._arrivals = arrivals(self._plan, *self._texts.values())
-
-    def course(self, client: Client, show: Callable[[Snapshot], None]) -> JobCourse:
-        """A course of jobs."""
-        self._course = JobCourse(client, self._arrivals, show, self.setting)
+        self._course = JobCourse(client, self._arrivals, self.setting)
         return self._course
 
-    def verify(self, client: Client) -> Sequence[Check]:
-        """Measure and check the results."""
-        self._outcome = outcome_of(
-            client, self._course, self._arrivals, self._texts, self._alone_ms
+    def verify(self, client: Client) -> Results:
+        """Each result is also found in another way."""
+        applications, total = self._course.applications, client.cluster().total
+        queues = {queue.name: queue for queue in client.queues()}
+        jobs = {
+            pool: [(client.application(name), client.containers(name)) for name in names]
+            for pool, names in applications.items()
+        }
+        slots = total[MAP_SLOTS], total[REDUCE_SLOTS]
+        minimum = (queues[f"root.{PRODUCTION}"].min_share or {}).get(MAP_SLOTS, 0)
+        figures = job_figures(jobs, self._course.owed, slots, minimum, self._alone_ms)
+        found = [(one, read_counts(one.work.layout.output)) for one in self._arrivals]
+        large = {one.team: (one, counts) for one, counts in found if not one.word}
+        answers = [(a.word, counts.get(a.word.encode(), 0)) for a, counts in found if a.word]
+        expected = sum(arrival.tasks for arrival in self._arrivals)
+        checks = (
+            *(check_words(counts, self._texts[pool], a) for pool, (a, counts) in large.items()),
+            check_found(answers, self._texts[ADHOC]),
+            check_tasks(all_tasks(client, applications), expected),
+            check_slots(figures),
+            check_minimum(figures),
         )
-        return self._outcome.checks
-
-    def report(self, checks: Sequence[Check], *, ascii_only: bool) -> RenderableType:
-        """The report at the end."""
-        found = self._outcome
-        return summary(
-            found.figures,
+        words = Counter(large[RESEARCH][1]).most_common(MOST_FREQUENT)
+        return Results(
+            list(happened(figures, self._plan, self._timeout_ms)),
             checks,
-            self._plan,
-            self._timeout_ms,
-            found.frequent,
-            ascii_only=ascii_only,
+            ": " + ", ".join(word.decode() for word, _ in words),
+            ADVICE,
         )
 
     @staticmethod
