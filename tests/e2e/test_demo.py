@@ -88,23 +88,25 @@ def read_until(process: "subprocess.Popen[str]", words: str) -> str:
     raise AssertionError(f"it never said {words!r}, but:\n{seen}")
 
 
+def run_to_the_end(start: Start, place: Path, *options: str, checks: int = 6) -> str:
+    """What a demonstration prints that passes all its checks and leaves nothing."""
+    process = start(*options)
+    output, _ = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, output
+    assert output.count("✓") == checks
+    assert_nothing_is_left(place)
+    return output
+
+
 def test_it_ends_well_with_both_schedulers_and_compares_them(start: Start, place: Path) -> None:
-    fair = start()
-    output, _ = fair.communicate(timeout=PATIENCE_S)
-    assert fair.returncode == 0, output
-    assert output.count("✓") == 6
+    output = run_to_the_end(start, place)
     assert "both schedulers" not in output
     assert "runs again in another container" in output
-    assert_nothing_is_left(place)
     plan = archive_of(place).plan
 
-    fifo = start("--scheduler", "fifo")
-    output, _ = fifo.communicate(timeout=PATIENCE_S)
-    assert fifo.returncode == 0, output
-    assert output.count("✓") == 6
+    output = run_to_the_end(start, place, "--scheduler", "fifo")
     assert "The same work with both schedulers" in output
     assert "owed" not in output.partition("What happened")[0]  # by whom?
-    assert_nothing_is_left(place)
     kept = archive_of(place)
     assert kept.plan == plan
     assert kept.runs.keys() == {"fair", "fifo"}
@@ -118,11 +120,7 @@ def test_it_ends_well_with_both_schedulers_and_compares_them(start: Start, place
 def test_users_with_weights_divide_a_queue_of_the_capacity_scheduler(
     start: Start, place: Path
 ) -> None:
-    process = start("--scheduler", "capacity")
-    output, _ = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 0, output
-    assert output.count("✓") == 6
-    assert_nothing_is_left(place)
+    output = run_to_the_end(start, place, "--scheduler", "capacity")
     users = {user.name: user for user in archive_of(place).runs["capacity"].figures.users}
     assert [users[name].expected for name in ("bob", "ann")] == pytest.approx([1 / 3, 2 / 3])
     assert "users of research" in output  # in so short a run bob has all he wants at once
@@ -131,13 +129,9 @@ def test_users_with_weights_divide_a_queue_of_the_capacity_scheduler(
 def test_jobs_of_mapreduce_share_slots_in_pools_and_all_results_are_right(
     start: Start, place: Path
 ) -> None:
-    process = start("--scheduler", "mapreduce")
-    output, _ = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 0, output
-    assert output.count("✓") == 7
+    output = run_to_the_end(start, place, "--scheduler", "mapreduce", checks=7)
     assert "production: its minimum of 4 map slots was there after" in output
     assert "adhoc: 3 of 3 small jobs gave the right number" in output
-    assert_nothing_is_left(place)
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -157,15 +151,11 @@ def test_it_can_be_ended_in_the_middle_and_leaves_nothing(
 def test_the_work_goes_on_and_is_right_when_the_server_is_killed_and_started_again(
     start: Start, place: Path
 ) -> None:
-    process = start("--crash")
-    output, _ = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 0, output
-    assert output.count("✓") == 6
+    output = run_to_the_end(start, place, "--crash")
     told = re.search(r"of (\d+) containers (\d+) run on, (\d+) have ended meanwhile", output)
     assert told is not None, output
     count, alive, ended = map(int, told.groups())
     assert count == alive + ended >= 2
-    assert_nothing_is_left(place)
 
 
 def test_a_server_that_dies_takes_its_containers_with_it(start: Start, place: Path) -> None:

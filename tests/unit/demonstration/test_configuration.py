@@ -10,34 +10,31 @@ from fairshare.demonstration.server import configuration_directory
 from fairshare.demonstration.teams import SETTINGS, TEAMS
 from fairshare.families.directory import read_directory
 from fairshare.families.fifo.reading import read_fifo
+from fairshare.families.linting import lint
 
 
-def test_the_example_has_no_problems_with_either_scheduler() -> None:
-    configuration = read_directory(configuration_directory())
-    assert configuration.scheduler == "fair"
-    assert configuration.problems == ()
-    _, problems = read_fifo(configuration.site)
+@pytest.mark.parametrize(
+    ("scheduler", "memory_mb"), [("fair", 12 * 256), ("capacity", 12 * 256), ("pools", 12 * 128)]
+)
+def test_an_example_has_no_problems_and_room_for_twelve_tasks(
+    scheduler: str, memory_mb: int
+) -> None:
+    configuration = read_directory(configuration_directory(scheduler))
+    assert configuration.scheduler == scheduler
+    assert configuration.problems == lint(configuration.directory) == ()
+    engine, container = configuration.shell.engine, SETTINGS[scheduler].container
+    assert engine.memory_mb == memory_mb >= 12 * container["memory-mb"]
+    assert engine.vcores == 12 * container["vcores"]
+
+
+def test_fifo_reads_the_example_of_the_fair_scheduler_without_problems() -> None:
+    _, problems = read_fifo(read_directory(configuration_directory("fifo")).site)
     assert problems == ()
-
-
-def test_the_example_offers_room_for_twelve_containers_of_the_demonstration() -> None:
-    engine = read_directory(configuration_directory()).shell.engine
-    assert engine.memory_mb == 12 * SETTINGS["fair"].container["memory-mb"]
-    assert engine.vcores == 12 * SETTINGS["fair"].container["vcores"]
 
 
 def test_the_example_promises_a_half_a_third_and_a_sixth() -> None:
     owed = read_entitlements(configuration_directory(), TEAMS, 3072)
     assert owed == pytest.approx({"production": 1 / 2, "research": 1 / 3, "adhoc": 1 / 6})
-
-
-def test_the_example_of_the_capacity_scheduler_has_no_problems_and_the_same_places() -> None:
-    configuration = read_directory(configuration_directory("capacity"))
-    assert configuration.scheduler == "capacity"
-    assert configuration.problems == ()
-    engine = configuration.shell.engine
-    assert engine.memory_mb == 12 * SETTINGS["capacity"].container["memory-mb"]
-    assert engine.vcores == 12 * SETTINGS["capacity"].container["vcores"]
 
 
 def test_the_capacity_scheduler_guarantees_about_as_much_and_knows_the_users_weights() -> None:

@@ -28,8 +28,6 @@ from fairshare.demonstration.teams import QUICK_JOBS as QUICK
 from fairshare.demonstration.teams import TEAMS
 from fairshare.demonstration.teams import WHOLE_JOBS as WHOLE
 from fairshare.demonstration.verification import Check
-from fairshare.families.directory import read_directory
-from fairshare.families.linting import lint
 
 Render = Callable[..., str]
 
@@ -82,13 +80,8 @@ def figures(production: Job) -> JobFigures:
 PRODUCTION = job(40, 90, container("map", 40, 70), container("map", 50, 70))
 
 
-def test_the_example_has_no_problems_and_a_slot_for_each_vcore() -> None:
-    directory = configuration_directory("pools")
-    configuration = read_directory(directory)
-    assert configuration.scheduler == "pools"
-    assert lint(directory) == ()
-    assert configuration.shell.engine.vcores == 8 + 4
-    assert timeout_of(directory) == 2_000
+def test_production_waits_two_seconds_for_its_minimum() -> None:
+    assert timeout_of(configuration_directory("pools")) == 2_000
 
 
 def test_a_configuration_without_pools_is_refused() -> None:
@@ -164,13 +157,8 @@ def test_tasks_that_were_killed_for_others_are_counted() -> None:
     assert figures(PRODUCTION).preempted == 1
 
 
-def test_a_wrong_number_of_a_word_is_found(tmp_path: Path) -> None:
+def test_an_answer_is_right_when_a_direct_search_finds_as_many(tmp_path: Path) -> None:
     made = text(tmp_path, "a lock a\n")
-    (research, *_) = arrivals(plan_of(QUICK, 1000, 1000), made, made, made)
-    right = {b"a": 2, b"lock": 1}
-    assert results.check_words(right, made, research).passed
-    for wrong in ({b"a": 2}, {b"a": 1, b"lock": 1}, {**right, b"b": 1}):
-        assert "1 words are not" in results.check_words(wrong, made, research).text
     assert results.check_found([("lock", 1), ("none", 0)], made).passed
     assert not results.check_found([("lock", 1), ("none", 1)], made).passed
     assert not results.check_found([], made).passed

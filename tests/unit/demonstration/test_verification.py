@@ -1,6 +1,7 @@
 """The checks of what the teams' work has come to: each of them can fail."""
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,12 @@ from fairshare.demonstration.applications import results
 from fairshare.demonstration.applications.casualty import Casualty, Stage
 from fairshare.demonstration.applications.plan import Plan
 from fairshare.demonstration.applications.results import RangeResult
-from fairshare.demonstration.teams import WHOLE
+from fairshare.demonstration.corpus import Document
+from fairshare.demonstration.pools.jobs import arrivals, plan_of
+from fairshare.demonstration.pools.results import check_words
+from fairshare.demonstration.pools.texts import Text
+from fairshare.demonstration.teams import QUICK_JOBS, WHOLE
+from fairshare.demonstration.verification import Check
 
 PLAN = Plan(WHOLE, 2, 2, 50, 3, 2, 1_000, 10, 500)
 RANGES = [RangeResult(50, 100, 10), RangeResult(0, 50, 15)]
@@ -35,17 +41,34 @@ def test_primes_that_do_not_add_up_are_found_out(ranges: list[RangeResult]) -> N
 PARTS = [{"one": [1, 0, 1]}, {"two": [0, 3, 0]}]
 
 
-def test_words_that_a_direct_count_finds_as_often_are_right() -> None:
-    check = results.check_production(PARTS, Counter(one=2, two=3), PLAN)
-    assert check.passed
-    assert "5 words, 2 different ones" in check.text
+def check_of_applications(found: dict[str, int], direct: Counter[str], folder: Path) -> Check:
+    return results.check_production([{w: [n, 0, 0]} for w, n in found.items()], direct, PLAN)
 
 
+def check_of_jobs(found: dict[str, int], direct: Counter[str], folder: Path) -> Check:
+    (folder / "document").write_text(" ".join(direct.elements()))
+    text = Text(folder / "text", [Document(str(folder / "document"), 1)], 1)
+    (_, production, *_) = arrivals(plan_of(QUICK_JOBS, 1000, 1000), text, text, text)
+    return check_words({word.encode(): n for word, n in found.items()}, text, production)
+
+
+@pytest.mark.parametrize("check", [check_of_applications, check_of_jobs])
 @pytest.mark.parametrize(
-    "direct", [Counter(one=2), Counter(one=2, two=4), Counter(one=2, two=3, three=1)]
+    ("direct", "wrong"),
+    [
+        (Counter(one=2, two=3), ""),
+        (Counter(one=2), "1 words are not as many"),
+        (Counter(one=2, two=4), "1 words are not as many"),
+        (Counter(one=2, two=3, three=1), "1 words are not as many"),
+    ],
 )
-def test_words_that_a_direct_count_finds_otherwise_are_found_out(direct: Counter[str]) -> None:
-    assert not results.check_production(PARTS, direct, PLAN).passed
+def test_words_are_right_when_a_direct_count_finds_them_as_often(
+    check: Callable[..., Check], direct: Counter[str], wrong: str, tmp_path: Path
+) -> None:
+    found = check({"one": 2, "two": 3}, direct, tmp_path)
+    assert "production: 5 words, 2 different ones" in found.text
+    assert found.passed is (not wrong)
+    assert wrong in found.text
 
 
 def test_a_word_in_two_parts_is_found_out() -> None:
