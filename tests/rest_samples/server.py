@@ -16,8 +16,8 @@ from fairshare.live.server import LiveServer
 from fairshare.live.settings import Overrides, read_settings
 from fairshare.model.identifiers import ContainerId
 from fairshare.web.app import build_app
+from fairshare.web.yarn.document_cache import DocumentCaches
 from fairshare.web.yarn.gateway import LiveGateway
-from fairshare.web.yarn.kept_documents import Shelves
 from fairshare.web.yarn.nodes import kept_nodes
 
 ADDRESS = "localhost:8088"
@@ -122,7 +122,7 @@ async def start_server(scenario: dict[str, Any], directory: Path) -> SampleServe
     app = build_app(live)
     gateway = SampleGateway(live, scenario.get("groups", {}))
     app.state.gateway = gateway
-    app.state.shelves = Shelves(gateway)
+    app.state.shelves = DocumentCaches(gateway)
     app.state.kept_nodes = kept_nodes(gateway)
     transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
     http = httpx.AsyncClient(transport=transport, base_url=f"http://{ADDRESS}", cookies=None)

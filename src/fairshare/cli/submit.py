@@ -25,7 +25,7 @@ from fairshare.cli.options import (
     json_option,
     with_client,
 )
-from fairshare.cli.placed import tell_differences
+from fairshare.cli.placement_notes import tell_differences
 from fairshare.cli.progress import Waiting
 from fairshare.cli.tables import open_console, print_json
 from fairshare.cli.verbs import INTERRUPTED

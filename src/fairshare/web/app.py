@@ -31,7 +31,7 @@ from fairshare.web import (
 from fairshare.web.addresses import Origin
 from fairshare.web.application_rows import ApplicationRows
 from fairshare.web.audit import Audit
-from fairshare.web.authentication import KEY, Door
+from fairshare.web.authentication import KEY, AuthenticationMiddleware
 from fairshare.web.faults import HANDLERS
 from fairshare.web.guard import LOOPBACK_NAMES, Guard, host_name
 from fairshare.web.limits import Buckets, Throttle, requests_per_second
@@ -45,8 +45,8 @@ from fairshare.web.pages import queues as queue_names
 from fairshare.web.pages.files import page_routes
 from fairshare.web.pages.listings import Listings
 from fairshare.web.yarn.cross_origin import is_trusted
+from fairshare.web.yarn.document_cache import DocumentCaches
 from fairshare.web.yarn.gateway import LiveGateway
-from fairshare.web.yarn.kept_documents import Shelves
 from fairshare.web.yarn.nodes import kept_nodes
 from fairshare.web.yarn.routes import BASE as YARN
 from fairshare.web.yarn.routes import yarn_routes
@@ -114,7 +114,7 @@ def build_app(server: LiveServer) -> Starlette:
                 exposed=server.settings.authentication.required,
                 trusted=trusted,
             ),
-            Middleware(Door, server=server, buckets=buckets),
+            Middleware(AuthenticationMiddleware, server=server, buckets=buckets),
             Middleware(Throttle, server=server, buckets=buckets, identity_key=KEY),
         ],
         exception_handlers=HANDLERS,
@@ -124,7 +124,7 @@ def build_app(server: LiveServer) -> Starlette:
     app.state.openapi = None
     app.state.listings = Listings(server)
     app.state.gateway = gateway
-    app.state.shelves = Shelves(gateway)
+    app.state.shelves = DocumentCaches(gateway)
     app.state.kept_nodes = kept_nodes(gateway)
     app.state.application_rows = ApplicationRows(server)
     app.state.node_rows = NodeRows(server)

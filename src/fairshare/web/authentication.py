@@ -43,7 +43,7 @@ LINES = 20
 _log = logging.getLogger("fairshare.access")
 
 
-class Door:
+class AuthenticationMiddleware:
     """Middleware: puts the caller's identity into the scope, or answers 401 or 403."""
 
     def __init__(self, app: ASGIApp, server: LiveServer, buckets: Buckets) -> None:

@@ -85,12 +85,12 @@ def test_a_server_whose_engine_fails_stops_and_says_why(serve, monkeypatch, tmp_
     broken.mkdir()
     (broken / "sitecustomize.py").write_text(
         "import os, pathlib\n"
-        "from fairshare.engines.local import vigil\n"
-        "settle = vigil.Vigil.settle\n"
+        "from fairshare.engines.local import liveness\n"
+        "settle = liveness.Liveness.settle\n"
         "def fail(self, watched):\n"
         f"    if pathlib.Path({str(tmp_path / 'now')!r}).exists(): raise KeyError('a fault')\n"
         "    settle(self, watched)\n"
-        "vigil.Vigil.settle = fail\n"
+        "liveness.Liveness.settle = fail\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(broken))
     server = serve()

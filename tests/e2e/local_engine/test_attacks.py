@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fairshare.engines.local import machine, nursery, processes, watched
+from fairshare.engines.local import machine, processes, watched, zygote_client
 from fairshare.engines.local.state import StateDirectory
 from fairshare.engines.protocol import LaunchOrder
 from fairshare.model.identifiers import container_id
@@ -160,8 +160,8 @@ def test_the_end_of_a_container_survives_that_no_file_can_be_opened(engine, stat
 def test_a_zygote_that_is_stopped_is_replaced_and_nothing_is_lost(
     start, state, monkeypatch, caplog
 ):
-    monkeypatch.setattr(nursery, "SILENCE_S", 0.3)
-    monkeypatch.setattr(nursery, "SLOW_S", 0.0)
+    monkeypatch.setattr(zygote_client, "SILENCE_S", 0.3)
+    monkeypatch.setattr(zygote_client, "SLOW_S", 0.0)
     local, reports = start()
     assert local.trouble() == ""
     os.kill(process_named(state, "fs-zygote"), signal.SIGSTOP)
@@ -177,7 +177,7 @@ def test_a_server_that_dies_before_it_read_all_answers_leaves_its_zygote_to_do_i
     """The kernel tells the other end of a channel that was closed with something unread in it."""
     directory = StateDirectory(state)
     directory.create()
-    one = nursery.Nursery(directory, os.environ, machine.raise_file_limit())
+    one = zygote_client.ZygoteClient(directory, os.environ, machine.raise_file_limit())
     one.start(one.await_silence())
     process, paths = one._process, [str(state / name) for name in ("first", "second")]
     assert process is not None

@@ -16,14 +16,14 @@ import pytest
 
 from fairshare.engines.local import adoption, processes
 from fairshare.engines.local.directories import ContainerDirectory
+from fairshare.engines.local.ending_room import EndingRoom
 from fairshare.engines.local.launch import GroupPlan, Launch
-from fairshare.engines.local.nursery import Answer
 from fairshare.engines.local.outcome import Outcome
 from fairshare.engines.local.reports import Reports
-from fairshare.engines.local.rooms import Rooms
 from fairshare.engines.local.state import StateDirectory
 from fairshare.engines.local.watched import Watched
 from fairshare.engines.local.watcher import Watcher
+from fairshare.engines.local.zygote_client import Answer
 from fairshare.model.identifiers import container_id, container_name
 from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
 
@@ -210,23 +210,23 @@ def watcher(tmp_path: Path) -> Iterator[Callable[..., Watcher]]:
     made: list[tuple[Watcher, threading.Thread, SilentNursery]] = []
 
     def make(report: Callable[[Input], None], *directories: ContainerDirectory) -> Watcher:
-        nursery = SilentNursery()
-        state, reports, rooms = StateDirectory(tmp_path), Reports(report), Rooms(())
-        result = Watcher(state, None, nursery, reports, frozenset(), rooms)  # type: ignore[arg-type]
+        zygote_client = SilentNursery()
+        state, reports, rooms = StateDirectory(tmp_path), Reports(report), EndingRoom(())
+        result = Watcher(state, None, zygote_client, reports, frozenset(), rooms)  # type: ignore[arg-type]
         for one in directories:
-            result._vigil.watch(Watched(container_id(1, 1, 1), one, order_of(one)))
-            nursery.answer(str(one.path))
+            result._liveness.watch(Watched(container_id(1, 1, 1), one, order_of(one)))
+            zygote_client.answer(str(one.path))
         thread = threading.Thread(target=result.run)
-        made.append((result, thread, nursery))
+        made.append((result, thread, zygote_client))
         thread.start()
         return result
 
     yield make
-    for result, thread, nursery in made:
+    for result, thread, zygote_client in made:
         result.post(result.end)
         thread.join()
         result.release()
-        nursery.close()
+        zygote_client.close()
 
 
 def test_a_supervisor_whose_pidfd_could_not_be_had_is_found_by_its_files(directory, watcher):
@@ -240,10 +240,10 @@ def test_a_supervisor_whose_pidfd_could_not_be_had_is_found_by_its_files(directo
 
     container = container_id(1, 1, 1)
     with subprocess.Popen(["sleep", "1000"], cwd=directory.path) as supervisor:
-        vigil = watcher(report, directory)._vigil
+        liveness = watcher(report, directory)._liveness
         pid_file(directory, supervisor.pid)
         deadline = time.monotonic() + 20
-        while vigil.without_pidfd or vigil.watched[str(directory.path)].pidfd is None:
+        while liveness.without_pidfd or liveness.watched[str(directory.path)].pidfd is None:
             assert time.monotonic() < deadline
             time.sleep(0.01)
         directory.exit.write_bytes(Outcome(container, 4, "exit code 4").encode())

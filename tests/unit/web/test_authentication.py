@@ -16,7 +16,7 @@ from .test_applications import TASK
 pytestmark = pytest.mark.anyio
 
 
-class Door:
+class AuthenticationMiddleware:
     """A server that asks for proofs, and clients with some."""
 
     def __init__(self, server, engine):
@@ -51,7 +51,7 @@ async def door(server_settings, engine, anyio_backend):
     settings = msgspec.structs.replace(server_settings, authentication=authentication)
     server = LiveServer(settings, lambda settings, path: engine)
     await server.start("http://127.0.0.1:8088")
-    yield Door(server, engine)
+    yield AuthenticationMiddleware(server, engine)
     await server.close()
 
 

@@ -3,7 +3,7 @@
 Its parts, from the server outwards:
 
     engine       one thread: takes orders, watches supervisors, reports     (in the server)
-    nursery      the server's end of the zygote                            (in the server)
+    zygote_client      the server's end of the zygote                            (in the server)
     zygote       a small process that forks a supervisor for each order
     supervisor   one per container: starts it, limits it, ends its process tree, writes its exit
 

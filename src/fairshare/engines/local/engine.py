@@ -20,6 +20,7 @@ from fairshare.engines.local.adoption import Alive, Never, fate, read_outcome
 from fairshare.engines.local.calls import forget_copies
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.disk_usage import UNLIMITED, DiskLimits, DiskUsage, Running
+from fairshare.engines.local.ending_room import EndingRoom
 from fairshare.engines.local.hierarchies import (
     Hierarchies,
     Mounts,
@@ -28,14 +29,13 @@ from fairshare.engines.local.hierarchies import (
     own_mounts,
 )
 from fairshare.engines.local.limits import Limits
-from fairshare.engines.local.nursery import Nursery
 from fairshare.engines.local.outcome import StartFailure
 from fairshare.engines.local.preparation import Preparation
 from fairshare.engines.local.processes import is_alive
 from fairshare.engines.local.reports import Reports
-from fairshare.engines.local.rooms import Rooms
 from fairshare.engines.local.state import StateDirectory, remove_tree
 from fairshare.engines.local.watcher import Watcher
+from fairshare.engines.local.zygote_client import ZygoteClient
 from fairshare.engines.protocol import Launched, LaunchOrder, NodeOffer
 from fairshare.errors import EngineError
 from fairshare.model.identifiers import ContainerId, parse_container
@@ -132,7 +132,7 @@ class LocalEngine:
         self._disk_limits = disk_limits
         self._disk_usage: DiskUsage | None = None
         self._lock: int | None = None
-        self._nursery: Nursery | None = None
+        self._zygote_client: ZygoteClient | None = None
         self._reports: Reports | None = None
         self._watcher: Watcher | None = None
         self._thread: threading.Thread | None = None
@@ -160,7 +160,7 @@ class LocalEngine:
             raise EngineError("this engine was started before")
         self._take_directory()
         limit = machine.raise_file_limit()
-        nursery = Nursery(self._state, os.environ, limit, self._limits.bases)
+        zygote_client = ZygoteClient(self._state, os.environ, limit, self._limits.bases)
         preparation = Preparation(
             self._limits,
             os.environ,
@@ -169,24 +169,24 @@ class LocalEngine:
             as_user=self._as_user,
         )
         reports = Reports(report)
-        rooms = Rooms(self._offers)
+        rooms = EndingRoom(self._offers)
         watcher = Watcher(
-            self._state, preparation, nursery, reports, self._limits.bases, rooms, failed
+            self._state, preparation, zygote_client, reports, self._limits.bases, rooms, failed
         )
         try:
-            lock = nursery.await_silence()
+            lock = zygote_client.await_silence()
             self._limits.prepare()
-            nursery.start(lock)
+            zygote_client.start(lock)
             watcher.adopt(launched)
         except BaseException as error:
-            nursery.close()
+            zygote_client.close()
             watcher.release()
             self._leave_directory()
             if isinstance(error, OSError):
                 words = f"cannot take over {self._state.containers}: {cause(error)}"
                 raise EngineError(words) from error
             raise
-        self._nursery, self._reports, self._watcher = nursery, reports, watcher
+        self._zygote_client, self._reports, self._watcher = zygote_client, reports, watcher
         self._thread = threading.Thread(target=watcher.run, name="local-engine", daemon=True)
         self._thread.start()
         self._disk_usage = DiskUsage(
@@ -242,11 +242,11 @@ class LocalEngine:
 
     def trouble(self) -> str:
         """Why the engine cannot start containers now; empty if it can, or is not started."""
-        if self._watcher is None or self._nursery is None or self._thread is None:
+        if self._watcher is None or self._zygote_client is None or self._thread is None:
             return ""
         if self._watcher.failure is not None:
             return "its thread ended"
-        return self._nursery.trouble()
+        return self._zygote_client.trouble()
 
     def close(self, *, stop_containers: bool) -> None:
         """Stop the engine's thread. Containers continue for the next server unless
@@ -255,8 +255,8 @@ class LocalEngine:
         With `stop_containers` no process is left when it returns; raises EngineError if one cannot
         be killed. Idempotent.
         """
-        watcher, thread, nursery = self._watcher, self._thread, self._nursery
-        if watcher is None or thread is None or nursery is None:
+        watcher, thread, zygote_client = self._watcher, self._thread, self._zygote_client
+        if watcher is None or thread is None or zygote_client is None:
             return
         if self._disk_usage is not None:
             self._disk_usage.close()
@@ -272,9 +272,9 @@ class LocalEngine:
         if left:
             raise EngineError(f"cannot be ended: {', '.join(left)}; it may wait for a device")
         if stop_containers:
-            nursery.close()
+            zygote_client.close()
         else:
-            nursery.leave()
+            zygote_client.leave()
         watcher.release()
         self._limits.dispose()
         self._leave_directory()

@@ -22,15 +22,15 @@ from fairshare.engines.local import abandoned, adoption
 from fairshare.engines.local.calls import call_of
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.disk_usage import Running
+from fairshare.engines.local.ending_room import EndingRoom
 from fairshare.engines.local.launch import Launch
-from fairshare.engines.local.nursery import Answer, Nursery
+from fairshare.engines.local.liveness import Liveness
 from fairshare.engines.local.outcome import ABORTED, DISK_FAILED, Outcome, StartFailure
 from fairshare.engines.local.preparation import Preparation
 from fairshare.engines.local.reports import Reports
-from fairshare.engines.local.rooms import Rooms
 from fairshare.engines.local.state import StateDirectory, remove_tree
-from fairshare.engines.local.vigil import Vigil
 from fairshare.engines.local.watched import Watched
+from fairshare.engines.local.zygote_client import Answer, ZygoteClient
 from fairshare.engines.protocol import Launched, LaunchOrder
 from fairshare.errors import EngineError
 from fairshare.model.identifiers import ContainerId
@@ -48,22 +48,22 @@ class Watcher:
         self,
         state: StateDirectory,
         preparation: Preparation,
-        nursery: Nursery,
+        zygote_client: ZygoteClient,
         reports: Reports,
         bases: frozenset[str],
-        rooms: Rooms,
+        rooms: EndingRoom,
         failed: Callable[[Exception], None] | None = None,
     ) -> None:
         self._state = state
         self._preparation = preparation
-        self._nursery = nursery
+        self._zygote_client = zygote_client
         self._reports = reports
         self._bases = bases
         self._rooms = rooms
         self._waiting: deque[LaunchOrder] = deque()  # for room
         self._failed = failed
         self._selector = selectors.DefaultSelector()
-        self._vigil = Vigil(self._selector, reports, bases, rooms, self._use_room)
+        self._liveness = Liveness(self._selector, reports, bases, rooms, self._use_room)
         self._words: deque[Callable[[], None]] = deque()
         self._postponed: list[Callable[[], None]] = []
         self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
@@ -98,23 +98,23 @@ class Watcher:
         """End the containers still watched, without the thread; returns the names of those that
         remain."""
         deadline = time.monotonic() + patience_s
-        while self._nursery.unanswered and time.monotonic() < deadline:
-            for answer in self._nursery.receive()[0]:
+        while self._zygote_client.unanswered and time.monotonic() < deadline:
+            for answer in self._zygote_client.receive()[0]:
                 if answer.pidfd is not None:
-                    self._vigil.set_pidfd(self._vigil.watched[answer.path], answer.pidfd)
+                    self._liveness.set_pidfd(self._liveness.watched[answer.path], answer.pidfd)
             time.sleep(0.01)
         self.stop_all()
-        for watched in list(self._vigil.watched.values()):
+        for watched in list(self._liveness.watched.values()):
             if watched.pidfd is not None:
                 poll = select.poll()
                 poll.register(watched.pidfd, select.POLLIN)
                 if poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
-                    self._vigil.forget(watched)
-        return sorted(watched.directory.path.name for watched in self._vigil.watched.values())
+                    self._liveness.forget(watched)
+        return sorted(watched.directory.path.name for watched in self._liveness.watched.values())
 
     def release(self) -> None:
         """Close all descriptors."""
-        for watched in self._vigil.watched.values():
+        for watched in self._liveness.watched.values():
             if watched.pidfd is not None:
                 os.close(watched.pidfd)
         self._selector.close()
@@ -126,7 +126,7 @@ class Watcher:
         """Run until `end` is called in the thread."""
         try:
             self._attach()
-            while not self._ending and not (self._ending_when_empty and not self._vigil.watched):
+            while not self._ending and not (self._ending_when_empty and not self._liveness.watched):
                 self._round()
         except Exception as error:
             self.failure = error
@@ -149,13 +149,13 @@ class Watcher:
         except ValueError as error:
             self.refuse(order.container, str(error))
             return
-        watched = self._vigil.watched.get(str(directory.path))
+        watched = self._liveness.watched.get(str(directory.path))
         if watched is not None and watched.launch.launched_ms == order.launched_ms:
             return
         launch = adoption.read_launch(directory)
         if not abandoned.is_of_this_life(directory, launch, order.launched_ms):
             if watched is not None:
-                self._vigil.forget(watched)
+                self._liveness.forget(watched)
             place = abandoned.put_aside(self._state, directory)
             _log.warning("a container of the same name was in the way, and is now in %s", place)
         elif launch is not None and self._take(order.container, directory, launch):
@@ -177,18 +177,18 @@ class Watcher:
                 watched.directory,
                 watched.launch.environment.get("FAIRSHARE_USER", ""),
             )
-            for watched in self._vigil.current.values()
+            for watched in self._liveness.current.values()
             if watched.started_told and not watched.stop_wanted
         ]
 
     def stop(self, container: ContainerId, reason: str = "") -> None:
         """Order a container's supervisor to end it. `reason` is the diagnostics if the engine
         itself ends it."""
-        watched = self._vigil.current.get(container)
+        watched = self._liveness.current.get(container)
         if watched is not None:
             if not watched.stop_wanted:
                 watched.stop_reason = reason
-            self._vigil.stop(watched)
+            self._liveness.stop(watched)
             return
         for order in [order for order in self._waiting if order.container == container]:
             self._waiting.remove(order)
@@ -199,8 +199,8 @@ class Watcher:
         """End every container."""
         for order in list(self._waiting):
             self.stop(order.container)
-        for watched in list(self._vigil.watched.values()):
-            self._vigil.stop(watched)
+        for watched in list(self._liveness.watched.values()):
+            self._liveness.stop(watched)
 
     def _round(self) -> None:
         for key, _ in self._selector.select(self._pause_s()):
@@ -208,7 +208,7 @@ class Watcher:
                 with contextlib.suppress(BlockingIOError):
                     os.eventfd_read(self._wake)
             elif isinstance(key.data, Watched):
-                self._vigil.settle(key.data)
+                self._liveness.settle(key.data)
             else:
                 self._hear()
         self._words.extendleft(reversed(self._postponed))
@@ -220,14 +220,14 @@ class Watcher:
             except OSError as error:
                 _log.warning("an order has to wait: %s", error)
                 self._postponed.append(word)
-        for path in sorted(self._vigil.without_pidfd):
-            self._vigil.recheck(self._vigil.watched[path])
-        for look in (self._vigil.overdue, self._vigil.unattended):
+        for path in sorted(self._liveness.without_pidfd):
+            self._liveness.recheck(self._liveness.watched[path])
+        for look in (self._liveness.overdue, self._liveness.unattended):
             for watched in look.take():
-                self._vigil.end_by_force(watched)
-        if self._nursery.is_silent():
+                self._liveness.end_by_force(watched)
+        if self._zygote_client.is_silent():
             _log.error("the process that starts containers does not answer, and is replaced")
-            self._nursery.kill()
+            self._zygote_client.kill()
 
     def _use_room(self) -> None:
         """Start the containers that waited for room."""
@@ -235,9 +235,9 @@ class Watcher:
             self.post(partial(self.launch, self._waiting.popleft()))
 
     def _pause_s(self) -> float | None:
-        if self._vigil.without_pidfd or self._postponed or self._nursery.unanswered:
+        if self._liveness.without_pidfd or self._postponed or self._zygote_client.unanswered:
             return _RECHECK_S
-        looks = (self._vigil.overdue.next(), self._vigil.unattended.next())
+        looks = (self._liveness.overdue.next(), self._liveness.unattended.next())
         moment = min((look for look in looks if look is not None), default=None)
         return None if moment is None else max(0.0, moment - time.monotonic())
 
@@ -259,19 +259,19 @@ class Watcher:
             words = f"cannot write {directory.path}: {error.strerror}"
             self._reports.ended(Outcome(order.container, DISK_FAILED, words))
             return
-        self._vigil.watch(Watched(order.container, directory, launch))
+        self._liveness.watch(Watched(order.container, directory, launch))
         self._order(str(directory.path))
 
     def _order(self, path: str) -> None:
-        if self._nursery.channel is None:
+        if self._zygote_client.channel is None:
             try:
-                self._nursery.start(self._nursery.await_silence())
+                self._zygote_client.start(self._zygote_client.await_silence())
             except (EngineError, OSError) as error:
                 _log.error("no container can be started: %s", error)
-                self._vigil.give_up(self._vigil.watched[path], cause(error))
+                self._liveness.give_up(self._liveness.watched[path], cause(error))
                 return
             self._attach()
-        self._nursery.order(path)
+        self._zygote_client.order(path)
         self._heed_backlog()
 
     def _take(self, container: ContainerId, directory: ContainerDirectory, launch: Launch) -> bool:
@@ -280,14 +280,14 @@ class Watcher:
             case adoption.Never():
                 return False
             case adoption.Alive(pidfd):
-                watched = self._vigil.watched.get(str(directory.path))
+                watched = self._liveness.watched.get(str(directory.path))
                 if watched is None:
                     watched = Watched(container, directory, launch)
                     watched.earlier = True
-                    self._vigil.watch(watched)
-                    self._vigil.unattended.add(watched)
-                self._vigil.set_pidfd(watched, pidfd)
-                self._vigil.tell_start(watched)
+                    self._liveness.watch(watched)
+                    self._liveness.unattended.add(watched)
+                self._liveness.set_pidfd(watched, pidfd)
+                self._liveness.tell_start(watched)
                 return True
             case adoption.Finished(outcome):
                 pass
@@ -300,65 +300,67 @@ class Watcher:
     # ---- the zygote's answers
 
     def _attach(self) -> None:
-        assert self._nursery.channel is not None
-        self._selector.register(self._nursery.channel, selectors.EVENT_READ)
+        assert self._zygote_client.channel is not None
+        self._selector.register(self._zygote_client.channel, selectors.EVENT_READ)
 
     def _heed_backlog(self) -> None:
         """Wait for the channel to become writable only while orders wait."""
-        if self._nursery.channel is not None:
+        if self._zygote_client.channel is not None:
             events = selectors.EVENT_READ
-            if self._nursery.blocked:
+            if self._zygote_client.blocked:
                 events |= selectors.EVENT_WRITE
-            if self._selector.get_key(self._nursery.channel).events != events:
-                self._selector.modify(self._nursery.channel, events)
+            if self._selector.get_key(self._zygote_client.channel).events != events:
+                self._selector.modify(self._zygote_client.channel, events)
 
     def _hear(self) -> None:
-        channel = self._nursery.channel
+        channel = self._zygote_client.channel
         if channel is None:
             return
-        answers, alive = self._nursery.receive()
+        answers, alive = self._zygote_client.receive()
         for answer in answers:
             self._answered(answer)
         if alive:
-            self._nursery.flush()
+            self._zygote_client.flush()
             self._heed_backlog()
         else:
             self._selector.unregister(channel)
             self._replace_zygote()
 
     def _answered(self, answer: Answer) -> None:
-        watched = self._vigil.watched.get(answer.path)
+        watched = self._liveness.watched.get(answer.path)
         if watched is None:  # it has ended meanwhile
             if answer.pidfd is not None:
                 os.close(answer.pidfd)
         elif answer.kind == "started":
-            self._vigil.tell_start(watched)
+            self._liveness.tell_start(watched)
         elif answer.kind == "failed":
-            self._vigil.give_up(watched, f"cannot fork a supervisor: {os.strerror(answer.error)}")
+            self._liveness.give_up(
+                watched, f"cannot fork a supervisor: {os.strerror(answer.error)}"
+            )
         elif answer.pidfd is None:
-            self._vigil.without_pidfd.add(answer.path)
+            self._liveness.without_pidfd.add(answer.path)
         else:
-            self._vigil.set_pidfd(watched, answer.pidfd)
+            self._liveness.set_pidfd(watched, answer.pidfd)
 
     def _replace_zygote(self) -> None:
         """Start another zygote, and handle the orders that the old one did not answer."""
-        lost = [self._vigil.watched[path] for path in self._nursery.unanswered]
+        lost = [self._liveness.watched[path] for path in self._zygote_client.unanswered]
         _log.warning("the process that starts containers ended, and is replaced")
         try:
-            self._nursery.restart()
+            self._zygote_client.restart()
         except (EngineError, OSError) as error:
             _log.error("no container can be started: %s", error)
             for watched in lost:
-                self._vigil.give_up(watched, cause(error))
+                self._liveness.give_up(watched, cause(error))
             return
         self._attach()
-        for watched in self._vigil.watched.values():
-            self._vigil.unattended.add(watched)
+        for watched in self._liveness.watched.values():
+            self._liveness.unattended.add(watched)
         for watched in lost:
             if not self._take(watched.container, watched.directory, watched.launch):
                 self._order(str(watched.directory.path))
             elif watched.pidfd is None:
-                self._vigil.forget(watched)
-        for watched in list(self._vigil.watched.values()):
+                self._liveness.forget(watched)
+        for watched in list(self._liveness.watched.values()):
             if watched.pidfd is not None and watched.directory.pid.exists():
-                self._vigil.tell_start(watched)  # its message may be lost with the zygote
+                self._liveness.tell_start(watched)  # its message may be lost with the zygote

@@ -15,6 +15,7 @@ from fairshare.web.yarn.answering import JSON, Answer, YarnRoute, accepted_form
 from fairshare.web.yarn.application_documents import application_info
 from fairshare.web.yarn.application_forms import AppInfo
 from fairshare.web.yarn.callers import Caller
+from fairshare.web.yarn.document_cache import DocumentCaches
 from fairshare.web.yarn.errors import bad_request
 from fairshare.web.yarn.filters import (
     Filter,
@@ -25,7 +26,6 @@ from fairshare.web.yarn.filters import (
     words,
 )
 from fairshare.web.yarn.gateway import Gateway, gateway_of
-from fairshare.web.yarn.kept_documents import Shelves
 from fairshare.web.yarn.names import find_application, known_applications
 from fairshare.web.yarn.states import PUBLIC_STATES, public_state
 from fairshare.web.yarn.submission import submit
@@ -56,7 +56,7 @@ async def list_applications(request: Request, caller: Caller) -> Answer:
     gateway = gateway_of(request)
     wanted = read_filter(request)
     if accepted_form(request) == JSON:
-        shelves: Shelves = request.app.state.shelves
+        shelves: DocumentCaches = request.app.state.shelves
         written = await _written(gateway, caller, wanted, shelves)
         content = b'{"apps":{"app":[' + b",".join(written) + b"]}}"
         return Answer(name="apps", encoded=content if written else b'{"apps":{}}')
@@ -68,7 +68,7 @@ async def list_applications(request: Request, caller: Caller) -> Answer:
 
 
 async def _written(
-    gateway: Gateway, caller: Caller, wanted: Filter, shelves: Shelves
+    gateway: Gateway, caller: Caller, wanted: Filter, shelves: DocumentCaches
 ) -> list[bytes]:
     """The JSON of each requested application, all of one instant: only cached documents, and those
     made of frozen moments, are written in slices."""

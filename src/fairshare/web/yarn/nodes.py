@@ -24,7 +24,7 @@ from fairshare.web.yarn.bodies import LONG, first_object, lenient_integer, read_
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.errors import forbidden, not_found, wrong_argument
 from fairshare.web.yarn.gateway import Gateway, gateway_of
-from fairshare.web.yarn.kept_nodes import KeptNodes, state_of
+from fairshare.web.yarn.node_cache import NodeCache, state_of
 
 NODE_STATES = (
     "NEW",
@@ -92,7 +92,7 @@ async def list_nodes(request: Request, caller: Caller) -> Answer:
     gateway = gateway_of(request)
     wanted = _wanted_states(request)
     if accepted_form(request) == JSON:
-        kept: KeptNodes = request.app.state.kept_nodes
+        kept: NodeCache = request.app.state.kept_nodes
         written = await kept.written(wanted)
         content = b'{"nodes":{"node":[' + b",".join(written) + b"]}}"
         return Answer(name="nodes", encoded=content if written else b'{"nodes":{}}')
@@ -186,9 +186,9 @@ def node_states(gateway: Gateway) -> Counter[str]:
     return counts
 
 
-def kept_nodes(gateway: Gateway) -> KeptNodes:
+def kept_nodes(gateway: Gateway) -> NodeCache:
     """The cache of the documents of a server's nodes."""
-    return KeptNodes(gateway, _present, _gone)
+    return NodeCache(gateway, _present, _gone)
 
 
 def _present(gateway: Gateway, node: Node) -> NodeInfo:

@@ -12,7 +12,7 @@ from fairshare.engines.local.watched import Watched
 from fairshare.engines.protocol import NodeOffer
 
 
-class Rooms:
+class EndingRoom:
     """The resources that containers hold on each node, including ending ones."""
 
     def __init__(self, offers: Iterable[NodeOffer]) -> None:

@@ -51,7 +51,7 @@ class Answer(NamedTuple):
     error: int = 0
 
 
-class Nursery:
+class ZygoteClient:
     """One zygote at a time.
 
     `file_limit` is the RLIMIT_NOFILE of containers; `group_paths` are the parents of their groups.

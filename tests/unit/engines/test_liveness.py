@@ -8,10 +8,10 @@ import pytest
 
 from fairshare.engines.local import watched as books
 from fairshare.engines.local.directories import ContainerDirectory
+from fairshare.engines.local.ending_room import EndingRoom
 from fairshare.engines.local.launch import Launch
+from fairshare.engines.local.liveness import Liveness
 from fairshare.engines.local.reports import Reports
-from fairshare.engines.local.rooms import Rooms
-from fairshare.engines.local.vigil import Vigil
 from fairshare.engines.local.watched import Overdue, Watched
 from fairshare.engines.protocol import NodeOffer
 from fairshare.model.identifiers import container_id
@@ -35,35 +35,35 @@ def watched(tmp_path) -> Watched:
     return Watched(container_id(1, 1, 1), ContainerDirectory(tmp_path / "c"), launch)
 
 
-class Vigilance:
-    """A vigil over a node with room for one container, and how often it said that room is free."""
+class Watch:
+    """The liveness of a node with room for one container, and how often it reported free room."""
 
     def __init__(self) -> None:
         self.freed = 0
-        self.rooms = Rooms([NodeOffer("local", "/default-rack", SIZE, {})])
+        self.rooms = EndingRoom([NodeOffer("local", "/default-rack", SIZE, {})])
         self.selector = selectors.DefaultSelector()
         reports = Reports(lambda report: None)
-        self.vigil = Vigil(self.selector, reports, frozenset(), self.rooms, self._free)
+        self.liveness = Liveness(self.selector, reports, frozenset(), self.rooms, self._free)
 
     def _free(self) -> None:
         self.freed += 1
 
 
 @pytest.fixture
-def vigilance() -> Iterator[Vigilance]:
-    made = Vigilance()
+def watch() -> Iterator[Watch]:
+    made = Watch()
     yield made
     made.selector.close()
 
 
-def test_whoever_waits_for_room_hears_of_one_that_is_watched_no_more(vigilance, watched):
+def test_whoever_waits_for_room_hears_of_one_that_is_watched_no_more(watch, watched):
     """Put aside, say, because another life's container is in the way: no end is reported then."""
-    vigilance.vigil.watch(watched)
-    vigilance.vigil.stop(watched)
-    assert vigilance.rooms.has_to_wait("local", SIZE)
-    vigilance.vigil.forget(watched)
-    assert not vigilance.rooms.has_to_wait("local", SIZE)
-    assert vigilance.freed == 1
+    watch.liveness.watch(watched)
+    watch.liveness.stop(watched)
+    assert watch.rooms.has_to_wait("local", SIZE)
+    watch.liveness.forget(watched)
+    assert not watch.rooms.has_to_wait("local", SIZE)
+    assert watch.freed == 1
 
 
 def test_one_without_a_pidfd_is_looked_after_again(watched, monkeypatch):
@@ -86,10 +86,10 @@ def test_one_without_a_pidfd_is_looked_after_again(watched, monkeypatch):
     assert stopped == [7]
 
 
-def test_one_that_is_gone_is_looked_after_no_more(vigilance, watched):
-    vigilance.vigil.watch(watched)
-    vigilance.vigil.set_pidfd(watched, os.eventfd(0))
-    vigilance.vigil.overdue.expect(watched, -60, "stopped on request")
-    vigilance.vigil.forget(watched)
-    assert vigilance.vigil.overdue.take() == []
-    assert vigilance.vigil.overdue.next() is None
+def test_one_that_is_gone_is_looked_after_no_more(watch, watched):
+    watch.liveness.watch(watched)
+    watch.liveness.set_pidfd(watched, os.eventfd(0))
+    watch.liveness.overdue.expect(watched, -60, "stopped on request")
+    watch.liveness.forget(watched)
+    assert watch.liveness.overdue.take() == []
+    assert watch.liveness.overdue.next() is None

@@ -11,9 +11,9 @@ import signal
 from collections.abc import Callable
 
 from fairshare.engines.local import adoption
+from fairshare.engines.local.ending_room import EndingRoom
 from fairshare.engines.local.outcome import ABORTED, SUPERVISOR_KILLED, Outcome
 from fairshare.engines.local.reports import Reports
-from fairshare.engines.local.rooms import Rooms
 from fairshare.engines.local.watched import Overdue, Unattended, Watched
 from fairshare.model.identifiers import ContainerId
 
@@ -22,7 +22,7 @@ _STOPPED = "stopped on request"
 _log = logging.getLogger("fairshare.engine")
 
 
-class Vigil:
+class Liveness:
     """All watched containers. `bases` are the parents of new containers' groups; `freed` is called
     when a container has ended and no longer holds room."""
 
@@ -31,7 +31,7 @@ class Vigil:
         selector: selectors.BaseSelector,
         reports: Reports,
         bases: frozenset[str],
-        rooms: Rooms,
+        rooms: EndingRoom,
         freed: Callable[[], None],
     ) -> None:
         self._selector = selector

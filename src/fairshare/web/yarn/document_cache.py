@@ -45,7 +45,7 @@ class Use(msgspec.Struct, frozen=True):
         return self.form % (seconds[0], seconds[1], *parts, *seconds[: self.shown])
 
 
-class KeptDocument(msgspec.Struct, frozen=True):
+class CachedDocument(msgspec.Struct, frozen=True):
     """The pieces around the gaps. A gap whose content is constant is part of its piece.
 
     `since_ms` is None where the elapsed time no longer changes; `simple`: there are no other gaps.
@@ -62,7 +62,7 @@ class KeptDocument(msgspec.Struct, frozen=True):
 class Moment(msgspec.Struct, frozen=True):
     """The document of one application at one instant: the pieces, and the content of the gaps."""
 
-    kept: KeptDocument
+    kept: CachedDocument
     words: bytes = b""
     parts: tuple[bytes, bytes] = _NOBODYS_PARTS
     timeouts: bytes = b""
@@ -78,7 +78,7 @@ class Moment(msgspec.Struct, frozen=True):
         )
 
 
-class Shelf:
+class DocumentCache:
     """The documents of one form: for callers who may view all of it (`full`), and without some
     fields."""
 
@@ -86,7 +86,7 @@ class Shelf:
         self._gateway = gateway
         self._full = full
         self._without = without
-        self._kept: dict[ApplicationId, KeptDocument] = {}
+        self._kept: dict[ApplicationId, CachedDocument] = {}
         self._seen = 0  # the last record that the cache reflects
         self._reports = 0
 
@@ -111,7 +111,7 @@ class Shelf:
         """Whether an application has no cached document; as of the last `let_go`."""
         return application.id not in self._kept
 
-    def write(self, application: Application) -> KeptDocument:
+    def write(self, application: Application) -> CachedDocument:
         """Write the document of one application, and cache it."""
         gateway, number = self._gateway, application.id
         biography = gateway.biographies.of(number)
@@ -124,7 +124,7 @@ class Shelf:
             and application.expires_ms is not None
             and not application.over
         )
-        kept = self._kept[number] = KeptDocument(
+        kept = self._kept[number] = CachedDocument(
             pieces=_pieces(encoder.encode(info), (waits, lasts, use is not None, expires)),
             waits=waits,
             since_ms=application.submitted_ms if lasts else None,
@@ -134,20 +134,20 @@ class Shelf:
         )
         return kept
 
-    def kept(self, application: Application) -> KeptDocument:
+    def kept(self, application: Application) -> CachedDocument:
         """The document of one application, as of the last `let_go`."""
         return self._kept.get(application.id) or self.write(application)
 
-    def glance(self) -> "Glance":
+    def glance(self) -> "DocumentView":
         """A look at several applications in this instant."""
         self.let_go()
-        return Glance(self._gateway, self, self._full)
+        return DocumentView(self._gateway, self, self._full)
 
 
-class Glance:
+class DocumentView:
     """A view of one instant: values that several applications share are computed once."""
 
-    def __init__(self, gateway: Gateway, shelf: Shelf, full: bool) -> None:
+    def __init__(self, gateway: Gateway, shelf: DocumentCache, full: bool) -> None:
         self._gateway = gateway
         self._shelf = shelf
         self._full = full
@@ -188,17 +188,17 @@ class Glance:
         return found
 
 
-class Shelves:
+class DocumentCaches:
     """All shelves of one server: there are two for each set of fields that is left out."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
-        self._shelves: dict[tuple[bool, frozenset[str]], Shelf] = {}
+        self._shelves: dict[tuple[bool, frozenset[str]], DocumentCache] = {}
 
-    def of(self, full: bool, without: frozenset[str]) -> Shelf:
+    def of(self, full: bool, without: frozenset[str]) -> DocumentCache:
         """The shelf of one form. The least recently used shelves are emptied."""
         key = (full, without)
-        shelf = self._shelves.pop(key, None) or Shelf(self._gateway, full, without)
+        shelf = self._shelves.pop(key, None) or DocumentCache(self._gateway, full, without)
         self._shelves[key] = shelf  # at the end: the last to go
         while len(self._shelves) > MAX_SHELVES:
             del self._shelves[next(iter(self._shelves))]

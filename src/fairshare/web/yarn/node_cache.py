@@ -19,7 +19,7 @@ _HEARD = b',"lastHealthUpdate":'
 _UNMEASURED = Utilization()
 
 
-class KeptNode(msgspec.Struct, frozen=True):
+class CachedNode(msgspec.Struct, frozen=True):
     """The two pieces, and all values that they were made of."""
 
     made_of: tuple[Any, ...]
@@ -32,7 +32,7 @@ def state_of(gateway: Gateway, node: Node) -> str:
     return "DECOMMISSIONING" if node.name in gateway.node_book.draining else "RUNNING"
 
 
-class KeptNodes:
+class NodeCache:
     """The documents of one server's nodes: `present` makes that of a registered node, `gone` that
     of any other."""
 
@@ -45,7 +45,7 @@ class KeptNodes:
         self._gateway = gateway
         self._present = present
         self._gone = gone
-        self._kept: dict[str, KeptNode] = {}
+        self._kept: dict[str, CachedNode] = {}
 
     async def written(self, states: Collection[str] | None) -> list[bytes]:
         """The JSON of each node in these states (None: in all), all of one instant: as they
@@ -79,16 +79,16 @@ class KeptNodes:
         ]
         return present + gone
 
-    def _fresh(self, node: Node) -> KeptNode | None:
+    def _fresh(self, node: Node) -> CachedNode | None:
         kept = self._kept.get(node.name)
         return kept if kept is not None and kept.made_of == self._made_of(node) else None
 
-    def _write(self, node: Node) -> KeptNode:
+    def _write(self, node: Node) -> CachedNode:
         content = encoder.encode(self._present(self._gateway, node))
         begin = content.index(_HEARD)
         end = content.index(b",", begin + len(_HEARD))
         made_of = self._made_of(node)
-        kept = self._kept[node.name] = KeptNode(made_of, content[:begin], content[end:])
+        kept = self._kept[node.name] = CachedNode(made_of, content[:begin], content[end:])
         return kept
 
     def _made_of(self, node: Node) -> tuple[Any, ...]:
