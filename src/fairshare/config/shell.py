@@ -11,10 +11,9 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from fairshare.config import label_tables, pools_switches
+from fairshare.config import label_tables
 from fairshare.config.label_tables import LabelTables
 from fairshare.config.limits import RANGES, LimitSettings
-from fairshare.config.pools_switches import PoolSwitches
 from fairshare.config.problems import Place, Problems
 from fairshare.config.toml_places import place_of
 from fairshare.documents.durations import parse_duration
@@ -23,6 +22,11 @@ from fairshare.model.resources import MEMORY, VCORES, ResourceTypes
 
 FILE: Final = "fairshare.toml"
 RESOURCES: Final = "engine.resources"
+
+
+SectionReader = Callable[[Mapping[str, Any], Callable[[str, str], None]], Any]
+"""Reads a table of its own; the function that it gets reports a key and what is wrong with it. What
+is wrong has its default."""
 
 
 class ServerSettings(msgspec.Struct, frozen=True):
@@ -137,8 +141,9 @@ class ShellSettings(msgspec.Struct, frozen=True):
     retention: RetentionSettings = RetentionSettings()
     authentication: AuthenticationSettings = AuthenticationSettings()
     limits: LimitSettings = LimitSettings()
-    pools: PoolSwitches = PoolSwitches()
     labels: LabelTables = LabelTables()
+    sections: dict[str, Any] = {}
+    """What the readers of schedulers' own sections have made of them, by name."""
 
 
 class _Key(msgspec.Struct, frozen=True):
@@ -212,31 +217,31 @@ _USER_WORD: Final = "{user}"
 
 
 def read_shell(
-    document: bytes | None, file: str, problems: Problems, default_port: int | None = None
+    document: bytes | None,
+    file: str,
+    problems: Problems,
+    default_port: int | None = None,
+    readers: Mapping[str, SectionReader] | None = None,
 ) -> ShellSettings:
     """The settings of a fairshare.toml; None: there is no such file.
 
-    `default_port` is the port that counts when the file names none.
+    `default_port` is the port that counts when the file names none. `readers` are those of sections
+    that belong to schedulers, by the section's name.
     """
     text, tables = _parse(document or b"", file, problems)
     values: dict[str, dict[str, Any]] = {section: {} for section in _KEYS}
-    pools = PoolSwitches()
+    readers = readers or {}
+    sections = {name: read({}, lambda key, message: None) for name, read in readers.items()}
     for section, table in tables.items():
         if section in label_tables.SECTIONS:
             continue
-        if section == pools_switches.SECTION and isinstance(table, dict):
-            pools = pools_switches.read_switches(
-                table,
-                lambda key, message: problems.error(
-                    place_of(text, file, pools_switches.SECTION, key), "toml-key", message
-                ),
-            )
+        if section in readers and isinstance(table, dict):
+            report = _reporter(text, file, section, problems)
+            sections[section] = readers[section](table, report)
             continue
         keys = _KEYS.get(section)
         if keys is None or not isinstance(table, dict):
-            known = ", ".join(
-                f"[{name}]" for name in (*_KEYS, pools_switches.SECTION, *label_tables.SECTIONS)
-            )
+            known = ", ".join(f"[{name}]" for name in (*_KEYS, *readers, *label_tables.SECTIONS))
             place = place_of(text, file, section)
             problems.error(place, "toml-key", f"{section!r} is unknown: there are {known}")
             continue
@@ -268,7 +273,7 @@ def read_shell(
         RetentionSettings(**values["retention"]),
         AuthenticationSettings(**values["authentication"]),
         LimitSettings(**values["limits"]),
-        pools=pools,
+        sections=sections,
         labels=label_tables.read_label_tables(
             tables,
             lambda section, key, message: problems.error(
@@ -276,6 +281,15 @@ def read_shell(
             ),
         ),
     )
+
+
+def _reporter(text: str, file: str, section: str, problems: Problems) -> Callable[[str, str], None]:
+    """Reports what is wrong with a key of a section."""
+
+    def report(key: str, message: str) -> None:
+        problems.error(place_of(text, file, section, key), "toml-key", message)
+
+    return report
 
 
 def check_resources(

@@ -23,7 +23,7 @@ from fairshare.config.web import read_web
 from fairshare.families.choice import choose_family
 from fairshare.families.configuration import Configuration
 from fairshare.families.family import Source
-from fairshare.families.registry import all_families, family_of
+from fairshare.families.registry import all_families, family_of, section_readers
 from fairshare.families.store import ConfigurationStore
 
 SITE_FILES: Final = ("core-site.xml", "yarn-site.xml", "mapred-site.xml", "resource-types.xml")
@@ -81,7 +81,9 @@ def collect_directory(
         site, store = family.read_properties(directory, documents, site, stored, problems)
     toml = directory / shell.FILE
     toml_document = _read(toml, problems)
-    shell_settings = shell.read_shell(toml_document, str(toml), problems, _web_port(site, problems))
+    shell_settings = shell.read_shell(
+        toml_document, str(toml), problems, _web_port(site, problems), section_readers()
+    )
     manager = read_manager(site, problems)
     types = manager.types if family is None else family.resource_types(manager.types)
     shell.check_resources(shell_settings, types, toml_document, str(toml), problems)

@@ -5,7 +5,7 @@ scheduler, its state or its settings. Knows no particular scheduler.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
@@ -148,6 +148,9 @@ class SchedulerFamily(ABC, Generic[Settings]):
     has_priorities: ClassVar[bool] = True
     """Whether the priority of an application means anything."""
 
+    section: ClassVar[str] = ""
+    """The section of fairshare.toml that `read_section` reads; empty: it has none."""
+
     draft: ClassVar[DraftForm | None] = None
     """How its file of queues is edited as a draft; None: it has no such file."""
 
@@ -182,6 +185,11 @@ class SchedulerFamily(ABC, Generic[Settings]):
         return settings  # type: ignore[return-value]
 
     # Reading a directory.
+
+    def read_section(self, table: Mapping[str, Any], report: Callable[[str, str], None]) -> Any:
+        """The settings of its section, a structure, for `ShellSettings.sections`; `report(key,
+        message)` takes what cannot be used. Only called if `section` is there."""
+        raise NotImplementedError
 
     def claim(self, site: Site, directory: Path) -> Claim | None:
         """Whether a directory in which no property names a scheduler is meant for this one."""

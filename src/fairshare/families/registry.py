@@ -9,6 +9,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Final
 
+from fairshare.config.shell import SectionReader
 from fairshare.errors import InputError
 from fairshare.families.capacity.family import CapacityFamily
 from fairshare.families.fair.family import FairFamily
@@ -52,6 +53,12 @@ def all_families() -> dict[str, AnyFamily]:
     """
     _load_installed()
     return FAMILIES
+
+
+def section_readers() -> dict[str, SectionReader]:
+    """The readers of schedulers' own sections of fairshare.toml, by name."""
+    families = all_families().values()
+    return {family.section: family.read_section for family in families if family.section}
 
 
 def register(family: AnyFamily) -> None:

@@ -73,6 +73,8 @@ def _honoured(site: Site) -> set[str]:
 def _changed_keys(before: ShellSettings, now: ShellSettings) -> Iterator[str]:
     old: dict[str, dict[str, Any]] = msgspec.to_builtins(before)
     new: dict[str, dict[str, Any]] = msgspec.to_builtins(now)
+    old |= old.pop("sections")
+    new |= new.pop("sections")
     for section, keys in new.items():
         for key, value in keys.items():
             if old[section][key] != value:

@@ -7,7 +7,6 @@ from typing import Final
 
 import msgspec
 
-from fairshare.config.pools_switches import PoolSwitches
 from fairshare.config.problems import Problems
 from fairshare.config.site_files import read_site
 from fairshare.errors import ConfigurationError, InputError
@@ -15,6 +14,7 @@ from fairshare.families.pools.file import read_pools_file
 from fairshare.families.pools.gate import ReloadGate
 from fairshare.families.pools.jobs import PoolsSettings
 from fairshare.families.pools.reading import POOLS_FILE, read_pools
+from fairshare.families.pools.switches import PoolSwitches
 from fairshare.scenarios.steps import Scenario
 
 SITE_FILE: Final = "mapred-site.xml"

@@ -1,13 +1,14 @@
 """Owns the family of the Fair Scheduler of MapReduce 1, with pools. Knows no other scheduler."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from fairshare.config.findings import add_findings
-from fairshare.config.pools_switches import PoolSwitches
 from fairshare.config.problems import Problem, Problems
+from fairshare.config.shell import ShellSettings
 from fairshare.config.site import Site
 from fairshare.families.allocation import (
     DEFAULT_ALLOCATION_FILE,
@@ -28,6 +29,7 @@ from fairshare.families.pools.reading import (
     read_node_slots,
     with_slots,
 )
+from fairshare.families.pools.switches import SECTION, PoolSwitches, read_switches
 from fairshare.families.pools.unsupported import PREFIX
 from fairshare.families.pools.yarn import PoolsYarn
 from fairshare.model.resources import Resource, ResourceTypes
@@ -51,12 +53,19 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
     elements = pools_file.NAMES
     distinctive_elements = frozenset({"pool"})  # YARN reads it, but its manual has queues
     schedules_jobs = True
+    section = SECTION
     reloaded_files = (DEFAULT_ALLOCATION_FILE,)
     draft = DRAFT
 
     def create(self, types: ResourceTypes) -> PoolsScheduler:
         """As `SchedulerFamily.create`."""
         return PoolsScheduler(types)
+
+    def read_section(
+        self, table: Mapping[str, Any], report: Callable[[str, str], None]
+    ) -> PoolSwitches:
+        """As `SchedulerFamily.read_section`."""
+        return read_switches(table, report)
 
     def claim(self, site: Site, directory: Path) -> Claim | None:
         """Properties of its own."""
@@ -81,7 +90,7 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
             source.directory, source.site, ALLOCATION_FILE, problems
         )
         name = str(path or source.directory / DEFAULT_ALLOCATION_FILE)
-        settings = collect_pools(source.site, document, name, problems, source.shell.pools)
+        settings = collect_pools(source.site, document, name, problems, _switches(source.shell))
         return ReadSettings(settings, path)
 
     def with_allocations(
@@ -141,8 +150,14 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
     ) -> None:
         """As `SchedulerFamily.lint_draft`."""
         site, document = configuration.site, text.encode()
-        settings = collect_pools(site, document, file, problems, configuration.shell.pools)
+        settings = collect_pools(site, document, file, problems, _switches(configuration.shell))
         _apply(PoolsSubject(settings, site, document, file, cluster), problems)
+
+
+def _switches(settings: ShellSettings) -> PoolSwitches:
+    found = settings.sections.get(SECTION, PoolSwitches())
+    assert isinstance(found, PoolSwitches)
+    return found
 
 
 def _apply(subject: PoolsSubject, problems: Problems) -> None:

@@ -9,12 +9,12 @@ from typing import Any, Final
 import msgspec
 
 from fairshare.config.manager import ManagerSettings, read_manager
-from fairshare.config.pools_switches import PoolSwitches
 from fairshare.config.problems import Problem, Problems
 from fairshare.config.site import Site
 from fairshare.errors import ConfigurationError
 from fairshare.families.pools.file import collect_pools_file
 from fairshare.families.pools.plugins import adjuster_names, manager_names
+from fairshare.families.pools.switches import PoolSwitches
 from fairshare.families.pools.unsupported import PREFIX, report_unsupported
 from fairshare.model.resources import UNBOUNDED, ResourceTypes
 from fairshare.schedulers.pools.naming import POOL, SLOW_START, TASK_LIMIT, TASK_LIMITS

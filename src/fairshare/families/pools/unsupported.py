@@ -7,9 +7,9 @@ Settings that do have one are read in `pools`.
 import re
 from typing import Final
 
-from fairshare.config.pools_switches import SECTION, SHELL_FILE
 from fairshare.config.problems import Place, Problems
 from fairshare.config.site import Site
+from fairshare.families.pools.switches import SECTION, SHELL_FILE
 from fairshare.schedulers.pools.settings import PoolsSettings
 
 PREFIX: Final = "mapred.fairscheduler."

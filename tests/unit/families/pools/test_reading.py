@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from fairshare.config.pools_switches import PoolSwitches
 from fairshare.config.site import Site
 from fairshare.errors import ConfigurationError
 from fairshare.families.directory import read_directory
 from fairshare.families.pools import plugins
 from fairshare.families.pools.file import read_pools_file
 from fairshare.families.pools.reading import read_pools
+from fairshare.families.pools.switches import PoolSwitches
 from fairshare.families.registry import family_of
 from fairshare.families.reload import refresh
 from fairshare.schedulers.pools import load, weights
@@ -245,6 +245,13 @@ def test_the_file_may_be_anywhere(tmp_path: Path) -> None:
     assert found.allocation_path == here / "pools.xml"
     assert isinstance(found.settings, PoolsSettings)
     assert "a" in found.settings.allocations.pools
+
+
+def test_a_change_of_its_section_of_fairshare_toml_needs_a_restart(tmp_path: Path) -> None:
+    started = read_directory(directory(tmp_path))
+    directory(tmp_path, '[pools]\ngeneration = "1.2"\nstrict = true\n')
+    found = refresh(started, started.settings)
+    assert found.needs_restart == ("fairshare.toml: strict below [pools]",)
 
 
 def test_a_changed_file_is_taken_over_and_a_broken_one_is_not(tmp_path: Path) -> None:
