@@ -1,4 +1,5 @@
-"""Facts about calculators, orders, priorities and locality of the Capacity Scheduler (1, 12-23)."""
+"""Facts about calculators, orders, priorities and locality of the Capacity Scheduler
+(Hadoop: ResourceCalculator, OrderingPolicy, RegularContainerAllocator)."""
 
 from typing import Any
 

@@ -1,4 +1,5 @@
-"""Owns the rules about what single users, their applications and their masters may have (7-9)."""
+"""Owns the rules about what single users, their applications and their masters may have
+(Hadoop: LeafQueue, UsersManager)."""
 
 from collections.abc import Iterator
 
