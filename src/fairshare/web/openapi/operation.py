@@ -10,8 +10,8 @@ from typing import Any, Final
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Match, Route
-from starlette.types import Scope
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 TEXT: Final[dict[str, Any]] = {"type": "string"}
 NUMBER: Final[dict[str, Any]] = {"type": "integer", "minimum": 0}
@@ -71,12 +71,10 @@ class ApiRoute(Route):
         super().__init__(path, endpoint, methods=[method])
         self.operation = operation
 
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """As of Starlette; the request also knows its operation."""
-        match, child = super().matches(scope)
-        if match is not Match.NONE:
-            child[KEY] = self.operation
-        return match, child
+        scope[KEY] = self.operation
+        await super().handle(scope, receive, send)
 
 
 def get(
