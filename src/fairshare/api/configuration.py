@@ -138,3 +138,25 @@ class RolledBack(msgspec.Struct, frozen=True):
 
     version: int
     restored: int
+
+
+class TextVersion(msgspec.Struct, frozen=True):
+    """A version of the scheduler's file that is kept: when it came into force, by whom, and why."""
+
+    version: int
+    at_ms: int
+    user: str
+    note: str
+    in_force: bool
+
+
+class TextVersions(msgspec.Struct, frozen=True):
+    """The versions whose text is kept, the newest first."""
+
+    texts: tuple[TextVersion, ...]
+
+
+class TextVersionDetails(TextVersion, frozen=True):
+    """A version of the scheduler's file, with its text."""
+
+    text: str

@@ -6,6 +6,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from fairshare.api.configuration import TextVersion, TextVersionDetails, TextVersions
 from fairshare.errors import ConfigurationError, InputError
 from fairshare.live.configuration_editor import ConfigurationEditor, Judgement
 from fairshare.live.configuration_texts import ConfigurationText
@@ -64,7 +65,7 @@ async def apply_draft(request: Request) -> Response:
         problems = msgspec.to_builtins(error.problems)
         content = {"code": "bad-configuration", "message": str(error), "problems": problems}
         return answer(content, 400)
-    return answer(text_row(found, found.number))
+    return answer(_text_row(found, found.number))
 
 
 async def list_texts(request: Request) -> Response:
@@ -72,7 +73,7 @@ async def list_texts(request: Request) -> Response:
     read_parameters(request)
     texts = editor_of(request).texts
     newest = texts.newest.number if texts.newest is not None else 0
-    return answer({"texts": [text_row(one, newest) for one in reversed(texts.all)]})
+    return answer(TextVersions(tuple(_text_row(one, newest) for one in reversed(texts.all))))
 
 
 async def show_text(request: Request) -> Response:
@@ -87,7 +88,8 @@ async def show_text(request: Request) -> Response:
     )
     if found is None or texts.newest is None:
         raise InputError("unknown-version", f"the text of version {wanted} is not kept (any more)")
-    return answer({**text_row(found, texts.newest.number), "text": found.text})
+    row = _text_row(found, texts.newest.number)
+    return answer(TextVersionDetails(**msgspec.structs.asdict(row), text=found.text))
 
 
 async def list_properties(request: Request) -> Response:
@@ -110,22 +112,15 @@ def judgement_row(found: Judgement, *, with_text: bool = True) -> dict[str, Any]
     }
 
 
-def text_row(found: ConfigurationText, newest: int) -> dict[str, Any]:
-    """One version, without its text."""
-    return {
-        "version": found.number,
-        "at_ms": found.at_ms,
-        "user": found.user,
-        "note": found.note,
-        "in_force": found.number == newest,
-    }
+def _text_row(found: ConfigurationText, newest: int) -> TextVersion:
+    return TextVersion(found.number, found.at_ms, found.user, found.note, found.number == newest)
 
 
 ROUTES = [
     get("/configuration/document", show_document, TAG, dict[str, Any]),
     post("/configuration/draft", judge_draft, TAG, DraftBody, dict[str, Any]),
-    get("/configuration/texts", list_texts, TAG, dict[str, Any]),
-    get("/configuration/texts/{version}", show_text, TAG, dict[str, Any]),
+    get("/configuration/texts", list_texts, TAG, TextVersions),
+    get("/configuration/texts/{version}", show_text, TAG, TextVersionDetails),
     get("/configuration/site", list_properties, TAG, dict[str, Any]),
-    post("/admin/configuration/document", apply_draft, TAG, ApplyBody, dict[str, Any]),
+    post("/admin/configuration/document", apply_draft, TAG, ApplyBody, TextVersion),
 ]

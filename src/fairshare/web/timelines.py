@@ -7,12 +7,18 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from fairshare.api.timelines import (
+    AttemptSpan,
+    ContainerSpan,
+    Mark,
+    Phase,
+    ReservationSpan,
+    Timeline,
+)
 from fairshare.insight.efficiency import ContainerUse, Efficiency, efficiency_of
 from fairshare.model.events import ExitCode
 from fairshare.model.identifiers import application_name, container_name
-from fairshare.projections.attempt_history import Attempt
 from fairshare.projections.container_history import ContainerRecord
-from fairshare.projections.timelines import Span
 from fairshare.web.answers import answer
 from fairshare.web.openapi.operation import NUMBER, Parameter, get
 from fairshare.web.requests import read_application, read_parameters, server_of, whole_number
@@ -50,34 +56,38 @@ async def show_timeline(request: Request) -> Response:
     attempts = _attempts_of_tasks(records)
     shown = records[-limit:] if limit else []
     return answer(
-        {
-            "id": application_name(epoch_ms, application.id),
-            "now_ms": server.service.now_ms(),
-            "submitted_ms": application.submitted_ms,
-            "finished_ms": application.finished_ms,
-            "phases": [_span(span) for span in life.phases],
-            "reservations": [{**_span(span), "node": span.what} for span in life.reservations],
-            "marks": [
-                {"kind": mark.kind, "at_ms": mark.at_ms, "what": mark.what} for mark in life.marks
-            ],
-            "attempts": [_attempt(one) for one in biography.attempts],
-            "containers": [
-                {
-                    "id": container_name(epoch_ms, record.container),
-                    "node": record.node,
-                    "master": record.master,
-                    "task": _task(application.tasks.groups, record),
-                    "attempt": attempts.get(record.container, 1),
-                    "allocated_ms": record.allocated_ms,
-                    "running_ms": record.running_ms,
-                    "finished_ms": record.finished_ms,
-                    "outcome": outcome_of(record),
-                }
+        Timeline(
+            id=application_name(epoch_ms, application.id),
+            now_ms=server.service.now_ms(),
+            submitted_ms=application.submitted_ms,
+            finished_ms=application.finished_ms,
+            phases=tuple(Phase(one.what, one.since_ms, one.until_ms) for one in life.phases),
+            reservations=tuple(
+                ReservationSpan(one.what, one.since_ms, one.until_ms, one.what)
+                for one in life.reservations
+            ),
+            marks=tuple(Mark(one.kind, one.at_ms, one.what) for one in life.marks),
+            attempts=tuple(
+                AttemptSpan(one.number, one.started_ms, one.finished_ms or None, one.end)
+                for one in biography.attempts
+            ),
+            containers=tuple(
+                ContainerSpan(
+                    id=container_name(epoch_ms, record.container),
+                    node=record.node,
+                    master=record.master,
+                    task=_task(application.tasks.groups, record),
+                    attempt=attempts.get(record.container, 1),
+                    allocated_ms=record.allocated_ms,
+                    running_ms=record.running_ms,
+                    finished_ms=record.finished_ms,
+                    outcome=outcome_of(record),
+                )
                 for record in shown
-            ],
-            "left_out": len(records) - len(shown),
-            "running": running_steps(records),
-        }
+            ),
+            left_out=len(records) - len(shown),
+            running=running_steps(records),
+        )
     )
 
 
@@ -140,25 +150,12 @@ def _task(groups: list[Any], record: ContainerRecord) -> str | None:
     return f"{groups[record.group].spec.name}[{record.task}]" if record.group >= 0 else None
 
 
-def _span(span: Span) -> dict[str, Any]:
-    return {"what": span.what, "since_ms": span.since_ms, "until_ms": span.until_ms}
-
-
-def _attempt(attempt: Attempt) -> dict[str, Any]:
-    return {
-        "number": attempt.number,
-        "started_ms": attempt.started_ms,
-        "finished_ms": attempt.finished_ms or None,
-        "end": attempt.end,
-    }
-
-
 ROUTES = [
     get(
         "/applications/{application}/timeline",
         show_timeline,
         "applications",
-        dict[str, Any],
+        Timeline,
         Parameter("limit", "How many containers at most.", NUMBER),
     ),
     get("/applications/{application}/efficiency", show_efficiency, "applications", Efficiency),
