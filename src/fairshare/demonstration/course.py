@@ -10,7 +10,7 @@ from typing import Generic
 
 from fairshare.client.answers import Application, Queue
 from fairshare.client.client import Client
-from fairshare.demonstration.crash import Crash
+from fairshare.demonstration.crash import crash
 from fairshare.demonstration.errors import DemonstrationFailed
 from fairshare.demonstration.observation import (
     Happening,
@@ -36,16 +36,11 @@ class Course(ABC, Generic[Work]):
     """One course. `applications` has the ids of each team's applications in order of arrival.
 
     `wanted` and `owed` collect each team's demand and its shares of the setting's resources, as
-    parts of the cluster and at most 1.0, at each look that found all three active. A subclass says
-    what else happens at a look.
+    parts of the cluster and at most 1.0, at each look that found all three active. `crashed`: the
+    server was killed. A subclass says what else happens at a look.
     """
 
-    def __init__(
-        self,
-        client: Client,
-        arrivals: Sequence[Arrival[Work]],
-        setting: Setting,
-    ) -> None:
+    def __init__(self, client: Client, arrivals: Sequence[Arrival[Work]], setting: Setting) -> None:
         self.client = client
         self._waiting = list(arrivals)
         self._queries_total = sum(arrival.team == ADHOC for arrival in arrivals)
@@ -57,22 +52,18 @@ class Course(ABC, Generic[Work]):
         }
         self._happenings: list[Happening] = []
         self._began_s = 0.0
-        self._crash: Crash | None = None
+        self._restart: Callable[[], None] | None = None
+        self.crashed = False
 
-    @property
-    def crashes(self) -> bool:
-        """Whether the server is killed in the course."""
-        return self._crash is not None
-
-    def crash_with(self, restart: Callable[[], None]) -> None:
-        """Have the server killed once all teams are at work; `restart` does that."""
-        self._crash = Crash(self.client, restart, self.report, lambda: self.applications)
-
-    def run(self, show: Callable[[Snapshot], None]) -> None:
+    def run(
+        self, show: Callable[[Snapshot], None], restart: Callable[[], None] | None = None
+    ) -> None:
         """From the first application to the end of the last; raises DemonstrationFailed.
 
-        `show` gets what each look found.
+        `show` gets what each look found. `restart` kills the server once all teams are at work, and
+        returns when another one answers; None: the server is not killed.
         """
+        self._restart = restart
         self._began_s = time.monotonic()
         while True:
             while self._waiting and self._waiting[0].at_s <= self._at_s:
@@ -129,8 +120,11 @@ class Course(ABC, Generic[Work]):
 
     def _look(self, show: Callable[[Snapshot], None]) -> bool:
         """Show the cluster; whether all is over."""
-        if self._crash is not None:
-            self._crash.step()
+        if self._restart is not None and not self.crashed:
+            happened = crash(self.client, self._restart, self.applications)
+            if happened:
+                self.crashed = True
+                self.report(happened)
         cluster = self.client.cluster()
         found = {team: self._found(team) for team in TEAMS}
         self._check([application for team in TEAMS for application in found[team]])

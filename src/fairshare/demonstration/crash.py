@@ -9,51 +9,35 @@ from fairshare.client.client import Client
 from fairshare.demonstration.errors import DemonstrationFailed
 from fairshare.demonstration.verification import RUNNING
 
+ENOUGH = 2
+"""The least number of running containers, so that there is something to take over."""
 
-class Crash:
-    """One crash, at the first look at which `enough` containers run. `restart` kills the server,
-    and returns when another one answers in its place."""
 
-    def __init__(
-        self,
-        client: Client,
-        restart: Callable[[], None],
-        report: Callable[[str], None],
-        applications: Callable[[], Mapping[str, Iterable[str]]],
-        enough: int = 2,
-    ) -> None:
-        self._client = client
-        self._restart = restart
-        self._report = report
-        self._applications = applications
-        self._enough = enough
-        self._happened = False
+def crash(
+    client: Client, restart: Callable[[], None], applications: Mapping[str, Iterable[str]]
+) -> str | None:
+    """Kill the server if all teams have applications and enough containers run.
 
-    def step(self) -> None:
-        """Crash the server if that is due. Raises DemonstrationFailed if a container was lost."""
-        if self._happened or not all(self._applications().values()):
-            return
-        before = {one.id for one in self._containers() if one.state == RUNNING}
-        if len(before) < self._enough:
-            return
-        self._happened = True
-        self._restart()
-        found = {one.id: one for one in self._containers() if one.id in before}
-        ended = sum(one.over for one in found.values())
-        lost = sorted(
-            name for name in before if name not in found or (found[name].exit_code or 0) < 0
-        )
-        if lost:
-            raise DemonstrationFailed(f"the crash has cost containers: {', '.join(lost)}")
-        self._report(
-            f"the server was killed; another one has taken over: of {len(before)} containers"
-            f" {len(before) - ended} run on, {ended} have ended meanwhile with their exit codes"
-        )
+    `restart` kills it, and returns when another server answers in its place. Returns what has
+    happened, None if it is too early. Raises DemonstrationFailed if a container was lost.
+    """
 
-    def _containers(self) -> list[Container]:
-        return [
-            container
-            for names in self._applications().values()
-            for name in names
-            for container in self._client.containers(name)
-        ]
+    def containers() -> list[Container]:
+        names = [name for found in applications.values() for name in found]
+        return [container for name in names for container in client.containers(name)]
+
+    if not all(applications.values()):
+        return None
+    before = {one.id for one in containers() if one.state == RUNNING}
+    if len(before) < ENOUGH:
+        return None
+    restart()
+    found = {one.id: one for one in containers() if one.id in before}
+    ended = sum(one.over for one in found.values())
+    lost = sorted(name for name in before if name not in found or (found[name].exit_code or 0) < 0)
+    if lost:
+        raise DemonstrationFailed(f"the crash has cost containers: {', '.join(lost)}")
+    return (
+        f"the server was killed; another one has taken over: of {len(before)} containers"
+        f" {len(before) - ended} run on, {ended} have ended meanwhile with their exit codes"
+    )

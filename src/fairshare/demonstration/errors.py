@@ -1,7 +1,7 @@
 """Owns what can go wrong with the demonstration itself.
 
 FairshareError
-  DemonstrationFailed    it could not be set up, or the cluster did not do what it was asked
+  DemonstrationFailed    it could not be set up, or the cluster did not do its work
 """
 
 from fairshare.errors import FairshareError

@@ -1,7 +1,7 @@
-"""Owns what Ctrl-C and the wish of others that we end do to the demonstration: it ends, once.
+"""Owns the effect of Ctrl-C and of other signals to end: the demonstration cleans up and ends.
 
-The first signal becomes an exception, so that everything is put in order on the way out; further
-ones are ignored, so that nothing interrupts that.
+The first signal becomes an exception, so that everything is cleaned up; further signals are
+ignored, so that they do not interrupt that.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ def ended_by_signals() -> Iterator[None]:
     """In this block SIGINT raises KeyboardInterrupt; SIGTERM and SIGHUP raise SystemExit."""
     before = {number: signal.getsignal(number) for number in SIGNALS}
     for number in SIGNALS:
-        # Who was started with nohup shall not end because its terminal is gone.
+        # A process that nohup started must not end with its terminal.
         if number != signal.SIGHUP or before[number] != signal.SIG_IGN:
             signal.signal(number, _end)
     try:

@@ -1,5 +1,5 @@
-"""Owns where the examples are, and what a reader has to type: `make demo` in a checkout of the
-project, `fairshare demo` where a wheel is installed."""
+"""Owns the place of the examples, and the commands for a reader: `make demo` in a checkout of the
+project, `fairshare demo` with an installed wheel."""
 
 from pathlib import Path
 

@@ -60,10 +60,8 @@ def _perform(
             top = f"{PROGRAM} top --url {client.url}"
             say(f"A server runs with {workload.configuration}")
             say(workload.setting.watch.format(url=client.url, top=top) + "\n")
-            if crash:
-                course.crash_with(server.crash)
             with presentation_on(console) as presentation:
-                course.run(presentation.show)
+                course.run(presentation.show, server.crash if crash else None)
             say("\nChecking the results ...")
             return workload.verify(client)
         except FairshareError as error:

@@ -53,7 +53,7 @@ def line(snapshot: Snapshot) -> str:
 
 
 def happening_line(happening: Happening) -> str:
-    """Something that has happened, for a log."""
+    """An event, for a log."""
     return f"{clock(happening.at_s)}  * {happening.text}"
 
 
@@ -67,9 +67,9 @@ def clock(at_s: float) -> str:
 
 
 def share_bar(has: float, owed: float | None, width: int, *, ascii_only: bool = False) -> str:
-    """What somebody has, as a bar that is full at 1.0, with a mark at what he is owed.
+    """A team's part of the machine as a bar that is full at 1.0, with a mark at its share.
 
-    The mark stands in the last cell of what is owed: a bar that reaches it has its due.
+    The mark is the last cell of the share: a team whose bar reaches it has its whole share.
 
     >>> share_bar(0.5, 0.75, 8, ascii_only=True), share_bar(0.5, None, 4, ascii_only=True)
     ('####.|..', '##..')
@@ -88,7 +88,7 @@ def _title(snapshot: Snapshot) -> Text:
 
 
 def _machine(snapshot: Snapshot, ascii_only: bool) -> Text:
-    """One square for each place, in the colour (or the letter) of who has it."""
+    """One square for each place, in the colour (or the letter) of its team."""
     row = Text("machine     ")
     free = snapshot.places
     for team in snapshot.teams:

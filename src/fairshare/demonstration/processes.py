@@ -1,7 +1,7 @@
-"""Owns the question which processes belong to a demonstration, and their last end.
+"""Owns the search for processes of a demonstration, and how they are killed at last.
 
-All of them name its folder, in their command line or in their environment: the server, the process
-that starts containers, the supervisors, the containers. Knows Linux's /proc, and no server.
+All of them have its folder in their command line or environment: the server, the process that
+starts containers, the supervisors, the containers. Knows Linux's /proc, and no server.
 """
 
 import contextlib
@@ -14,13 +14,13 @@ _PACE_S = 0.05
 
 
 def processes_of(folder: Path) -> list[int]:
-    """The numbers of the living processes of this user that name the folder, but not our own."""
+    """The pids of this user's processes with the folder in them, without this process."""
     name = os.fsencode(folder)
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
-        # One that ends meanwhile has no files any more, one of another user shows us none.
+        # A process that has ended has no files; those of other users cannot be read.
         with contextlib.suppress(OSError):
             if name in (entry / "cmdline").read_bytes() or name in (entry / "environ").read_bytes():
                 found.append(int(entry.name))
@@ -28,7 +28,7 @@ def processes_of(folder: Path) -> list[int]:
 
 
 def end_processes_of(folder: Path, patience_s: float) -> list[int]:
-    """Kill what names the folder until nothing does; returns what is left after that time.
+    """Kill these processes until none is left; returns those that live after `patience_s`.
 
     Only needed when the server could not end its containers, because it was killed itself.
     """

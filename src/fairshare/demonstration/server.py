@@ -36,7 +36,7 @@ import ctypes, os, sys
 ctypes.CDLL(None).prctl({_PR_SET_PDEATHSIG}, {signal.SIGTERM:d}, 0, 0, 0)
 os.execv(sys.argv[1], sys.argv[1:])
 """
-"""Becomes the program that is named behind it, which is told to end should we be killed."""
+"""Executes the program in its arguments, which gets SIGTERM if the demonstration is killed."""
 
 
 def configuration_directory(scheduler: str = "fair") -> Path:
@@ -66,7 +66,7 @@ class Server:
         self._client: Client | None = None
 
     def start(self) -> Client:
-        """Start it and wait until it answers; raises DemonstrationFailed with its own words."""
+        """Start it and wait until it answers; raises DemonstrationFailed with its messages."""
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 self._command,
@@ -118,7 +118,7 @@ class Server:
         return words.decode(errors="replace").strip()
 
     def ended_by_itself(self, error: FairshareError) -> bool:
-        """Whether a call failed because the server ends though nobody has told it to."""
+        """Whether a call failed because the server ends without an order to."""
         away = isinstance(error, ServerUnreachable) or (
             isinstance(error, Refused) and error.status == SERVICE_UNAVAILABLE
         )

@@ -4,10 +4,20 @@ import io
 from pathlib import Path
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 from rich.console import Console
 
-from fairshare.client.answers import Application, Cluster, Container, Progress, Queue, Task
+from fairshare.client.answers import (
+    Application,
+    Cluster,
+    Container,
+    PoolFigures,
+    PoolSlots,
+    Progress,
+    Queue,
+    Task,
+)
 from fairshare.client.submissions import Submission
 from fairshare.demonstration import course as course_module
 from fairshare.demonstration import teams
@@ -17,8 +27,9 @@ from fairshare.demonstration.applications.plan import Plan
 from fairshare.demonstration.applications.workload import ApplicationCourse
 from fairshare.demonstration.errors import DemonstrationFailed
 from fairshare.demonstration.observation import Snapshot
+from fairshare.demonstration.pools.workload import JobCourse
 from fairshare.demonstration.presentation import Lines, MovingPicture, presentation_on
-from fairshare.demonstration.teams import FAIR, WHOLE, Arrival
+from fairshare.demonstration.teams import FAIR, POOLS, WHOLE, Arrival
 
 PLAN = Plan(WHOLE, 2, 3, 50, 3, 2, 1_000, 10, 500)
 
@@ -131,6 +142,37 @@ def test_a_course_that_does_not_end_is_given_up() -> None:
     course = course_of(cluster)
     with pytest.raises(DemonstrationFailed, match="given up"):
         course.run(lambda _: None)
+
+
+class SubmittingJob:
+    """A MapReduce job that is one submission."""
+
+    def __init__(self, submission: Submission) -> None:
+        self._submission = submission
+
+    def submit(self, cluster: PretendingCluster) -> str:
+        return cluster.submit(self._submission)
+
+
+def test_jobs_run_the_same_course_and_the_minimum_of_production_is_reported_once() -> None:
+    cluster, shown = PretendingCluster(), list[Snapshot]()
+    maps = PoolSlots(running=4, fair_share=2.5, min_share=4)
+    pool = PoolFigures(maps=maps, reduces=PoolSlots(fair_share=1.0))
+    cluster.queues = lambda: tuple(Queue(name=f"root.{each}", pool=pool) for each in teams.TEAMS)
+    total = {"memory-mb": 1536, "vcores": 12, "map-slots": 8, "reduce-slots": 4}
+    cluster.cluster = lambda: Cluster(scheduler="pools", total=total, now_ms=1)
+    jobs = [msgspec.structs.replace(one, work=SubmittingJob(one.work)) for one in arrivals()]
+    course = JobCourse(cluster, jobs, POOLS)
+    course.run(shown.append)
+    assert course.applications == {"research": ["0"], "production": ["1"], "adhoc": ["2", "3"]}
+    # The shares of pools are not rounded to whole slots.
+    assert set(course.owed["adhoc"]["map-slots"]) == {2.5 / 8}
+    assert set(course.owed["adhoc"]["reduce-slots"]) == {1.0 / 4}
+    texts = [happening.text for happening in shown[-1].happenings]
+    assert texts[0].startswith("research takes the idle slots: primes below 150")
+    assert texts.count("production has its minimum of 4 map slots") == 1
+    assert (shown[-1].places, shown[-1].unit) == (8, "8 map slots")
+    assert shown[-1].teams[0].detail == "tasks 3/3, 0 reduces run"
 
 
 def console(*, terminal: bool) -> Console:

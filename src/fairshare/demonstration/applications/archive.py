@@ -1,7 +1,7 @@
-"""Owns the figures of earlier demonstrations, so that two schedulers can be compared.
+"""Owns the measurements of earlier demonstrations, so that two schedulers can be compared.
 
-One small file in the user's cache. It may be deleted at any time; what cannot be read or written is
-as good as not there.
+One small file in the user's cache, which may be deleted at any time. A file that cannot be read
+counts as missing.
 """
 
 import contextlib
@@ -17,10 +17,10 @@ from fairshare.demonstration.measurement import Figures
 from fairshare.demonstration.teams import Pace
 
 FORM = 2
-"""The form of the file: figures that are meant otherwise get another number."""
+"""The version of the file; measurements with another meaning get another number."""
 
 LONGEST_AGE_S = 24 * 3600.0
-"""A machine is not the same for ever: after that its speed is measured anew."""
+"""After that, the speed of the machine is measured again."""
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -38,7 +38,7 @@ class Archive(msgspec.Struct, frozen=True):
     runs: dict[str, Run]
 
     def plan_to_repeat(self, scheduler: str, pace: Pace, now_s: float) -> Plan | None:
-        """The plan, if another scheduler has run it lately: only the same work can be compared."""
+        """The plan, if another scheduler has run it recently: other work is not comparable."""
         recent = [
             run
             for other, run in self.runs.items()
@@ -60,7 +60,7 @@ def archive_path(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def read_archive(path: Path) -> Archive | None:
-    """What is kept; None if there is nothing that can be understood."""
+    """The archive; None if there is none that can be read."""
     try:
         found = msgspec.json.decode(path.read_bytes(), type=Archive)
     except (OSError, msgspec.DecodeError):
@@ -75,7 +75,7 @@ def with_run(before: Archive | None, plan: Plan, figures: Figures, now_s: float)
 
 
 def write_archive(path: Path, archive: Archive) -> None:
-    """Keep it; raises OSError, and then what was there before is still there."""
+    """Write it; after an OSError the previous file is still there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -88,5 +88,5 @@ def write_archive(path: Path, archive: Archive) -> None:
 
 
 def date_text(at_s: float) -> str:
-    """An instant as people here write it: `2024-05-01 14:30`."""
+    """An instant in local time: `2024-05-01 14:30`."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(at_s))

@@ -14,7 +14,7 @@ from fairshare.demonstration.verification import RUNNING, SUCCEEDED
 
 
 class Stage(enum.Enum):
-    """How far the matter has come."""
+    """What has happened to the container and its task."""
 
     WAITING = enum.auto()
     STOPPED = enum.auto()
@@ -33,7 +33,7 @@ class Casualty:
         self.successor: str | None = None  # the container in which the task ran again
 
     def step(self, application: Application) -> str | None:
-        """Do what is due, and say what has happened, if anything has."""
+        """Do what is due; returns the event, if there was one."""
         if self.stage is Stage.WAITING:
             progress = application.progress
             due = progress is not None and progress.succeeded >= self._after * progress.total
@@ -51,7 +51,7 @@ class Casualty:
         running = [c for c in application.live_containers if c.state == RUNNING]
         if not running:
             return None
-        # The youngest one has most of its task before it, so that it hardly gets away.
+        # The youngest container will hardly end before the order arrives.
         chosen = max(running, key=lambda container: (container.allocated_ms or 0, container.id))
         try:
             self._client.stop_container(chosen.id)

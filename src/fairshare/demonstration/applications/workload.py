@@ -92,7 +92,7 @@ class Applications(Workload):
             results.check_casualty(self._course.casualty),
         )
         other = None
-        if all(check.passed for check in checks) and not self._course.crashes:
+        if all(check.passed for check in checks) and not self._course.crashed:
             other = self._remember(figures)
         places = places_of(cluster, self.setting.container)
         return Results(

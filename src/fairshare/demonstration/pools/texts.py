@@ -14,7 +14,7 @@ _WORD = re.compile(rb"[a-z]+")
 
 
 class Text:
-    """One file, of whole documents behind each other; all of them again where one is too short."""
+    """One file of whole documents; they are repeated until it has `size_bytes`."""
 
     def __init__(self, path: Path, documents: Sequence[Document], size_bytes: int) -> None:
         self.path = path
@@ -23,7 +23,7 @@ class Text:
         with path.open("wb") as file:
             while self.size_bytes < size_bytes:
                 for document in documents:
-                    # A document may change while we look on: what was written is what counts.
+                    # A document may change meanwhile: what was written counts.
                     written = file.write(_lines(Path(document.path)))
                     self.size_bytes += written
                     self.times[document.path] += 1
@@ -39,7 +39,7 @@ class Text:
         return found
 
     def occurrences(self, word: str) -> int:
-        """How often a word stands in it by itself, with these very letters."""
+        """How often a word occurs by itself, with exactly these letters."""
         found = re.compile(rb"\b" + word.encode() + rb"\b")
         return sum(
             times * len(found.findall(_lines(Path(path)))) for path, times in self.times.items()
