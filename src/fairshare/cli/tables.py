@@ -132,7 +132,7 @@ def _broken(title: str, width: int) -> str:
     """A title broken at blanks into lines of at most the width of the values, if possible.
 
     >>> _broken("Turnaround p50", 7), _broken("Wait p50", 9)
-    ('Turnaround\np50', 'Wait p50')
+    ('Turnaround\\np50', 'Wait p50')
     """
     return "\n".join(textwrap.wrap(title, max(width, 1), break_long_words=False))
 

@@ -1,0 +1,33 @@
+"""The examples in docstrings give what they say."""
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import fairshare
+
+MODULES = [
+    found.name
+    for found in pkgutil.walk_packages(fairshare.__path__, "fairshare.")
+    # These are programs, which run when they are imported.
+    if not found.name.endswith("__main__") and ".demonstration.examples" not in found.name
+]
+
+
+def rooms() -> list[str]:
+    return sorted({name.split(".")[1] for name in MODULES})
+
+
+@pytest.mark.parametrize("room", rooms())
+def test_examples_in_docstrings_hold(room):
+    for name in MODULES:
+        if name.split(".")[1] == room:
+            result = doctest.testmod(importlib.import_module(name))
+            assert result.failed == 0, f"python -m doctest says more of {name}"
+
+
+def test_there_are_examples():
+    tested = importlib.import_module("fairshare.documents.durations")
+    assert doctest.testmod(tested).attempted > 2
