@@ -19,7 +19,6 @@ EXCEPTIONS = {
     "families": "defines what the rooms ask",
     "schedulers": "has policies of the same names",
     "conversion": "converts exactly one scheduler's configuration to another's",
-    "demonstration": "has a plan for each scheduler",
 }
 """The rooms that may name a scheduler, and why."""
 
