@@ -83,7 +83,7 @@ class Driver:
     async def _beat(self, application: Application) -> None:
         number = application.id
         if not application.managed and application.active and not application.over:
-            last = self._server.gateway.biographies.of(number).attempt
+            last = self._server.gateway.attempt_history.of(number).attempt
             if last is not None and not last.host:
                 last.host, last.rpc_port = "client", MASTER_PORT
         if number in self._silent or not application.active or application.master is None:
@@ -160,7 +160,9 @@ class Driver:
         await self._ask(RequestContainers(self._of(step["app"]).id, self._requests(step["asks"])))
 
     async def _step_progress(self, step: dict[str, Any]) -> None:
-        self._server.gateway.biographies.report_progress(self._of(step["app"]).id, step["value"])
+        self._server.gateway.attempt_history.report_progress(
+            self._of(step["app"]).id, step["value"]
+        )
 
     async def _step_kill(self, name: str) -> None:
         application = self._of(name)
@@ -271,7 +273,7 @@ class Driver:
         elif kind == "unhealthy":
             await self._ask(NodeLost(argument["name"], "UNHEALTHY", argument.get("report", "")))
         elif kind == "utilization":
-            self._server.gateway.node_book.utilization[argument["name"]] = Utilization(
+            self._server.gateway.node_history.utilization[argument["name"]] = Utilization(
                 argument.get("physical", 0), argument.get("virtual", 0), argument.get("cpu", 0.0)
             )
             await self._beat_node(argument["name"])  # what it reports, it reports by a heartbeat

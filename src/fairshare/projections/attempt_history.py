@@ -169,13 +169,13 @@ class AttemptHistory(Projection):
                 if last is not None and last.final_status:
                     last.tracking_url = given.tracking_url or last.tracking_url
             case FinishApplication(application=number):
-                biography = self.of(number)
-                last = biography.attempt
-                if biography.end is not None and last is not None and last.registered:
+                history = self.of(number)
+                last = history.attempt
+                if history.end is not None and last is not None and last.registered:
                     last.final_status = "SUCCEEDED" if given.succeeded else "FAILED"
                     last.end = "FINISHED"
                     last.diagnostics = given.diagnostics[-MAX_DIAGNOSTICS:]
-                    biography.progress = 1.0
+                    history.progress = 1.0
             case _:
                 pass
 
@@ -220,26 +220,26 @@ class AttemptHistory(Projection):
 
     def _allocated(self, now_ms: int, event: ContainerAllocated) -> None:
         self._live[event.container] = event
-        biography = self.of(event.application)
-        last = biography.attempt
+        history = self.of(event.application)
+        last = history.attempt
         if event.master and last is not None:
             last.master, last.node = event.container, event.node
-            if biography.outside:
+            if history.outside:
                 self._launched(now_ms, event.container)
 
     def _launched(self, now_ms: int, container: ContainerId) -> None:
-        biography = self.of(application_of(container))
-        last = biography.attempt
+        history = self.of(application_of(container))
+        last = history.attempt
         if last is not None and container == last.master:
             last.launched_ms = now_ms
-            biography.launched_ms = biography.launched_ms or now_ms
+            history.launched_ms = history.launched_ms or now_ms
 
-    def _started(self, now_ms: int, biography: ApplicationAttempts) -> None:
-        last = biography.attempt
+    def _started(self, now_ms: int, history: ApplicationAttempts) -> None:
+        last = history.attempt
         if last is not None:
             last.registered = True
             last.launched_ms = last.launched_ms or now_ms
-            biography.launched_ms = biography.launched_ms or now_ms
+            history.launched_ms = history.launched_ms or now_ms
 
     def _registered(self, given: MasterRegistered) -> None:
         last = self.of(given.application).attempt
@@ -248,10 +248,10 @@ class AttemptHistory(Projection):
             last.tracking_url = given.tracking_url
 
     def _unregistered(
-        self, now_ms: int, biography: ApplicationAttempts, event: MasterUnregistered
+        self, now_ms: int, history: ApplicationAttempts, event: MasterUnregistered
     ) -> None:
-        biography.progress = 1.0
-        last = biography.attempt
+        history.progress = 1.0
+        last = history.attempt
         if last is not None:
             last.final_status = event.final_status
             last.finished_ms = now_ms
@@ -261,24 +261,24 @@ class AttemptHistory(Projection):
         grant = self._live.pop(event.container, None)
         if grant is None:
             return
-        biography = self.of(grant.application)
+        history = self.of(grant.application)
         use_ms = scale(grant.resource, now_ms - grant.allocated_ms)
-        biography.use_ms = add(biography.use_ms, use_ms)
+        history.use_ms = add(history.use_ms, use_ms)
         if event.exit_code == ExitCode.PREEMPTED:
-            biography.preempted_ms = add(biography.preempted_ms, use_ms)
-            biography.preempted = add(biography.preempted, grant.resource)
+            history.preempted_ms = add(history.preempted_ms, use_ms)
+            history.preempted = add(history.preempted, grant.resource)
             if grant.master:
-                biography.preempted_masters += 1
+                history.preempted_masters += 1
             else:
-                biography.preempted_others += 1
-        last = biography.attempt
+                history.preempted_others += 1
+        last = history.attempt
         if last is not None and event.container == last.master and not last.final_status:
             last.exit_code = event.exit_code
             last.diagnostics = event.diagnostics[-MAX_DIAGNOSTICS:]
 
-    def _ended(self, now_ms: int, biography: ApplicationAttempts, event: ApplicationEnded) -> None:
-        biography.end = event.state
-        last = biography.attempt
+    def _ended(self, now_ms: int, history: ApplicationAttempts, event: ApplicationEnded) -> None:
+        history.end = event.state
+        last = history.attempt
         if last is None:
             return
         last.finished_ms = last.finished_ms or now_ms
@@ -289,4 +289,4 @@ class AttemptHistory(Projection):
         else:
             last.end = str(event.state)
         if last.launched_ms:
-            biography.progress = 1.0
+            history.progress = 1.0

@@ -52,7 +52,7 @@ async def show_timeline(request: Request) -> Response:
     epoch_ms = server.service.state.epoch_ms
     records = list(server.projections.history.application(application.id).containers.values())
     life = server.projections.timelines.of(application.id)
-    biography = server.projections.attempts.of(application.id)
+    history = server.projections.attempts.of(application.id)
     attempts = _attempts_of_tasks(records)
     shown = records[-limit:] if limit else []
     return answer(
@@ -69,7 +69,7 @@ async def show_timeline(request: Request) -> Response:
             marks=tuple(Mark(one.kind, one.at_ms, one.what) for one in life.marks),
             attempts=tuple(
                 AttemptSpan(one.number, one.started_ms, one.finished_ms or None, one.end)
-                for one in biography.attempts
+                for one in history.attempts
             ),
             containers=tuple(
                 ContainerSpan(

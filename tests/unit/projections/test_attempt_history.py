@@ -54,16 +54,16 @@ def test_a_master_that_unregisters_ends_when_its_container_does(story):
     story.tell(MasterRegistered(1, "n1", 5000, "http://n1:4040/"))
     story.now_ms = 5_000
     story.tell(UnregisterMaster(1, "FAILED", "gave up"))
-    biography = story.book.of(1)
+    history = story.book.of(1)
     assert not story.application().over
-    assert (biography.attempt.final_status, biography.attempt.finished_ms) == ("FAILED", 5_000)
-    assert biography.attempt.tracking_url == "http://n1:4040/"
+    assert (history.attempt.final_status, history.attempt.finished_ms) == ("FAILED", 5_000)
+    assert history.attempt.tracking_url == "http://n1:4040/"
     story.now_ms = 7_000
     story.tell(ContainerExited(story.application().master, 0))
     assert story.application().state is ApplicationState.FAILED
     assert story.application().diagnostics == "gave up"
-    assert biography.attempt.end == "FINISHED"
-    assert biography.use_ms == (1024 * 6_000, 6_000)
+    assert history.attempt.end == "FINISHED"
+    assert history.use_ms == (1024 * 6_000, 6_000)
 
 
 def test_who_has_unregistered_is_not_killed_any_more(story):

@@ -222,9 +222,9 @@ def changed(monkeypatch):
 
 
 def test_fields_that_were_renamed_added_or_removed_are_read_by_a_table(rewritten, changed):
-    biography = ApplicationAttempts((0, 0))
-    biography.launched_ms = 77
-    one = freeze(1, 1, {"life": biography})
+    history = ApplicationAttempts((0, 0))
+    history.launched_ms = 77
+    one = freeze(1, 1, {"life": history})
 
     def older(fields):
         fields = {**fields, "started_ms": fields["launched_ms"], "mood": "good"}

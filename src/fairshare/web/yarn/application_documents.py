@@ -30,21 +30,21 @@ def application_info(
     `without` names fields that are left out, in lower case.
     """
     state, yarn = gateway.scheduler.state, gateway.yarn
-    biography = gateway.biographies.of(application.id)
+    history = gateway.attempt_history.of(application.id)
     details = application.submission.details
-    word = public_state(application, biography)
+    word = public_state(application, history)
     now_ms = gateway.now_ms()
-    diagnostics = application_diagnostics(gateway, application, biography, now_ms)
+    diagnostics = application_diagnostics(gateway, application, history, now_ms)
     info = AppInfo(
         id=application_name(state.epoch_ms, application.id),
         user=application.user,
         name=application.submission.name,
         queue=yarn.shown_queue(application),
         state=word,
-        finalStatus=final_status(application, biography),
-        progress=_progress(application, biography),
+        finalStatus=final_status(application, history),
+        progress=_progress(application, history),
         trackingUI=_tracking(word, application)[0],
-        trackingUrl=_tracking_url(gateway, application, biography, word),
+        trackingUrl=_tracking_url(gateway, application, history, word),
         diagnostics=diagnostics if full else without_output(diagnostics),
         clusterId=state.epoch_ms,
         applicationType=details.type,
@@ -54,41 +54,41 @@ def application_info(
     info.unmanagedApplication = not application.managed and not application.submission.tasks
     info.appNodeLabelExpression = _or_unset(details.application_label)
     if "amnodelabelexpression" not in without:
-        info.amNodeLabelExpression = _master_label(application, biography)
+        info.amNodeLabelExpression = _master_label(application, history)
     if "timeouts" not in without:
         info.timeouts = timeouts_of(application, now_ms)
-    _add_use_over_time(info, gateway, application, biography, now_ms)
+    _add_use_over_time(info, gateway, application, history, now_ms)
     if full:
-        _add_times(info, application, biography, now_ms)
-        _add_master(info, gateway, biography, application)
-        _add_present_use(info, gateway, application, biography)
+        _add_times(info, application, history, now_ms)
+        _add_master(info, gateway, history, application)
+        _add_present_use(info, gateway, application, history)
         info.logAggregationStatus = "DISABLED"
         info.rmClusterId = gateway.settings.cluster_id or UNSET
         if "resourcerequests" not in without:
             info.resourceRequests = _requests(application, state.types) or UNSET
         if "resourceinfo" not in without:
             info.resourceInfo = yarn.application_usages(
-                state, application, reserved=biography.reserved
+                state, application, reserved=history.reserved
             )
     return info
 
 
 def _add_times(
-    info: AppInfo, application: Application, biography: ApplicationAttempts, now_ms: int
+    info: AppInfo, application: Application, history: ApplicationAttempts, now_ms: int
 ) -> None:
-    finished = finished_ms(application, biography)
+    finished = finished_ms(application, history)
     info.startedTime = application.submitted_ms
-    info.launchTime = biography.launched_ms
+    info.launchTime = history.launched_ms
     info.finishedTime = finished
     info.elapsedTime = max(0, (finished or now_ms) - application.submitted_ms)
 
 
 def _add_master(
-    info: AppInfo, gateway: Gateway, biography: ApplicationAttempts, application: Application
+    info: AppInfo, gateway: Gateway, history: ApplicationAttempts, application: Application
 ) -> None:
     """The address of the last master; empty until it has a container."""
-    info.amRPCAddress = _rpc_address(biography)
-    last = biography.attempt
+    info.amRPCAddress = _rpc_address(history)
+    last = history.attempt
     if last is None or last.master is None:
         return
     name = container_name(gateway.scheduler.state.epoch_ms, last.master)
@@ -98,10 +98,10 @@ def _add_master(
 
 
 def _add_present_use(
-    info: AppInfo, gateway: Gateway, application: Application, biography: ApplicationAttempts
+    info: AppInfo, gateway: Gateway, application: Application, history: ApplicationAttempts
 ) -> None:
     state = gateway.scheduler.state
-    used, reserved, live = _allocated(application, biography, state.none)
+    used, reserved, live = _allocated(application, history, state.none)
     info.allocatedMB, info.allocatedVCores = used[:2]
     info.reservedMB, info.reservedVCores = reserved[:2]
     info.runningContainers = live
@@ -113,55 +113,55 @@ def _add_use_over_time(
     info: AppInfo,
     gateway: Gateway,
     application: Application,
-    biography: ApplicationAttempts,
+    history: ApplicationAttempts,
     now_ms: int,
 ) -> None:
     types = gateway.scheduler.state.types
-    use_s = _seconds(biography.use_ms, application, now_ms)
-    lost_s = tuple(amount // 1_000 for amount in biography.preempted_ms)
+    use_s = _seconds(history.use_ms, application, now_ms)
+    lost_s = tuple(amount // 1_000 for amount in history.preempted_ms)
     info.memorySeconds, info.vcoreSeconds = use_s[:2]
-    shown = shown_seconds(application, biography, len(types.names))
+    shown = shown_seconds(application, history, len(types.names))
     info.resourceSecondsMap = Entries(entries(types, use_s).pairs[:shown])
-    info.preemptedResourceMB, info.preemptedResourceVCores = biography.preempted[:2]
-    info.numNonAMContainerPreempted = biography.preempted_others
-    info.numAMContainerPreempted = biography.preempted_masters
+    info.preemptedResourceMB, info.preemptedResourceVCores = history.preempted[:2]
+    info.numNonAMContainerPreempted = history.preempted_others
+    info.numAMContainerPreempted = history.preempted_masters
     info.preemptedMemorySeconds, info.preemptedVcoreSeconds = lost_s[:2]
-    if any(biography.preempted):
+    if any(history.preempted):
         info.preemptedResourceSecondsMap = entries(types, lost_s)
 
 
-def shown_seconds(application: Application, biography: ApplicationAttempts, types: int) -> int:
+def shown_seconds(application: Application, history: ApplicationAttempts, types: int) -> int:
     """The number of types in the map of use over time: further ones appear with the first
     container.
 
     0: it has not been in a queue.
     """
-    if biography.attempt is None or not (application.active or biography.launched_ms):
+    if history.attempt is None or not (application.active or history.launched_ms):
         return 0
-    return types if any(attempt.master for attempt in biography.attempts) else 2
+    return types if any(attempt.master for attempt in history.attempts) else 2
 
 
 def _or_unset(text: str | None) -> str | UnsetType:
     return UNSET if text is None else text
 
 
-def _master_label(application: Application, biography: ApplicationAttempts) -> str | UnsetType:
+def _master_label(application: Application, history: ApplicationAttempts) -> str | UnsetType:
     """Absent where the queue was created for it: then Hadoop could not look up its label."""
     if not application.managed and not application.submission.tasks:
         return UNSET
     label = application.submission.details.master_label
-    if label is None and biography.new_queue:
+    if label is None and history.new_queue:
         return UNSET
     return label or ""
 
 
-def _progress(application: Application, biography: ApplicationAttempts) -> float:
+def _progress(application: Application, history: ApplicationAttempts) -> float:
     """0 to 100; of an application of tasks the part of its tasks that have succeeded."""
     groups = application.tasks.groups
-    if groups and biography.end is None:
+    if groups and history.end is None:
         count = sum(group.spec.count for group in groups)
         return 100.0 * sum(group.succeeded for group in groups) / max(count, 1)
-    return biography.progress * 100.0
+    return history.progress * 100.0
 
 
 def _tracking(word: str, application: Application) -> tuple[str, bool]:
@@ -174,14 +174,14 @@ def _tracking(word: str, application: Application) -> tuple[str, bool]:
 
 
 def _tracking_url(
-    gateway: Gateway, application: Application, biography: ApplicationAttempts, word: str
+    gateway: Gateway, application: Application, history: ApplicationAttempts, word: str
 ) -> str | UnsetType:
     if not _tracking(word, application)[1]:
         return UNSET
     name = application_name(gateway.scheduler.state.epoch_ms, application.id)
     if word in ("RUNNING", "FINISHED"):
         if not application.managed and not application.submission.tasks:
-            last = biography.attempt
+            last = history.attempt
             return (last.tracking_url if last is not None else "") or "http://N/A"
         return f"http://{gateway.address}/proxy/{name}/"
     return f"http://{gateway.address}/cluster/app/{name}"
@@ -192,8 +192,8 @@ def logs_url(gateway: Gateway, node: str, container: str, user: str) -> str:
     return f"http://{gateway.node_web_address(node)}/node/containerlogs/{container}/{user}"
 
 
-def _rpc_address(biography: ApplicationAttempts) -> str | UnsetType:
-    last = biography.attempt
+def _rpc_address(history: ApplicationAttempts) -> str | UnsetType:
+    last = history.attempt
     if last is None or not last.host:
         return UNSET
     if last.end in ("KILLED", "FAILED"):
@@ -202,13 +202,13 @@ def _rpc_address(biography: ApplicationAttempts) -> str | UnsetType:
 
 
 def _allocated(
-    application: Application, biography: ApplicationAttempts, none: Resource
+    application: Application, history: ApplicationAttempts, none: Resource
 ) -> tuple[Resource, Resource, int]:
     """Its allocated and reserved resources, and its containers; -1 once it has left the queue."""
     if application.active:
         reserved = total((r.resource for r in application.reservations.values()), len(none))
         return application.used, reserved, len(application.containers)
-    if biography.attempt is not None:
+    if history.attempt is not None:
         gone = tuple(-1 for _ in none)
         return gone, gone, -1
     return none, none, 0

@@ -92,7 +92,7 @@ def _chosen(gateway: Gateway, caller: Caller, wanted: Filter) -> Iterator[tuple[
         return
     known = known_applications(gateway)
     everything, yarn = sees_everything(gateway, caller), gateway.yarn
-    for application in select(wanted, known, gateway.biographies, queue):
+    for application in select(wanted, known, gateway.attempt_history, queue):
         if wanted.queue and not queue and not yarn.matches_filter(application, wanted.queue):
             continue
         full = everything or may_view(gateway, caller, application)
@@ -144,7 +144,7 @@ async def show_statistics(request: Request, caller: Caller) -> Answer:
 
 def _count(gateway: Gateway, applications: Iterable[Application], kind: str) -> Counter[str]:
     return Counter(
-        public_state(application, gateway.biographies.of(application.id))
+        public_state(application, gateway.attempt_history.of(application.id))
         for application in applications
         if kind in ("*", application.submission.details.type.lower())
     )

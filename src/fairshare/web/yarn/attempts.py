@@ -98,7 +98,7 @@ async def list_attempts(request: Request, caller: Caller) -> Answer:
     gateway = gateway_of(request)
     application = find_application(gateway, request.path_params["application"])
     full = may_view(gateway, caller, application)
-    attempts = gateway.biographies.of(application.id).attempts
+    attempts = gateway.attempt_history.of(application.id).attempts
     found = [_attempt_info(gateway, application, attempt, full=full) for attempt in attempts]
     return Answer(AttemptInfos(found or UNSET), "appAttempts")
 
@@ -211,7 +211,7 @@ def _find_attempt(
             f" {what} {name if of_application else text}",
             503,
         )
-    for attempt in gateway.biographies.of(number).attempts:
+    for attempt in gateway.attempt_history.of(number).attempts:
         if attempt.number == wanted:
             return application, attempt
     raise not_found(

@@ -69,7 +69,7 @@ async def show_state(request: Request, caller: Caller) -> Answer:
 
 
 def _state(gateway: Gateway, application: Application, status: int = 200) -> Answer:
-    word = internal_state(application, gateway.biographies.of(application.id))
+    word = internal_state(application, gateway.attempt_history.of(application.id))
     return Answer(AppState(word), "appstate", "mapped", status)
 
 
@@ -80,7 +80,7 @@ async def change_state(request: Request, caller: Caller) -> Answer:
     wanted = text_of(body.get("state"))
     if not wanted:
         raise bad_request('a body such as {"state": "KILLED"} is needed')
-    if wanted == internal_state(application, gateway.biographies.of(application.id)):
+    if wanted == internal_state(application, gateway.attempt_history.of(application.id)):
         return _state(gateway, application)
     if wanted != KILLED:
         raise bad_request("Only 'KILLED' is allowed as a target state.")
@@ -120,7 +120,7 @@ async def change_queue(request: Request, caller: Caller) -> Answer:
     _check(gateway, caller, application, "move appid")
     if wanted == application.queue:
         return await show_queue(request, caller)
-    word = public_state(application, gateway.biographies.of(application.id))
+    word = public_state(application, gateway.attempt_history.of(application.id))
     if word not in ("ACCEPTED", "RUNNING"):
         raise PlainRefusal(400, f"App in {word} state cannot be moved.")
     queue = resolved(gateway, wanted)

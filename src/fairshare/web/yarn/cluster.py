@@ -237,12 +237,12 @@ class Counts:
         self.submitted = self.completed = self.pending = 0
         self.running = self.failed = self.killed = 0
         for application in applications:
-            biography = gateway.biographies.of(application.id)
-            last = biography.attempt
+            history = gateway.attempt_history.of(application.id)
+            last = history.attempt
             if last is None:
                 continue
             self.submitted += 1
-            word = public_state(application, biography)
+            word = public_state(application, history)
             if not application.over:
                 waits = application.managed and last.master is None
                 self.pending += waits
@@ -255,7 +255,7 @@ class Counts:
 
 def _utilization(gateway: Gateway) -> tuple[int, int, int]:
     """Cores in use, and the percentages of memory and cores in use, as measured by the nodes."""
-    measured = gateway.node_book.utilization
+    measured = gateway.node_history.utilization
     state = gateway.scheduler.state
     memory = sum(u.physical_memory_mb for name, u in measured.items() if name in state.nodes)
     cores = sum(u.cpu for name, u in measured.items() if name in state.nodes)

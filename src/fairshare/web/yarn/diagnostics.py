@@ -18,16 +18,16 @@ LAUNCHED = "AM container is launched, waiting for AM container to Register with 
 
 
 def application_diagnostics(
-    gateway: Gateway, application: Application, biography: ApplicationAttempts, now_ms: int
+    gateway: Gateway, application: Application, history: ApplicationAttempts, now_ms: int
 ) -> str:
     """Why an application waits, or how it ended."""
-    last = biography.attempt
+    last = history.attempt
     if application.over:
-        if application.state is ApplicationState.FAILED and not biography.unregistered:
+        if application.state is ApplicationState.FAILED and not history.unregistered:
             return _failed(gateway, application, last)
         if application.state is ApplicationState.REJECTED:
             name = application_name(gateway.scheduler.state.epoch_ms, application.id)
-            return gateway.yarn.refusal(application, name, biography.refusal)
+            return gateway.yarn.refusal(application, name, history.refusal)
         return application.diagnostics
     if application.unregistered is not None:
         return application.unregistered.diagnostics
@@ -35,13 +35,13 @@ def application_diagnostics(
 
 
 def waiting_for(
-    gateway: Gateway, application: Application, biography: ApplicationAttempts
+    gateway: Gateway, application: Application, history: ApplicationAttempts
 ) -> Hashable | None:
     """The values on which its diagnostics depend beside the time in seconds, as long as its last
     attempt waits for a master's container: equal values give equal texts. None: only records change
     it.
     """
-    last = biography.attempt
+    last = history.attempt
     if application.over or application.unregistered is not None or last is None:
         return None
     if last.end or last.final_status or application.registered or last.master is not None:

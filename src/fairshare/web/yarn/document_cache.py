@@ -93,14 +93,14 @@ class DocumentCache:
     def let_go(self) -> None:
         """Drop the documents that records or reports of masters have changed since the last
         call."""
-        biographies = self._gateway.biographies
+        attempt_history = self._gateway.attempt_history
         changed = self._gateway.changes.since(self._seen)
-        if changed is None or biographies.reports != self._reports:
+        if changed is None or attempt_history.reports != self._reports:
             self._kept.clear()
         else:
             for number in changed:
                 self._kept.pop(number, None)
-        self._seen, self._reports = self._gateway.version, biographies.reports
+        self._seen, self._reports = self._gateway.version, attempt_history.reports
 
     @property
     def count(self) -> int:
@@ -114,11 +114,11 @@ class DocumentCache:
     def write(self, application: Application) -> CachedDocument:
         """Write the document of one application, and cache it."""
         gateway, number = self._gateway, application.id
-        biography = gateway.biographies.of(number)
+        history = gateway.attempt_history.of(number)
         info = application_info(gateway, application, full=self._full, without=self._without)
-        waits = waiting_for(gateway, application, biography) is not None
-        lasts = self._full and not finished_ms(application, biography)
-        use = _use(gateway.scheduler.state.types, application, biography)
+        waits = waiting_for(gateway, application, history) is not None
+        lasts = self._full and not finished_ms(application, history)
+        use = _use(gateway.scheduler.state.types, application, history)
         expires = (
             "timeouts" not in self._without
             and application.expires_ms is not None
@@ -170,11 +170,11 @@ class DocumentView:
         return Moment(kept, words, parts, timeouts)
 
     def _waiting(self, application: Application) -> bytes:
-        biography = self._gateway.biographies.of(application.id)
-        key = waiting_for(self._gateway, application, biography)
+        history = self._gateway.attempt_history.of(application.id)
+        key = waiting_for(self._gateway, application, history)
         found = self._words.get(key)
         if found is None:
-            words = application_diagnostics(self._gateway, application, biography, self.now_ms)
+            words = application_diagnostics(self._gateway, application, history, self.now_ms)
             found = self._words[key] = encoder.encode(words)
         return found
 
@@ -207,7 +207,7 @@ class DocumentCaches:
 
 
 def _use(
-    types: ResourceTypes, application: Application, biography: ApplicationAttempts
+    types: ResourceTypes, application: Application, history: ApplicationAttempts
 ) -> Use | None:
     """The use over time of its live containers; None if it has none."""
     live = application.containers.values()
@@ -216,7 +216,7 @@ def _use(
     size = len(types.names)
     rate = total((container.resource for container in live), size)
     begun = total((scale(one.resource, one.allocated_ms) for one in live), size)
-    shown = shown_seconds(application, biography, size)
+    shown = shown_seconds(application, history, size)
     entries = b",".join(
         b'"entry":{"key":%s,"value":"%%d"}' % encoder.encode(name).replace(b"%", b"%%")
         for name in types.names[:shown]
@@ -225,7 +225,7 @@ def _use(
         b',"memorySeconds":%d,"vcoreSeconds":%d'
         b',"queueUsagePercentage":%s,"clusterUsagePercentage":%s,"resourceSecondsMap":{'
     )
-    return Use(rate, subtract(biography.use_ms, begun), form + entries + b"}", shown)
+    return Use(rate, subtract(history.use_ms, begun), form + entries + b"}", shown)
 
 
 def _pieces(

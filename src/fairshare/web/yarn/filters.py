@@ -142,7 +142,7 @@ def _number(text: str, name: str) -> int:
 
 
 def select(
-    wanted: Filter, applications: Iterable[Application], biographies: AttemptHistory, queue: str
+    wanted: Filter, applications: Iterable[Application], attempt_history: AttemptHistory, queue: str
 ) -> Iterator[Application]:
     """The matching applications. `queue` is the full name of the requested queue.
 
@@ -155,22 +155,22 @@ def select(
     for application in applications:
         if found == wanted.limit:
             return
-        biography = biographies.of(application.id)
+        history = attempt_history.of(application.id)
         if not matches(wanted, application, queue):
             continue
         first, last = wanted.finished_ms
-        if not first <= finished_ms(application, biography) <= last:
+        if not first <= finished_ms(application, history) <= last:
             continue
-        if wanted.states and public_state(application, biography) not in wanted.states:
+        if wanted.states and public_state(application, history) not in wanted.states:
             continue
         found += 1
-        status = final_status(application, biography) if wanted.final_status else ""
+        status = final_status(application, history) if wanted.final_status else ""
         if status == wanted.final_status:
             yield application
 
 
 def matches(wanted: Filter, application: Application, queue: str) -> bool:
-    """Whether all filters match, except those that need a biography."""
+    """Whether all filters match, except those that need a history."""
     if wanted.user and application.user != wanted.user:
         return False
     # Applications in a queue below match while they are in it; a finished one keeps its last queue.

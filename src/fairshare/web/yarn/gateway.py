@@ -64,8 +64,8 @@ class Gateway(Protocol):
 
     yarn: YarnInterface
     settings: WebSettings
-    biographies: AttemptHistory
-    node_book: NodeHistory
+    attempt_history: AttemptHistory
+    node_history: NodeHistory
     health: SchedulerHealth
     activities: Activities
     master_limits: MasterLimits
@@ -173,9 +173,9 @@ class LiveGateway:
         self.configuration: MutableConfiguration = LiveConfiguration(server)
         configuration = server.settings.configuration
         self.settings = WebSettings() if configuration is None else configuration.web
-        self.biographies = server.projections.attempts
+        self.attempt_history = server.projections.attempts
         self.changes = server.projections.application_versions
-        self.node_book = server.projections.nodes
+        self.node_history = server.projections.nodes
         self.login_user = own_user()
         self.secret = secret
 

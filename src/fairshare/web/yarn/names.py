@@ -52,7 +52,7 @@ def find_application(gateway: Gateway, text: str) -> Application:
 
 def is_unknown(gateway: Gateway, number: ApplicationId) -> bool:
     """With access control on, a caller who may not submit is refused at once, without a record."""
-    return gateway.controls_access and gateway.biographies.of(number).refusal == "access-denied"
+    return gateway.controls_access and gateway.attempt_history.of(number).refusal == "access-denied"
 
 
 def known_applications(gateway: Gateway) -> Iterator[Application]:

@@ -29,7 +29,7 @@ class CachedNode(msgspec.Struct, frozen=True):
 
 def state_of(gateway: Gateway, node: Node) -> str:
     """YARN's word for the state of a registered node."""
-    return "DECOMMISSIONING" if node.name in gateway.node_book.draining else "RUNNING"
+    return "DECOMMISSIONING" if node.name in gateway.node_history.draining else "RUNNING"
 
 
 class NodeCache:
@@ -70,7 +70,7 @@ class NodeCache:
         ]
         gone = [
             encoder.encode(self._gone(self._gateway, node))
-            for node in self._gateway.node_book.inactive.values()
+            for node in self._gateway.node_history.inactive.values()
             if states is None or node.state in states
         ]
         present = [
@@ -92,7 +92,7 @@ class NodeCache:
         return kept
 
     def _made_of(self, node: Node) -> tuple[Any, ...]:
-        state, book = self._gateway.scheduler.state, self._gateway.node_book
+        state, book = self._gateway.scheduler.state, self._gateway.node_history
         return (
             node.available,
             node.total,

@@ -173,14 +173,14 @@ def all_nodes(gateway: Gateway) -> list[NodeInfo]:
     """All nodes: the registered ones, in the order of registration, then the others."""
     state = gateway.scheduler.state
     present = [_present(gateway, node) for node in state.nodes.values()]
-    return present + [_gone(gateway, node) for node in gateway.node_book.inactive.values()]
+    return present + [_gone(gateway, node) for node in gateway.node_history.inactive.values()]
 
 
 def node_states(gateway: Gateway) -> Counter[str]:
     """The number of nodes in each state."""
-    counts = Counter(node.state for node in gateway.node_book.inactive.values())
+    counts = Counter(node.state for node in gateway.node_history.inactive.values())
     present = gateway.scheduler.state.nodes
-    leaving = sum(name in present for name in gateway.node_book.draining)
+    leaving = sum(name in present for name in gateway.node_history.draining)
     counts["DECOMMISSIONING"] += leaving
     counts["RUNNING"] += len(present) - leaving
     return counts
@@ -193,7 +193,7 @@ def kept_nodes(gateway: Gateway) -> NodeCache:
 
 def _present(gateway: Gateway, node: Node) -> NodeInfo:
     state = gateway.scheduler.state
-    measured = gateway.node_book.utilization.get(node.name, Utilization())
+    measured = gateway.node_history.utilization.get(node.name, Utilization())
     used, available, total = node.used, node.available, node.total
     label = gateway.yarn.node_label(state, node)
     physical, cpu = measured.physical_memory_mb, measured.cpu

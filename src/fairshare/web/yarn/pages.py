@@ -135,7 +135,7 @@ async def lead_to_master(request: Request) -> Response:
     except Refused:
         raise HTTPException(404) from None
     await _check_view(request, application)
-    last = gateway.biographies.of(application.id).attempt
+    last = gateway.attempt_history.of(application.id).attempt
     target = last.tracking_url if last is not None else ""
     if not target.startswith(("http://", "https://")):
         name = application_name(gateway.scheduler.state.epoch_ms, application.id)

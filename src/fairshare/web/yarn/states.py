@@ -26,9 +26,9 @@ _ENDS: Final = {
 }
 
 
-def public_state(application: Application, biography: ApplicationAttempts) -> str:
+def public_state(application: Application, history: ApplicationAttempts) -> str:
     """One of `PUBLIC_STATES`: once its master has reported its outcome, it is FINISHED."""
-    if application.over and not biography.unregistered:
+    if application.over and not history.unregistered:
         return _ENDS[application.state]
     if application.over or application.unregistered is not None:
         return "FINISHED"
@@ -38,17 +38,17 @@ def public_state(application: Application, biography: ApplicationAttempts) -> st
     return "RUNNING" if application.registered and not waits else "ACCEPTED"
 
 
-def internal_state(application: Application, biography: ApplicationAttempts) -> str:
+def internal_state(application: Application, history: ApplicationAttempts) -> str:
     """As `public_state`, but FINISHING while a master that has reported its outcome still runs."""
     if application.unregistered is not None and not application.over:
         return "FINISHING"
-    return public_state(application, biography)
+    return public_state(application, history)
 
 
-def final_status(application: Application, biography: ApplicationAttempts) -> str:
+def final_status(application: Application, history: ApplicationAttempts) -> str:
     """The outcome that the master reported; else that of the application; UNDEFINED while it
     lives."""
-    last = biography.attempt
+    last = history.attempt
     if last is not None and last.final_status:
         return last.final_status
     if application.unregistered is not None:
@@ -59,9 +59,9 @@ def final_status(application: Application, biography: ApplicationAttempts) -> st
     return "SUCCEEDED" if status == "FINISHED" else status
 
 
-def finished_ms(application: Application, biography: ApplicationAttempts) -> int:
+def finished_ms(application: Application, history: ApplicationAttempts) -> int:
     """When it ended, or when its master reported its outcome; 0 while it lives."""
-    last = biography.attempt
+    last = history.attempt
     if application.unregistered is not None and last is not None:
         return last.finished_ms
     return application.finished_ms or 0

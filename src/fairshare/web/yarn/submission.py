@@ -135,7 +135,7 @@ def _check_enabled(gateway: Gateway) -> None:
 
 def _refuse_if_forbidden(gateway: Gateway, application: Application, text: str) -> None:
     """With access control on, Hadoop refuses callers who may not submit at once."""
-    if gateway.biographies.of(application.id).refusal == "access-denied":
+    if gateway.attempt_history.of(application.id).refusal == "access-denied":
         queue = application.submission.queue
         raise bad_request(
             "org.apache.hadoop.security.AccessControlException: User"

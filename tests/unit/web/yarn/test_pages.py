@@ -27,10 +27,10 @@ async def test_the_way_to_a_master_leads_to_what_it_named(yarn):
     name = await yarn.submit()
     answer = await yarn.server.http.get(f"/proxy/{name}/")
     assert (answer.status_code, answer.headers["location"]) == (302, f"/cluster/app/{name}")
-    yarn.server.gateway.biographies.of(1).attempt.tracking_url = "http://n1:4040/"
+    yarn.server.gateway.attempt_history.of(1).attempt.tracking_url = "http://n1:4040/"
     answer = await yarn.server.http.get(f"/proxy/{name}/")
     assert answer.headers["location"] == "http://n1:4040/"
-    yarn.server.gateway.biographies.of(1).attempt.tracking_url = "javascript:alert(1)"
+    yarn.server.gateway.attempt_history.of(1).attempt.tracking_url = "javascript:alert(1)"
     answer = await yarn.server.http.get(f"/proxy/{name}/")
     assert answer.headers["location"] == f"/cluster/app/{name}"
 
