@@ -170,7 +170,7 @@ def select(
 
 
 def matches(wanted: Filter, application: Application, queue: str) -> bool:
-    """Whether all filters match, except those that need a history."""
+    """Whether all filters match, except those that need the history of its attempts."""
     if wanted.user and application.user != wanted.user:
         return False
     # Applications in a queue below match while they are in it; a finished one keeps its last queue.
