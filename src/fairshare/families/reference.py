@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from fairshare.families.fair import file_settings, queue_settings, site_settings
+from fairshare.families.pools import pool_settings
 from fairshare.families.setting import Setting, reference
 
 _NOTE: Final = "This page is made from the tables in the code; do not edit it."
@@ -23,6 +24,13 @@ PAGES: Final[Mapping[str, tuple[str, Sections]]] = {
             "A queue, in fair-scheduler.xml": queue_settings.SETTINGS,
             "All queues, in fair-scheduler.xml": file_settings.SETTINGS,
             "The scheduler, in yarn-site.xml": site_settings.SETTINGS,
+        },
+    ),
+    "pools.md": (
+        "Settings of the pool scheduler of MapReduce",
+        {
+            "A pool, in the pools file": pool_settings.POOL,
+            "All pools, in the pools file": pool_settings.FILE,
         },
     ),
 }

@@ -23,7 +23,7 @@ class Setting(msgspec.Struct, frozen=True):
     file's reader and writer. `unwritten` says in words what applies without it. `title` is that of
     the form's input; a setting without a title is not in the form. `example` is a value as the file
     has it, and `choices` are all values, if there are few. `aliases` are other names with the same
-    meaning.
+    meaning. `since` is the first release of Hadoop that has it, where releases differ.
     """
 
     name: str
@@ -37,6 +37,7 @@ class Setting(msgspec.Struct, frozen=True):
     example: str = ""
     choices: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
+    since: str = ""
 
     @property
     def form_field(self) -> Field:
@@ -64,10 +65,14 @@ def reference(settings: Iterable[Setting]) -> str:
     | --- | --- | --- | --- | --- |
     | `weight` | queue | Share of this queue. | 1 | `2.5` |
     """
-    rows = ["setting | applies to | meaning | without it | example", " | ".join(["---"] * 5)]
-    for one in settings:
+    listed = list(settings)
+    since = [" | since"] if any(one.since for one in listed) else []
+    heads = "setting | applies to | meaning | without it | example" + "".join(since)
+    rows = [heads, " | ".join(["---"] * (5 + len(since)))]
+    for one in listed:
         names = ", ".join(f"`{name}`" for name in (one.name, *one.aliases))
         examples = one.choices or ((one.example,) if one.example else ())
         shown = ", ".join(f"`{example}`" for example in examples)
         rows.append(f"{names} | {one.scope} | {one.meaning} | {one.unwritten} | {shown}")
+        rows[-1] += f" | {one.since}" if since else ""
     return "\n".join(f"| {row} |" for row in rows)

@@ -6,14 +6,17 @@ import msgspec
 import pytest
 
 from fairshare.families.fair import file_settings, queue_settings, site_settings
+from fairshare.families.pools import pool_settings
 from fairshare.families.reference import PAGES, page
 from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
+from fairshare.schedulers.pools.settings import PoolAllocations
 
 PLACE = Path(__file__).parents[3] / "docs" / "reference"
 
 WITHOUT_A_ROW = {
     QueueSettings: {"name", "parent", "reservable"},
     AllocationSettings: {"queues", "user_max_applications", "rules", "from_file"},
+    PoolAllocations: {"pools", "user_max_jobs"},
     FairSettings: {
         "types",
         "minimum_allocation",
@@ -44,8 +47,9 @@ def test_a_reference_page_is_made_from_the_tables(name):
         (QueueSettings, queue_settings.SETTINGS),
         (AllocationSettings, file_settings.SETTINGS),
         (FairSettings, site_settings.SETTINGS),
+        (PoolAllocations, pool_settings.FILE),
     ],
-    ids=["queue", "file", "site"],
+    ids=["queue", "file", "site", "pools-file"],
 )
 def test_every_field_of_the_settings_has_one_row(settings, table):
     fields = {field.name for field in msgspec.structs.fields(settings)}

@@ -3,14 +3,13 @@
 Knows neither where the file is nor when it is read again.
 """
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any, Final
 
-import msgspec
-
-from fairshare.config import literals
 from fairshare.config.problems import Problem, Problems
 from fairshare.config.xml import Element, parse
+from fairshare.families.pools.pool_settings import FILE_BY_NAME, POOL_BY_NAME, USER_BY_NAME
+from fairshare.families.setting import Setting
 from fairshare.model.queues import LONGEST_NAME
 from fairshare.schedulers.pools.settings import (
     SLOTS,
@@ -21,56 +20,7 @@ from fairshare.schedulers.pools.settings import (
 
 BAD_FILE: Final = "refuses the whole file"
 
-Reader = Callable[[str], Any]
-
-
-def _seconds(text: str) -> int:
-    """Whole seconds, in milliseconds."""
-    return literals.long(text) * 1_000
-
-
-def _weight(text: str) -> float:
-    weight = literals.double(text)
-    if weight < 0.0:
-        raise ValueError(f"{literals.trim(text)!r} is below 0: a weight is 0 or more")
-    return weight
-
-
-def _mode(text: str) -> str:
-    mode = literals.trim(text).lower()
-    if mode not in ("fair", "fifo"):
-        raise ValueError(f"{literals.trim(text)!r} is no scheduling mode: write fair or fifo")
-    return mode
-
-
-class _Kind(msgspec.Struct, frozen=True):
-    """An element: the field that it sets, how it is read, the generation that knows it first."""
-
-    field: str
-    read: Reader
-    since: Generation = "0.19"
-
-
-_TOP: Final = {
-    "userMaxJobsDefault": _Kind("user_max_jobs_default", literals.integer),
-    "poolMaxJobsDefault": _Kind("pool_max_jobs_default", literals.integer, "1.2"),
-    "defaultPoolSchedulingMode": _Kind("default_mode", _mode, "1.2"),
-    "defaultMinSharePreemptionTimeout": _Kind("default_min_share_timeout_ms", _seconds, "1.2"),
-    "fairSharePreemptionTimeout": _Kind("fair_share_timeout_ms", _seconds, "1.2"),
-}
-_POOL: Final = {
-    "minMaps": _Kind("min_maps", literals.integer),
-    "minReduces": _Kind("min_reduces", literals.integer),
-    "maxRunningJobs": _Kind("max_running_jobs", literals.integer),
-    "weight": _Kind("weight", _weight, "0.20"),
-    "maxMaps": _Kind("max_maps", literals.integer, "1.2"),
-    "maxReduces": _Kind("max_reduces", literals.integer, "1.2"),
-    "schedulingMode": _Kind("mode", _mode, "1.2"),
-    "minSharePreemptionTimeout": _Kind("min_share_timeout_ms", _seconds, "1.2"),
-}
-_USER: Final = {"maxRunningJobs": _Kind("max_running_jobs", literals.integer)}
-
-NAMES: Final = frozenset({*_TOP, *_POOL, *_USER, "pool", "user"})
+NAMES: Final = frozenset({*FILE_BY_NAME, *POOL_BY_NAME, *USER_BY_NAME, "pool", "user"})
 """All elements of the file."""
 
 
@@ -109,7 +59,7 @@ def collect_pools_file(
         return PoolAllocations()
     reader = _FileReader(generation, hierarchical, problems)
     top = [child for child in root.children if child.name not in ("pool", "user")]
-    fields = reader.fields(top, _TOP, "<allocations>")
+    fields = reader.fields(top, FILE_BY_NAME, "<allocations>")
     for child in root.children:
         if child.name == "pool":
             reader.pool(child, "")
@@ -155,7 +105,7 @@ class _FileReader:
         self._elements[full], self._parents[full] = element, parent
         inner = [child for child in element.children if child.name == "pool"]
         rest = [child for child in element.children if child.name != "pool"]
-        found = self.fields(rest, _POOL, f"<pool> {full}")
+        found = self.fields(rest, POOL_BY_NAME, f"<pool> {full}")
         self.pools.setdefault(full, {}).update(found)
         for child in inner:
             if self._hierarchical:
@@ -172,7 +122,9 @@ class _FileReader:
     def user(self, element: Element) -> None:
         """A user's limit."""
         name = self._name(element, "user")
-        limit = self.fields(element.children, _USER, f"<user> {name}").get("max_running_jobs")
+        limit = self.fields(element.children, USER_BY_NAME, f"<user> {name}").get(
+            "max_running_jobs"
+        )
         if limit is not None:
             self.users[name] = limit
 
@@ -188,17 +140,17 @@ class _FileReader:
         return name or ""
 
     def fields(
-        self, elements: list[Element], kinds: dict[str, _Kind], inside: str
+        self, elements: list[Element], known: Mapping[str, Setting], inside: str
     ) -> dict[str, Any]:
         """The values of known elements; the last of two counts."""
         found: dict[str, Any] = {}
         for element in elements:
-            kind = kinds.get(element.name)
-            if kind is None or kind.since > self._generation:
-                self._report(element, kind, inside, kinds)
+            setting = known.get(element.name)
+            if setting is None or setting.since > self._generation:
+                self._report(element, setting, inside, known)
                 continue
             try:
-                found[kind.field] = kind.read(element.text)
+                found[setting.field] = setting.read(element.text)
             except ValueError as error:
                 self._problems.error(
                     element.text_place, element.name, f"<{element.name}>: {error}", BAD_FILE
@@ -206,12 +158,13 @@ class _FileReader:
         return found
 
     def _report(
-        self, element: Element, kind: _Kind | None, inside: str, kinds: dict[str, _Kind]
+        self, element: Element, setting: Setting | None, inside: str, known: Mapping[str, Setting]
     ) -> None:
-        known = ", ".join(name for name, k in kinds.items() if k.since <= self._generation)
-        reason = f"it is unknown in {inside}, where there are {known}"
-        if kind is not None:
-            reason = f"the generation {self._generation} does not know it, only {kind.since} does"
+        names = ", ".join(name for name, one in known.items() if one.since <= self._generation)
+        reason = f"it is unknown in {inside}, where there are {names}"
+        if setting is not None:
+            since = setting.since
+            reason = f"the generation {self._generation} does not know it, only {since} does"
         self._problems.warning(
             element.place,
             "unknown-element",
