@@ -21,6 +21,7 @@ from fairshare.families.configuration_update import Update
 from fairshare.families.draft import DraftForm
 from fairshare.families.maximum import with_maximum
 from fairshare.families.store import ConfigurationStore
+from fairshare.families.stored_class import StoredClass
 from fairshare.families.yarn.interface import YarnInterface
 from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.schedulers.protocol import Scheduler, State
@@ -107,10 +108,8 @@ class SchedulerFamily(ABC, Generic[Settings]):
     settings_type: ClassVar[type[msgspec.Struct]]
     """The class of its settings. They have `types`, `minimum_allocation`, `maximum_allocation`."""
 
-    stored_classes: ClassVar[tuple[tuple[str, type, tuple[str, ...]], ...]] = ()
-    """The classes of the scheduler and its state for snapshots, each with a permanent tag, and the
-    fields to store if it has neither slots nor is a structure. For schedulers of packages; those of
-    fairshare are in `runtime/stored.py`."""
+    stored_classes: ClassVar[tuple[StoredClass, ...]] = ()
+    """The classes of the scheduler, its settings and its state, by which snapshots find them."""
 
     administrators_field: ClassVar[str] = "administrators"
     """The field of the settings that names the administrators of the cluster."""

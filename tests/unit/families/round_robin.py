@@ -9,6 +9,7 @@ from fairshare.config.site import Site
 from fairshare.families.base_reading import collect_base
 from fairshare.families.configuration import Configuration
 from fairshare.families.family import CLASS, ReadSettings, SchedulerFamily, Source
+from fairshare.families.stored_class import StoredClass
 from fairshare.model.applications import Application
 from fairshare.model.asks import AskKey
 from fairshare.model.events import ContainerAllocated
@@ -87,9 +88,9 @@ class RoundRobinFamily(SchedulerFamily[RoundRobinSettings]):
     classes = ((CLASS, "org.example.RoundRobinScheduler"),)
     settings_type = RoundRobinSettings
     stored_classes = (
-        ("round-robin-scheduler", RoundRobinScheduler, ("_state",)),
-        ("round-robin-settings", RoundRobinSettings, ()),
-        ("round-robin-state", RoundRobinState, ()),
+        StoredClass("round-robin-scheduler", RoundRobinScheduler, ("_state",)),
+        StoredClass("round-robin-settings", RoundRobinSettings),
+        StoredClass("round-robin-state", RoundRobinState, ("started_ms",), state=True),
     )
 
     def create(self, types: ResourceTypes) -> RoundRobinScheduler:

@@ -108,7 +108,9 @@ def test_what_a_stored_object_holds_has_a_tag_too(kind):
         for field, cls in reached(kind)
         if STORED.of_class(cls) is None and not is_only_a_type(cls)
     }
-    assert not without, "give it a tag in runtime/stored.py or projections/stored.py"
+    assert not without, (
+        "give it a tag in runtime/stored.py, families/NAME/stored.py or projections/stored.py"
+    )
 
 
 @pytest.mark.parametrize(

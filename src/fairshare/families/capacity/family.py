@@ -34,6 +34,7 @@ from fairshare.families.capacity.site_file import (
     written_properties,
 )
 from fairshare.families.capacity.store import read_store
+from fairshare.families.capacity.stored import STORED_CLASSES
 from fairshare.families.capacity.yarn import CapacityYarn
 from fairshare.families.cluster_size import cluster_of
 from fairshare.families.configuration import Configuration, Refreshed
@@ -73,6 +74,7 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
     )
     files = (CAPACITY_FILE,)
     demonstration = "capacity: everybody has his guarantee"
+    stored_classes = STORED_CLASSES
     settings_type = CapacitySettings
     administrators_field = "administrators_acl"
     grants_minimum = True

@@ -27,6 +27,7 @@ from fairshare.families.fair.reading import (
     collect_fair,
     read_fair,
 )
+from fairshare.families.fair.stored import STORED_CLASSES
 from fairshare.families.fair.yarn import FairYarn
 from fairshare.families.family import CLASS, SHARED_FILE, Claim, ReadSettings, Source
 from fairshare.model.resources import Resource, ResourceTypes
@@ -47,6 +48,7 @@ class FairFamily(AllocationFileFamily[FairSettings]):
         (CLASS, "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"),
     )
     demonstration = "fair: everybody gets his share"
+    stored_classes = STORED_CLASSES
     settings_type = FairSettings
     allocation_key = ALLOCATION_FILE
     tidies_before_load = True

@@ -13,6 +13,7 @@ from fairshare.families.family import (
     Source,
 )
 from fairshare.families.fifo.reading import collect_fifo
+from fairshare.families.fifo.stored import STORED_CLASSES
 from fairshare.families.fifo.yarn import FifoYarn
 from fairshare.model.resources import ResourceTypes
 from fairshare.schedulers.fifo import views
@@ -33,6 +34,7 @@ class FifoFamily(SchedulerFamily[FifoSettings]):
         (TASK_SCHEDULER, "org.apache.hadoop.mapred.JobQueueTaskScheduler"),
     )
     demonstration = "fifo: first come, first served"
+    stored_classes = STORED_CLASSES
     settings_type = FifoSettings
     has_priorities = False
 

@@ -29,6 +29,7 @@ from fairshare.families.pools.reading import (
     read_node_slots,
     with_slots,
 )
+from fairshare.families.pools.stored import STORED_CLASSES
 from fairshare.families.pools.switches import SECTION, PoolSwitches, read_switches
 from fairshare.families.pools.unsupported import PREFIX
 from fairshare.families.pools.yarn import PoolsYarn
@@ -48,6 +49,7 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
     yarn = PoolsYarn()
     classes = ((TASK_SCHEDULER, _CLASS),)
     demonstration = "mapreduce: every pool has its minimum"
+    stored_classes = STORED_CLASSES
     settings_type = PoolsSettings
     allocation_key = ALLOCATION_FILE
     elements = pools_file.NAMES

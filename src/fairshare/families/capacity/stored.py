@@ -1,0 +1,83 @@
+"""Owns the list of the Capacity Scheduler's classes in snapshots, with their tags and fields."""
+
+from typing import Final
+
+from fairshare.families.stored_class import StoredClass
+from fairshare.schedulers.capacity import settings as capacity_settings
+from fairshare.schedulers.capacity import users as capacity_users
+from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
+from fairshare.schedulers.capacity.calculators import DominantCalculator, MemoryCalculator
+from fairshare.schedulers.capacity.queues import CapacityQueue, Share
+from fairshare.schedulers.capacity.scheduler import CapacityScheduler
+from fairshare.schedulers.capacity.state import CapacityState
+from fairshare.schedulers.capacity.users import User
+
+STORED_CLASSES: Final = (
+    StoredClass(
+        "capacity-application",
+        CapacityApplication,
+        added={"asked": lambda one: dict.fromkeys(key.label for key in one.asks.keys.values())},
+    ),
+    StoredClass("capacity-stage", Stage),
+    StoredClass("capacity-dominant-calculator", DominantCalculator),
+    StoredClass("capacity-memory-calculator", MemoryCalculator, ("_rest",)),
+    StoredClass(
+        "capacity-queue",
+        CapacityQueue,
+        added={
+            "divides_amounts": False,
+            "funded": lambda one: one.entitled,
+            "given": CapacityQueue.given_now,
+            "template_worth": {},
+        },
+    ),
+    StoredClass("capacity-share", Share),
+    StoredClass("capacity-scheduler", CapacityScheduler, ("_state",)),
+    StoredClass("capacity-amount", capacity_settings.Amount),
+    StoredClass(
+        "capacity-settings",
+        capacity_settings.CapacitySettings,
+        removed=frozenset({"user_metrics", "application_fail_fast"}),
+    ),
+    StoredClass("capacity-intra-queue-preemption", capacity_settings.IntraQueuePreemption),
+    StoredClass("capacity-label-capacity", capacity_settings.LabelCapacity),
+    StoredClass("capacity-monitor-settings", capacity_settings.MonitorSettings),
+    StoredClass("capacity-percentage", capacity_settings.Percentage),
+    StoredClass("capacity-priority-rule", capacity_settings.PriorityRule),
+    StoredClass("capacity-queue-settings", capacity_settings.QueueSettings),
+    StoredClass("capacity-template", capacity_settings.Template),
+    StoredClass("capacity-unit", capacity_settings.Unit),
+    StoredClass("capacity-vector", capacity_settings.Vector),
+    StoredClass("capacity-weight", capacity_settings.Weight),
+    StoredClass("capacity-workflow-priority", capacity_settings.WorkflowPriority),
+    StoredClass(
+        "capacity-state",
+        CapacityState,
+        (
+            "calculator",
+            "labels",
+            "totals",
+            "added_labels",
+            "assigned_labels",
+            "partition_of",
+            "started_ms",
+            "starts",
+            "user_runnable",
+            "selected_ms",
+            "most_on_node",
+            "departed",
+            "arrivals",
+            "ports",
+            "reserved_ms",
+            "most_nodes",
+            "_fulfilling",
+            "_granting",
+            "_to_place",
+            "stirred",
+        ),
+        added={"departed": {}, "most_nodes": lambda state: len(state.nodes)},
+        state=True,
+    ),
+    StoredClass("capacity-user", User),
+    StoredClass("capacity-users", capacity_users.Users),
+)

@@ -1,0 +1,61 @@
+"""Owns the list of the Fair Scheduler's classes in snapshots, with their tags and fields."""
+
+from typing import Final
+
+from fairshare.families.stored_class import StoredClass
+from fairshare.schedulers.fair import settings as fair_settings
+from fairshare.schedulers.fair import users as fair_users
+from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.schedulers.fair.containers import Tables
+from fairshare.schedulers.fair.policies import Policy, policy_named
+from fairshare.schedulers.fair.queues import FairQueue
+from fairshare.schedulers.fair.scheduler import FairScheduler
+from fairshare.schedulers.fair.state import FairState
+
+STORED_CLASSES: Final = (
+    StoredClass("fair-application", FairApplication),
+    StoredClass(
+        "fair-tables",
+        Tables,
+        (
+            "_arrivals",
+            "most_nodes",
+            "most_on_node",
+            "ports",
+        ),
+    ),
+    StoredClass("fair-policy", Policy, names=policy_named),
+    StoredClass("fair-queue", FairQueue),
+    StoredClass("fair-scheduler", FairScheduler, ("_state",)),
+    StoredClass("fair-allocation-settings", fair_settings.AllocationSettings),
+    StoredClass("fair-amount", fair_settings.Amount),
+    StoredClass("fair-settings", fair_settings.FairSettings),
+    StoredClass("fair-queue-settings", fair_settings.QueueSettings),
+    StoredClass(
+        "fair-state",
+        FairState,
+        (
+            "changed",
+            "stale_demand",
+            "shares_stale",
+            "steady_stale",
+            "starts",
+            "users",
+            "reservable",
+            "starved",
+            "kills",
+            "conversions",
+            "started_ms",
+            "tables",
+        ),
+        state=True,
+    ),
+    StoredClass(
+        "fair-users",
+        fair_users.Users,
+        (
+            "_running",
+            "_waiting",
+        ),
+    ),
+)

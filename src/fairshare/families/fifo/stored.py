@@ -1,0 +1,23 @@
+"""Owns the list of the FIFO scheduler's classes in snapshots, with their tags and fields."""
+
+from typing import Final
+
+from fairshare.families.stored_class import StoredClass
+from fairshare.schedulers.fifo import settings as fifo_settings
+from fairshare.schedulers.fifo.scheduler import FifoScheduler
+from fairshare.schedulers.fifo.state import FifoApplication, FifoState
+
+STORED_CLASSES: Final = (
+    StoredClass("fifo-application", FifoApplication),
+    StoredClass("fifo-scheduler", FifoScheduler, ("_state",)),
+    StoredClass("fifo-settings", fifo_settings.FifoSettings),
+    StoredClass(
+        "fifo-state",
+        FifoState,
+        (
+            "line",
+            "started_ms",
+        ),
+        state=True,
+    ),
+)
