@@ -7,7 +7,7 @@
 
 `Client` is for who submits and watches, `Driver` for a program that is its application's own
 master. `AsyncClient` (in `async_client`) and `Executor` (in `executor`) are imported by those who
-want them, from `fairshare` itself. What they raise stands in `fairshare.client.errors`.
+want them, from `fairshare` itself. The errors that they raise are in `fairshare.client.errors`.
 """
 
 from fairshare.client.answers import (

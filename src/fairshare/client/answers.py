@@ -76,7 +76,7 @@ def understood(answer: Any, form: type[Answer]) -> Answer:
 
 
 def listed(answer: Any, name: str, form: type[Answer]) -> tuple[Answer, ...]:
-    """The list that stands under `name` in a decoded answer, each entry understood.
+    """The list `name` of a decoded answer, each entry understood.
 
     >>> [node.name for node in listed({"nodes": [{"name": "n1"}]}, "nodes", Node)]
     ['n1']

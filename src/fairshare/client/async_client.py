@@ -87,7 +87,7 @@ class AsyncClient(CallTable, SentInLoop):
     async def watch(
         self, application: str | int, timeout_s: float | None = None
     ) -> AsyncIterator[Application]:
-        """The application as it stands, after each change, and at last when it is over."""
+        """The application after each change, and at last when it is over."""
         watch = waiting.Watch(application, timeout_s, self.pace_s, self.patience_s)
         while True:
             current: Application | None = None
@@ -141,9 +141,9 @@ class AsyncClient(CallTable, SentInLoop):
         try:
             ended = await self.wait(application, timeout_s)
         except BaseException:
-            with contextlib.suppress(FairshareError):  # what ended the waiting is to be told
-                told = self.kill(application, "Nobody waits for its results any more.")
-                await asyncio.shield(told)
+            with contextlib.suppress(FairshareError):  # the error that ended the waiting is raised
+                killed = self.kill(application, "No client waits for its results any more.")
+                await asyncio.shield(killed)
             raise
         if ended.state != "FINISHED":
             log = await self.failure_log(application)

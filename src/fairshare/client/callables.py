@@ -46,7 +46,7 @@ def pickled_apart(
 def unpickled(data: bytes, container: str) -> Any:
     """The result that a container kept; raises NotPicklable.
 
-    Loading it runs what is in it: this trusts the task whose result it is, and whoever can write
+    Loading it runs what is in it: this trusts the task whose result it is, and all that can write
     its folder (docs/security.md).
     """
     try:

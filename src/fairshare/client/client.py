@@ -71,7 +71,7 @@ class Client(CallTable, Sent):
     def watch(
         self, application: str | int, timeout_s: float | None = None
     ) -> Iterator[Application]:
-        """The application as it stands, after each change, and at last when it is over."""
+        """The application after each change, and at last when it is over."""
         watch = waiting.Watch(application, timeout_s, self.pace_s, self.patience_s)
         while True:
             current: Application | None = None
@@ -110,7 +110,7 @@ class Client(CallTable, Sent):
 
         The results stand in the order of the items. Raises ApplicationFailed when one call has
         failed `max_attempts` times; WaitTimedOut after `timeout_s`. Whatever ends the waiting
-        early, Ctrl-C too, kills the application: nobody would take its results.
+        early, Ctrl-C too, kills the application: no client would take its results.
         """
         given = list(items)
         if not given:
@@ -130,8 +130,8 @@ class Client(CallTable, Sent):
         try:
             ended = self.wait(application, timeout_s)
         except BaseException:
-            with contextlib.suppress(FairshareError):  # what ended the waiting is to be told
-                self.kill(application, "Nobody waits for its results any more.")
+            with contextlib.suppress(FairshareError):  # the error that ended the waiting is raised
+                self.kill(application, "No client waits for its results any more.")
             raise
         if ended.state != "FINISHED":
             log = self.failure_log(application)

@@ -32,9 +32,9 @@ READ_TIMEOUT_S = 30.0
 class Connection:
     """One server, and the calls to it. May be used from several threads.
 
-    `elsewhere` is asked when nobody listens at `url`: where another server has taken over, if one
-    has. `transport` replaces the network, for tests. A call raises ServerUnreachable, Refused or
-    AnswerNotUnderstood and nothing else.
+    `elsewhere` is asked when no server listens at `url`: a server that has taken over, or None.
+    `transport` replaces the network, for tests. A call raises ServerUnreachable, Refused
+    or AnswerNotUnderstood and nothing else.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Connection:
 
 
 def manners(url: str, token: str | None) -> dict[str, Any]:
-    """How a server is talked to, whoever waits for its answers."""
+    """How requests are made, synchronous or not."""
     return {
         "verify": trust(),
         "base_url": url + BASE,
@@ -137,7 +137,7 @@ def written(body: object) -> dict[str, Any]:
 
 
 def successful(response: httpx.Response, url: str) -> httpx.Response:
-    """The response; raises what it becomes when it is no success."""
+    """The response; raises the error of one that is not a success."""
     if response.is_success:
         return response
     raise refusal(response, url)
@@ -150,7 +150,7 @@ def unreachable(error: httpx.HTTPError, url: str, read_s: float) -> ServerUnreac
             return ServerUnreachable(
                 f"who answers at {url} cannot be verified ({error}), so nothing was sent: name the"
                 " certificate of who has signed the server's in SSL_CERT_FILE, and call the server"
-                " by a name that stands in its certificate",
+                " by a name that its certificate has",
                 url,
             )
         return ServerUnreachable(f"no server at {url}: {START_ONE}", url)
@@ -168,7 +168,7 @@ def unreachable(error: httpx.HTTPError, url: str, read_s: float) -> ServerUnreac
 
 
 def refusal(response: httpx.Response, url: str) -> Exception:
-    """What an answer that is no success becomes."""
+    """The error that an unsuccessful answer becomes."""
     try:
         answer = msgspec.json.decode(response.content, type=Refusal)
     except msgspec.DecodeError:

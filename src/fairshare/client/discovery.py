@@ -77,7 +77,7 @@ def find_token(environment: Mapping[str, str] = os.environ) -> str | None:
     if stat.S_IMODE(found.st_mode) & (stat.S_IRWXG | stat.S_IRWXO):
         raise TokenUnusable(
             f"others can read or change {path}, and so act in your name: chmod 600 {path}, and have"
-            " the token revoked if somebody may have seen it"
+            " the token revoked if others may have seen it"
         )
     if not text or len(text.split()) != 1 or len(text) > _MOST_CHARACTERS:
         raise TokenUnusable(f"{path} holds no token: one word is needed, as it was printed")
@@ -111,12 +111,12 @@ def published_url(environment: Mapping[str, str] = os.environ) -> str | None:
 
 
 def checked_url(text: str, where: str) -> str:
-    """The URL without a slash at its end; raises ServerUnreachable when it is no URL.
+    """The URL without a slash at its end; raises ServerUnreachable when it is not a URL.
 
     >>> checked_url("http://127.0.0.1:8188/", "FAIRSHARE_URL")
     'http://127.0.0.1:8188'
     """
-    advice = f"{where} says {text!r}, which is no address of a server: write http://HOST:PORT"
+    advice = f"{where} says {text!r}, which is not the address of a server: write http://HOST:PORT"
     try:
         parts = urlsplit(text)
         port = parts.port
@@ -149,8 +149,8 @@ class Server:
 
     Without `url` it is found by FAIRSHARE_URL or in the state directory. Raises ServerUnreachable
     and TokenUnusable. `elsewhere` tells where another one has taken over: it is looked up for an
-    address that the state directory gave, and in containers, whose server has told them its own;
-    never for one that somebody chose.
+    address that the state directory gave, and in containers, whose server has given them its own;
+    never for one that a caller chose.
     """
 
     def __init__(self, url: str | None, token: str | None) -> None:
@@ -160,5 +160,5 @@ class Server:
         self.elsewhere: Callable[[], str | None] = (lambda: None) if chosen else published_url
 
     def user(self) -> str | None:
-        """Whose name is sent. Who has a token says with it who he is, and names only another."""
+        """The user name to send. A token identifies its user: with it only another name is sent."""
         return own_user() if self.token is None else os.environ.get(USER_VARIABLE)

@@ -96,7 +96,7 @@ class Driver:
         return understood(answer, Containers).containers
 
     def application(self) -> Application:
-        """How the application stands, with the progress of the groups that were handed over."""
+        """The state of the application, with the progress of the groups that were handed over."""
         answer = self.connection.get(f"/applications/{segment(self.id)}")
         return understood(answer, Application)
 

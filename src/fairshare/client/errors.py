@@ -1,7 +1,7 @@
 """Owns what can go wrong between a client and a server. Knows no exit codes and no terminal.
 
 FairshareError
-  ServerUnreachable       nobody answers at the URL, or no URL is known
+  ServerUnreachable       no server answers at the URL, or no URL is known
   TokenUnusable           the file with the token is not for its owner alone, or holds none
   AnswerNotUnderstood     something answers, but not as a fairshare server of this version does
   InputError
@@ -18,7 +18,7 @@ START_ONE = "start one with `fairshare serve --conf DIR`"
 
 
 class ServerUnreachable(FairshareError):
-    """Nobody answers. `url` is None when no server is known at all."""
+    """No server answers. `url` is None when no server is known at all."""
 
     def __init__(self, message: str, url: str | None = None) -> None:
         self.url = url
@@ -30,7 +30,7 @@ class TokenUnusable(FairshareError):
 
 
 class AnswerNotUnderstood(FairshareError):
-    """What answers is no fairshare server, or one of another version."""
+    """The answer is not from a fairshare server of this version."""
 
 
 class Refused(InputError):
@@ -50,7 +50,7 @@ class Refused(InputError):
 class ApplicationFailed(FairshareError):
     """An application ended as FAILED, KILLED or REJECTED. `log` has its last lines, if any.
 
-    The message ends with them, unless the diagnostics have told the same already.
+    The message ends with them, unless the diagnostics contain the same.
     """
 
     def __init__(self, application: str, state: str, diagnostics: str, log: str = "") -> None:

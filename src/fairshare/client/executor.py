@@ -63,8 +63,8 @@ class Executor(futures.Executor):
     ...     squares = list(pool.map(lambda number: number * number, range(100), chunksize=10))
 
     `resources` are those of one call. A call whose process dies is tried `max_attempts` times.
-    `progress` is called from another thread whenever something has changed. Who leaves the `with`
-    by an exception cancels all calls: nobody would take their results.
+    `progress` is called from another thread whenever something has changed. Leaving the `with`
+    by an exception cancels all calls: no caller would take their results.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Executor(futures.Executor):
     ) -> "futures.Future[Result]":
         """Call `fn(*args, **kwargs)` in a container. Raises NotPicklable, and RuntimeError after
         `shutdown`. The future raises what the call raised, caused by its traceback; CallFailed
-        when its process died; ApplicationFailed when somebody killed the application."""
+        when its process died; ApplicationFailed when the application was killed."""
         function, data = callables.pickled_apart(fn, *args, **kwargs)
         with self._turn:
             if self._closing:
@@ -144,12 +144,12 @@ class Executor(futures.Executor):
         buffersize: int | None = None,
     ) -> Iterator[Result]:
         """`map(fn, *iterables)`, in order; `chunksize` calls share a container, one after the
-        other. None: as many as it takes to need no more than MOST_CONTAINERS. All are handed in
+        other. None: as many as it takes to need no more than MOST_CONTAINERS. All are submitted
         at once: `buffersize`, of later Pythons, must be None."""
         if chunksize is not None and chunksize < 1:
             raise ValueError(f"chunksize is {chunksize}: it must be at least 1")
         if buffersize is not None:
-            raise ValueError("buffersize is not supported: all calls are handed in at once")
+            raise ValueError("buffersize is not supported: all calls are submitted at once")
         rows = list(zip(*iterables, strict=False))
         size = chunksize or -(-len(rows) // MOST_CONTAINERS) or 1
         run = chunk_callable(fn)
@@ -194,7 +194,7 @@ class Executor(futures.Executor):
         with self._turn:
             return list(self._live.values())
 
-    # The thread that hands in.
+    # The thread that submits.
 
     def _hand_in_all(self) -> None:
         patience = Patience(self._client.patience_s)
@@ -213,7 +213,7 @@ class Executor(futures.Executor):
                 continue
             try:
                 self._hand_in(load, patience)
-            except BaseException as error:  # whoever waits for the calls is to be told
+            except BaseException as error:  # passed to all that wait for the calls
                 for call in load.calls:
                     self._settle(call, error=error)
 
@@ -281,7 +281,7 @@ class Executor(futures.Executor):
         with self._turn:
             self._batches.pop(batch.application, None)
             self._turn.notify_all()
-        self._client.kill(batch.application, "Nobody waits for its calls any more.")
+        self._client.kill(batch.application, "No caller waits for its calls any more.")
 
     # The thread that follows.
 
@@ -345,7 +345,7 @@ class Executor(futures.Executor):
             self._settle(call, *value_or_error(outcome))
 
     def _break(self, batch: Batch, application: Application, tasks: tuple[Task, ...]) -> None:
-        """An application has ended badly. What was not its fault is handed in again."""
+        """An application has ended badly. Calls that did not cause it are submitted again."""
         log = self._client.failure_log(application.id)
         again: list[Call] = []
         for call, error in verdicts(batch, application, tasks, log):
@@ -387,7 +387,7 @@ class Executor(futures.Executor):
 
 
 def _results(given: list["futures.Future[list[Any]]"], end_s: float | None) -> Iterator[Any]:
-    """The results of chunks, one by one; whoever stops asking cancels the rest."""
+    """The results of chunks, one by one; an iterator that is closed cancels the rest."""
     try:
         for future in given:
             left_s = None if end_s is None else end_s - time.monotonic()

@@ -67,7 +67,7 @@ class RemoteFuture(Future[Any]):
         return True
 
     def settle(self, value: Any = None, error: BaseException | None = None) -> bool:
-        """Say what came of it; False if nobody wants to know any more, or it was said before."""
+        """Say what came of it; False if no caller waits for it, or it was reported before."""
         with self._turn:
             if self.done() or not self.set_running_or_notify_cancel():
                 return False
@@ -79,7 +79,7 @@ class RemoteFuture(Future[Any]):
 
 
 class Load:
-    """Calls that are handed in together: each function is there once. `size` is in bytes."""
+    """Calls that are submitted together: each function is there once. `size` is in bytes."""
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
@@ -122,7 +122,7 @@ def verdicts(
     """What becomes of the calls without an answer when their application has ended badly.
 
     If a process has failed too often, its own call has failed; the others only shared the
-    application, and are to be handed in again (None). If nobody's process failed, somebody has
+    application, and are to be submitted again (None). If no process failed, a user has
     ended the application, and all its calls with it. `log` is the end of what was written last.
     """
     failed = {task.index: task for task in tasks if task.state == "FAILED"}

@@ -18,7 +18,7 @@ from fairshare.client.waiting import PATIENCE_S, Patience
 CHUNK_BYTES = 1 << 20
 TAIL_BYTES = 1 << 16
 PACE_S = 0.5
-"""How often a log that grows is looked at: the server does not tell when somebody prints."""
+"""How often a log that grows is looked at: the server does not report when a process prints."""
 
 STREAMS = ("stdout", "stderr")
 

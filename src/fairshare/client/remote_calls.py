@@ -1,6 +1,6 @@
 """Owns how calls of Python functions travel in groups: what a task runs, and what came of a call.
 
-A call that raises is no failure of its task: the task ends well and brings the exception home, with
+A call that raises does not fail its task: the task ends well and brings the exception home, with
 its traceback. A call that was cancelled meanwhile is passed over: a file with its name lies in a
 directory that both sides see, if they run on one machine. Knows no server.
 """

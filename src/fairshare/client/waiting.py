@@ -34,7 +34,7 @@ class Patience:
 
     @contextlib.contextmanager
     def outlast_absence(self) -> Iterator[None]:
-        """What fails inside because nobody answers is passed over (`absent` says so), unless nobody
+        """Failures inside because no server answers are passed over (`absent` says so), unless none
         has ever answered, or for `patience_s`."""
         try:
             yield
@@ -53,8 +53,8 @@ class Watch:
     """The questions of who follows an application, however they are sent.
 
     Within `question`, ask for the changes since `version`, open for `poll_s`, and then for the
-    application: a change in between is seen too often, never missed. `absent` says that nobody has
-    answered.
+    application: a change in between is seen too often, never missed. `absent` says that no server
+    has answered.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Watch:
 
     @property
     def absent(self) -> bool:
-        """Whether the last question found nobody."""
+        """Whether the last request reached no server."""
         return self._patience.absent
 
     @property
@@ -85,7 +85,7 @@ class Watch:
         with self._patience.outlast_absence():
             yield
         if self.absent:
-            self.version = 0  # a server that was started again counts anew
+            self.version = 0  # a server that was started again counts from 0 again
 
     def pause_s(self) -> float:
         """How long to wait until the next question; raises WaitTimedOut when time is up."""

@@ -51,7 +51,7 @@ class TeamFigures(msgspec.Struct, frozen=True):
 
 class UserFigures(msgspec.Struct, frozen=True):
     """One of several users of a queue: the user's part of what they had together while all of them
-    wanted more, and the part that the user's weight stands for."""
+    wanted more, and the part that corresponds to the user's weight."""
 
     name: str
     weight: int

@@ -121,7 +121,7 @@ async def actor_of(request: Request, body: ActorBody, application: Application) 
 async def mover_of(
     request: Request, body: ActorBody, application: Application, queue: str
 ) -> Actor:
-    """As `actor_of`, for a move: a caller who may change the application must also be allowed to
+    """As `actor_of`, for a move: a caller that may change the application must also be allowed to
     submit to the target queue, or to administer it, by name or by group.
 
     Raises InputError (`access-denied`).
@@ -164,7 +164,7 @@ def believed_administrator(request: Request, named: str | None) -> str:
 def _no_administrator(identity: Identity) -> InputError:
     return InputError(
         "access-denied",
-        f"{identity.user} is no administrator: that is who has a token made with --admin",
+        f"{identity.user} is not an administrator: administrators have a token made with --admin",
     )
 
 
@@ -185,6 +185,6 @@ async def check_administrator(request: Request, body: ActorBody, queue: str = ""
         what = f"queue {queue}" if queue else "the cluster"
         raise InputError(
             "access-denied",
-            f"User {user} does not administer {what}: who may is said by yarn.admin.acl and the"
-            " lists of the queues",
+            f"User {user} does not administer {what}: yarn.admin.acl and the"
+            " lists of the queues name the administrators",
         )

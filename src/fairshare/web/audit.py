@@ -85,7 +85,7 @@ class Audit:
         if entry.status < 400:
             audit.write(entry)
             return
-        who = entry.user if entry.proof else f"nobody at {entry.address}"
+        who = entry.user if entry.proof else f"unknown at {entry.address}"
         many = entry.proof or not self.server.authentication.required
         if audit.refuse(who, entry, REFUSALS_OF_SOMEBODY if many else REFUSALS_OF_NOBODY):
             asyncio.get_running_loop().call_later(INTERVAL_S, audit.flush)

@@ -70,7 +70,7 @@ class AuthenticationMiddleware:
             await self._tell_unreadable(error)(scope, receive, send)
             return
         if identity is None:
-            wait_s = self.buckets.take(f"nobody at {address}")
+            wait_s = self.buckets.take(f"unknown at {address}")
             if wait_s:
                 await too_many_requests(wait_s)(scope, receive, send)
                 return
@@ -126,8 +126,8 @@ class AuthenticationMiddleware:
         )
 
     async def _closed(self, identity: Identity, path: str, looks: bool) -> str:
-        """Why a user may not view an application, or change it; empty if the user may, or if there
-        is no such application."""
+        """Why a user may not view an application, or change it; empty if the user may, or if the
+        application does not exist."""
         form = _OWN.fullmatch(path)
         number = None if form is None else _application_in(form.group(1), form.group(2))
         application = None if number is None else self.server.service.state.applications.get(number)
@@ -141,8 +141,8 @@ class AuthenticationMiddleware:
             return ""
         return (
             f"you are {identity.user}, and this application is {application.user}'s: only its "
-            "owner may do this, who stands in the application's lists, and who administers its "
-            "queue or the cluster"
+            "owner, users in the application's lists, and administrators of its queue or of the "
+            "cluster may do this"
         )
 
 
@@ -160,7 +160,7 @@ def given_twice(name: str) -> Response:
     return refusal(
         400,
         "bad-request",
-        f"the header {name} is there more than once, so that nobody can tell which one counts: a"
+        f"the header {name} is there more than once, so that it is unclear which one counts: a"
         " proxy must replace what its callers send",
     )
 

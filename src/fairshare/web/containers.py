@@ -207,10 +207,10 @@ def open_regular(path: Path) -> int:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        raise FileNotFoundError(f"{path} is no regular file") from error
+        raise FileNotFoundError(f"{path} is not a regular file") from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise FileNotFoundError(f"{path} is no regular file")
+        raise FileNotFoundError(f"{path} is not a regular file")
     return descriptor
 
 

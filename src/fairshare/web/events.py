@@ -79,7 +79,7 @@ async def stream_events(request: Request) -> Response:
         if "kinds" in parameters:
             raise InputError(
                 "access-denied",
-                "records tell what everybody runs, and so are for administrators; kinds=changed"
+                "records show what all users run, and so are for administrators; kinds=changed"
                 " tells when to look again",
             )
         kinds = frozenset({"changed"})
@@ -181,6 +181,6 @@ ROUTES = [
         "text/event-stream",
         Parameter("since", "The last record that is known.", NUMBER),
         Parameter("kinds", "`record`, `changed`, or both with a comma between."),
-        Parameter("Last-Event-ID", "As `since`, which stands before it.", TEXT, "header"),
+        Parameter("Last-Event-ID", "As `since`, which takes precedence.", TEXT, "header"),
     )
 ]

@@ -254,7 +254,7 @@ async def room_for(server: LiveServer, user: str, size: int) -> AsyncIterator[No
         if handed_in.size(user) > most:
             raise InputError(
                 "too-much-handed-in",
-                f"{user} has handed in {handed_in.size(user) - size} bytes that are still needed,"
+                f"{user} has submitted {handed_in.size(user) - size} bytes that are still needed,"
                 f" and {size} more are above the {most} of one user: wait until some applications"
                 " have ended, or put large data into files",
             )

@@ -114,8 +114,7 @@ def check_exposure(settings: LiveSettings) -> None:
         raise ConfigurationError(
             [
                 'run_as = "user" below [engine] needs [authentication] in fairshare.toml: without'
-                " it everybody who can reach the server could run commands under the account of"
-                " anybody"
+                " it all who can reach the server could run commands under any account"
             ]
         )
     if settings.authentication.required:
@@ -131,7 +130,7 @@ def warn_of_exposure(settings: LiveSettings) -> None:
     address = address_of(settings.host)
     if not ipaddress.ip_address(address).is_loopback:
         _log.warning(
-            "listening on %s without TLS: whoever can listen to the network reads the tokens of all"
+            "listening on %s without TLS: all who can listen to the network read the tokens of all"
             " users. Name a certificate and its key below [server] in fairshare.toml, or put a"
             " proxy that speaks TLS before the server and name it below [authentication]",
             address,
@@ -149,8 +148,8 @@ def loopback_address(host: str) -> str:
         return name
     raise ConfigurationError(
         [
-            f"host {host!r}: everybody who can reach this address could act as anybody, since "
-            "nobody has to prove who he is. Write `tokens = true` below [authentication] in "
+            f"host {host!r}: everyone who can reach this address could act as any user, since "
+            "users need no proof of who they are. Write `tokens = true` below [authentication] in "
             "fairshare.toml and make a token for each user (fairshare admin token create USER), "
             "name a proxy that knows its users, or listen on 127.0.0.1"
         ]

@@ -1,4 +1,4 @@
-"""The socket: on nobody has to prove who he is, with clear words when it cannot be had."""
+"""The socket: on users need no proof of who they are, with clear words when it cannot be had."""
 
 import socket
 
@@ -70,7 +70,7 @@ def test_what_is_no_address_is_called_so(host):
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.1.2.3"])
 def test_all_other_addresses_are_refused(host):
-    with pytest.raises(ConfigurationError, match="nobody has to prove who he is"):
+    with pytest.raises(ConfigurationError, match="users need no proof of who they are"):
         loopback_address(host)
 
 

@@ -84,7 +84,9 @@ def _explanation(figures: Figures) -> str:
         " something (at most 100%)."
     )
     if figures.scheduler == FIFO.scheduler:
-        return f"{words} *due: what fair-scheduler.xml would promise; FIFO owes nobody anything."
+        return (
+            f"{words} *due: what fair-scheduler.xml would promise; FIFO owes nothing to any team."
+        )
     return f"{words} Who wants less than he is owed leaves the rest to the others."
 
 

@@ -122,5 +122,5 @@ class Applications(Workload):
         try:
             archive.write_archive(self._path, updated)
         except OSError as error:
-            self.say(f"The figures are not kept for the next time: {failed_call(error)}")
+            self.say(f"The numbers are not kept for the next time: {failed_call(error)}")
         return updated.other_run(self.setting.scheduler)

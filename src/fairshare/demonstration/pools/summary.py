@@ -39,8 +39,8 @@ def happened(figures: JobFigures, plan: Plan, timeout_ms: int) -> Iterator[Rende
     yield _share_table(figures)
     yield wrapped(
         f"Parts of all slots, over the {seconds(figures.maps.contended_ms)} in which jobs of all"
-        " three pools were there; owed is what the server said then. Who wants less leaves the"
-        " rest to the others.",
+        " three pools were there; owed is what the server said then. A pool that wants less leaves"
+        " the rest to the others.",
         style="dim",
     )
     yield Text()

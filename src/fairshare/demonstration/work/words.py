@@ -5,7 +5,7 @@
 
 FOLDER/splits.json is a list of splits, each a list of paths; map i reads split i and writes one
 file for each reduce, FOLDER/map-<i>-<part>.json. Reduce j reads the part j of every map and writes
-FOLDER/reduce-<j>.json: the counts of each word by where it stands (`PLACES`). A file appears as a
+FOLDER/reduce-<j>.json: the counts of each word by where it is (`PLACES`). A file appears as a
 whole or not at all, so that a task whose first container was killed does no harm.
 """
 
@@ -26,7 +26,7 @@ PLACES = ("code", "comment", "text")
 """Names and keywords of programs; their comments; their strings, and all other documents."""
 
 Counts = dict[str, list[int]]
-"""How often each word stands in each of `PLACES`."""
+"""How often each word is in each of `PLACES`."""
 
 _CODE, _COMMENT, _TEXT = range(3)
 _TEXT_TOKENS = frozenset(
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def read(path: str) -> str:
-    """A document; what is no UTF-8 in it becomes a mark that is no letter."""
+    """A document; bytes that are not UTF-8 become a mark that is not a letter."""
     return Path(path).read_bytes().decode("utf-8", "replace")
 
 
@@ -93,7 +93,7 @@ def count(document: str, spans: list[tuple[int, int, int]] | None, counts: Count
 
 
 def spans_of(program: str) -> list[tuple[int, int, int]] | None:
-    """Where the comments and strings of a program are; None if it is no program that Python reads.
+    """Where the comments and strings of a program are; None if it is not a Python program.
 
     >>> spans_of('x = "a b"  # c')
     [(4, 9, 2), (11, 14, 1)]
