@@ -131,7 +131,7 @@ def find_allocation_file(
 
 
 def _read(path: Path, problems: Problems) -> bytes | None:
-    """A file's bytes; None if there is no such file, or if it cannot be read, which is told."""
+    """A file's bytes; None if there is no such file, or if it cannot be read, which is reported."""
     try:
         return path.read_bytes()
     except FileNotFoundError:

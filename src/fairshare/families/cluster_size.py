@@ -11,7 +11,7 @@ class UnknownResourceType(FairshareError):
 
 
 def cluster_of(cluster: Mapping[str, int] | None, types: ResourceTypes) -> Resource | None:
-    """The vector of a cluster that somebody has described; types that are not named are 0."""
+    """The vector of a described cluster; types that are not named are 0."""
     if cluster is None:
         return None
     try:

@@ -82,7 +82,7 @@ def read_xml(document: str | bytes) -> Update:
 
 
 def _plain(element: Element) -> Any:
-    """An element as its JSON form: what stands there more than once is a list."""
+    """An element as its JSON form: what is there more than once is a list."""
     if not element.children:
         return element.text
     found: dict[str, Any] = {}
@@ -110,7 +110,7 @@ def _read(found: dict[str, Any]) -> Update:
 
 
 def _listed(value: Any) -> list[Any]:
-    """A list; one thing alone stands for a list of it, and nothing for none."""
+    """A list; a single value counts as a list of one, an absent one as an empty list."""
     if isinstance(value, list):
         return value
     return [] if value is None or value == "" else [value]

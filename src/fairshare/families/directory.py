@@ -63,7 +63,7 @@ def collect_directory(
 ) -> Configuration | None:
     """As `read_directory`, but errors are only added to the problems; None: no scheduler is chosen.
 
-    What an error stands for has its default in the result, whose own `problems` are empty.
+    A setting with an error has its default in the result, whose own `problems` are empty.
     """
     if not directory.is_dir():
         problems.error(Place(str(directory)), "directory", "there is no such directory")
@@ -135,7 +135,7 @@ def _look_for_files(directory: Path, problems: Problems) -> None:
 
 
 def _read(path: Path, problems: Problems) -> bytes | None:
-    """A file's bytes; None if there is no such file, or if it cannot be read, which is told."""
+    """A file's bytes; None if there is no such file, or if it cannot be read, which is reported."""
     try:
         return path.read_bytes()
     except FileNotFoundError:

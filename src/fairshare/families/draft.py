@@ -104,7 +104,7 @@ class DraftForm(ABC):
         for edit in edits:
             top = read_spans(text)
             if top is None:
-                raise InputError("bad-edit", "the draft is no XML any more: correct its text first")
+                raise InputError("bad-edit", "the draft is not XML any more: correct its text")
             try:
                 text = self.edit(text, top, edit)
             except ValueError as error:

@@ -1,7 +1,7 @@
 """Owns whether a cluster reserves nodes: Hadoop's rule, and the exception for one node.
 
 A reservation keeps a whole node free for one large container. On a cluster the others go on
-elsewhere; on one node a single task that waits for a GPU would stop everybody
+elsewhere; on one node a single task that waits for a GPU would stop all others
 (docs/decisions/0007). Knows no engine.
 """
 
@@ -15,7 +15,7 @@ def with_reservations(configuration: Configuration, nodes: int) -> Configuration
     """The configuration as a cluster of so many nodes follows it.
 
     Without reservations the Fair Scheduler may reserve none of its nodes, and the Capacity
-    Scheduler, for which Hadoop has no such property, is told the same. A file that sets
+    Scheduler, for which Hadoop has no such property, is treated alike. A file that sets
     `yarn.scheduler.fair.reservable-nodes` has decided it for the Fair Scheduler, unless
     fairshare.toml says `reservations = "off"`.
     """

@@ -40,4 +40,4 @@ class ConfigurationStore(msgspec.Struct, frozen=True):
 
 
 STORED: Final = "scheduler-conf"
-"""Stands for the file in the places of problems with properties that no file holds."""
+"""The name of the file in places of problems with properties that no file has."""

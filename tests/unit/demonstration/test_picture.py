@@ -31,7 +31,7 @@ SNAPSHOT = Snapshot(
 def test_the_picture_shows_who_has_what_and_what_he_is_owed(render: Render) -> None:
     text = render(picture(SNAPSHOT))
     assert "1:23" in text
-    assert "fair: everybody gets his share" in text
+    assert "fair: every team gets its share" in text
     research = next(row for row in text.splitlines() if row.startswith("research"))
     assert "33%  33% ranges 70/127" in research
     assert text.count("■") == 11

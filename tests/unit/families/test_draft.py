@@ -134,7 +134,7 @@ def test_removing_a_queue_of_the_capacity_scheduler_takes_its_properties_along()
 @pytest.mark.parametrize(
     ("kind", "text", "edit", "words"),
     [
-        ("fair", "<allocations>", Edit("add", "root.a"), "no XML"),
+        ("fair", "<allocations>", Edit("add", "root.a"), "not XML"),
         ("fair", FAIR, Edit("add", "root.prod.a"), "already"),
         ("fair", FAIR, Edit("add", "root.x.y"), "no queue root.x"),
         ("fair", FAIR, setting("root.x", "weight", "1"), "does not speak of"),

@@ -46,9 +46,9 @@ _FIELDS = (
           where="leaf"),
     Field("maximum-application-lifetime", "Max Application Lifetime (s)", "none", "86400",
           where="leaf"),
-    Field("acl_submit_applications", "Who May Submit", "who may submit to its parent",
+    Field("acl_submit_applications", "Users That May Submit", "the list of its parent",
           "ann,bob staff"),
-    Field("acl_administer_queue", "Who May Administer", "who administers its parent",
+    Field("acl_administer_queue", "Administrators", "the list of its parent",
           "ann staff"),
 )  # fmt: skip
 

@@ -73,7 +73,7 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         ),
     )
     files = (CAPACITY_FILE,)
-    demonstration = "capacity: everybody has his guarantee"
+    demonstration = "capacity: every team has its guarantee"
     stored_classes = STORED_CLASSES
     settings_type = CapacitySettings
     administrators_field = "administrators_acl"

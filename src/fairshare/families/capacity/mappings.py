@@ -1,7 +1,7 @@
 """Owns queue mappings in the legacy form, and the choice of the form
 (Hadoop: MappingRule.createLegacyRule).
 
-Knows no queue: whether the queues of mappings exist is told by `placement`.
+Knows no queue: `placement` reports whether the queues of mappings exist.
 """
 
 from typing import Final
@@ -68,7 +68,7 @@ def _runs_mappings(site: Site, problems: Problems) -> bool:
             message = f"{ENGINES}: there is no placement rule {engine!r} (there are {known})"
             problems.error(place, RULE, message, "loads a class of this name, or does not start")
     if len(set(engines)) < len(engines):
-        message = f"{ENGINES}: Invalid PlacementRule inputs: a rule stands twice"
+        message = f"{ENGINES}: Invalid PlacementRule inputs: a rule is given twice"
         problems.error(place, RULE, message, REFUSED)
     return not engines or any(engine in _KNOWN_ENGINES for engine in engines)
 

@@ -99,13 +99,13 @@ _MOST_PARTS: Final = 1 + max(suffix.count(".") for suffix in SUFFIXES | UNSUPPOR
 """Of the suffix that has the most."""
 
 HINTS: Final = 50
-"""So many mistakes are told with what may be meant by them: to look for it takes long."""
+"""The number of mistakes that are reported with what may be meant: the search takes long."""
 
 
 class Scope:
     """What is written of one queue, or in one of its templates.
 
-    `prefix` stands before each suffix: `yarn.scheduler.capacity.root.a.`. `first` is the name of
+    `prefix` precedes each suffix: `yarn.scheduler.capacity.root.a.`. `first` is the name of
     the first property, `names` are all of them.
     """
 
@@ -120,7 +120,7 @@ class Scope:
 
 
 class QueueNames:
-    """All scopes by (path, template), in the order of the files; names that are no queue's."""
+    """All scopes by (path, template), in the order of the files; names that are not a queue's."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self.scopes: dict[tuple[str, str], Scope] = {}
@@ -139,7 +139,7 @@ class QueueNames:
         match = _TEMPLATE.fullmatch(rest)
         if match is not None:
             path, template, inner = match.groups()
-            rest = f"{ROOT}.{inner}"  # what stands in a template looks like root's own
+            rest = f"{ROOT}.{inner}"  # a template's content looks like root's own
         found = _USER.fullmatch(rest) or _LABEL.fullmatch(rest)
         owner = found.group(1) if found else _owner(rest)
         if owner is None or (template and owner != ROOT):
@@ -154,7 +154,7 @@ class QueueNames:
 
 
 def _owner(rest: str) -> str | None:
-    """The queue of `root.a.capacity`: what stands before the longest suffix that is known."""
+    """The queue of `root.a.capacity`: the part before the longest suffix that is known."""
     parts = rest.split(".")
     for length in range(max(1, len(parts) - _MOST_PARTS), len(parts)):
         suffix = ".".join(parts[length:])
@@ -182,7 +182,7 @@ UNLIKE: Final = {
 
 
 def advice_on(name: str, known: Iterable[str]) -> str:
-    """What to do about a name that nobody knows: the end of a sentence, or nothing.
+    """What to do about an unknown name: the end of a sentence, or nothing.
 
     >>> advice_on("yarn.scheduler.capacity.root.a.acl_submit_jobs", [])
     ': since Hadoop 2 it is yarn.scheduler.capacity.root.a.acl_submit_applications'
@@ -198,7 +198,7 @@ def advice_on(name: str, known: Iterable[str]) -> str:
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str | None:
-    """What somebody may have meant by a name that nobody knows.
+    """What may be meant by an unknown name.
 
     >>> nearest_name("yarn.scheduler.capacity.root.a.maximum-capactiy", [])
     'yarn.scheduler.capacity.root.a.maximum-capacity'

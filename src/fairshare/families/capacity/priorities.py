@@ -1,4 +1,4 @@
-"""Owns two lists of priorities: who may use which (Hadoop: AppPriorityACLsManager), and workflows'
+"""Owns two lists of priorities: those of users (Hadoop: AppPriorityACLsManager), and workflows'
 (`yarn.scheduler.capacity.workflow-priority-mappings`).
 
 Knows no property. All functions raise ValueError with a message that can follow its name.
@@ -18,7 +18,7 @@ def read_priority_rules(text: str, cluster_maximum: int) -> tuple[tuple[Priority
     """Groups `[user=ann group=dev max_priority=7 default_priority=4]`, the lowest maximum first.
 
     A maximum above the cluster's is lowered to it; whether one was is the second answer. A text
-    without groups, such as `*`, restricts nobody.
+    without groups, such as `*`, restricts no users.
     """
     rules, lowered = [], False
     for match in _GROUP.finditer(text):
@@ -53,7 +53,7 @@ def _rule(body: str) -> PriorityRule:
                 known = ", ".join(_KEYS)
                 raise ValueError(f"there is no key {other!r} in '[{body}]' (there are {known})")
     if not names:
-        raise ValueError(f"'[{body}]' names nobody: user= or group= is missing")
+        raise ValueError(f"'[{body}]' names no users: user= or group= is missing")
     if maximum is None:
         raise ValueError(f"'[{body}]' has no max_priority=")
     acl = "*" if names[0] == "*" else " ".join(names[:2])

@@ -67,7 +67,7 @@ class QueueReader:
         self._forgives = False
 
     def forgiving(self) -> "QueueReader":
-        """A reader of what Hadoop does not look at when it starts: a wrong value is only told."""
+        """A reader of what Hadoop does not look at when it starts: a wrong value is reported."""
         reader = copy.copy(self)
         reader._forgives = True
         return reader
@@ -80,7 +80,7 @@ class QueueReader:
         found: dict[str, None] = {}
         for child in self._site.strings(name, self._problems):
             if child in found:
-                self._refuse(name, f"{child!r} stands twice, but names must differ")
+                self._refuse(name, f"{child!r} is given twice, but names must differ")
             elif "." in child:
                 self._refuse(name, f"{child!r} has a period, which divides names of queues")
             elif len(scope.path) + len(child) >= LONGEST_NAME:
@@ -189,7 +189,7 @@ class QueueReader:
         return report
 
     def _read(self, name: str, read: Callable[[str], _T]) -> _T | None:
-        """A value that `read` makes of the text; None if it is absent or wrong, which is told."""
+        """A value that `read` makes of the text; None if absent or wrong (reported)."""
         text = self._site.text(name, self._problems)
         if text is None:
             return None

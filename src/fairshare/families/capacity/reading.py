@@ -50,7 +50,7 @@ _PARALLEL: Final = "max-parallel-apps"
 
 
 def no_files(name: str) -> bytes:
-    """Stands for a reader of files where there are none."""
+    """A reader of files where there are none."""
     raise FileNotFoundError(2, "there are no files here", name)
 
 

@@ -31,7 +31,7 @@ def report_refusals(settings: CapacitySettings, site: Site, file: str, problems:
 def _place(fault: Fault, site: Site, file: str) -> Place:
     if fault.suffix == "queue-mappings":
         names = [MAPPINGS, APPLICATION_MAPPINGS, JSON, JSON_FILE]
-        # The message quotes the rule: it stands in the list that has it.
+        # The message quotes the rule: the list that has it is shown.
         for name in (MAPPINGS, APPLICATION_MAPPINGS):
             if any(repr(entry) in fault.message for entry in site.strings(name, Problems())):
                 names.insert(0, name)

@@ -121,7 +121,7 @@ def _rule(rule: object, number: int, place: Place, problems: Problems) -> Mappin
     if not matches:
         raise _Wrong("Match string is undefined or empty: write matches")
     if matched_by == "group" and matches == "*":
-        raise _Wrong("Cannot match '*' for groups: use the type user, which matches everybody")
+        raise _Wrong("Cannot match '*' for groups: use the type user, which matches all users")
     everyone = matched_by == "user" and matches == "*"
     action, path = _target(policy, texts)
     fallback = "skip"

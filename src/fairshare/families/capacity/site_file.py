@@ -51,7 +51,7 @@ def written_properties(
 ) -> tuple[tuple[str, str], ...]:
     """Names and values of capacity-scheduler.xml, variables and all; `stored` instead, if given.
 
-    What is wrong with the file is told by who reads it for its meaning.
+    Problems of the file are reported by the reader of its meaning.
     """
     if stored is not None:
         return tuple(stored.items())

@@ -1,4 +1,4 @@
-"""Owns where the Capacity Scheduler's configuration is kept, and who may change it by document.
+"""Owns where the Capacity Scheduler's configuration is kept, and who changes it by document.
 
 Reads the properties `yarn.scheduler.configuration.*`; keeps nothing itself
 (Hadoop: YarnConfigurationStore).

@@ -83,7 +83,7 @@ def _made_on_demand(path: str, queues: dict[str, QueueSettings]) -> bool:
 
 def _report_unlisted(scope: Scope, meant: Collection[str], site: Site, problems: Problems) -> None:
     for name in scope.names:
-        site.text(name, Problems())  # told here, once for all properties of the queue
+        site.text(name, Problems())  # reported here, once for all properties of the queue
     near = difflib.get_close_matches(scope.path, meant, 1, 0.85)
     hint = f". Is {near[0]} meant?" if near else ""
     problems.warning(

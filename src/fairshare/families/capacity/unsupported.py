@@ -12,7 +12,7 @@ _SWITCHES: Final = {
     "skip-allocate-on-nodes-with-reserved-containers": (
         "it belongs to the placement on several nodes, which is not here"
     ),
-    "user-metrics.enable": "there are no figures of single users beside those of their queues",
+    "user-metrics.enable": "there are no metrics of single users beside those of their queues",
     "application.fail-fast": (
         "an application whose queue is gone after a restart is refused, and the server goes on"
     ),
@@ -31,7 +31,7 @@ _PORT_IN_NODE_NAME: Final = "yarn.scheduler.include-port-in-node-name"
 
 
 def report_unsupported(site: Site, problems: Problems) -> None:
-    """Name what somebody wrote in the hope of an effect."""
+    """Report properties that have no effect here."""
     for suffix, why in _SWITCHES.items():
         name = PREFIX + suffix
         if site.boolean(name, False, problems):

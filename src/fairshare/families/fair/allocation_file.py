@@ -180,7 +180,7 @@ def _check_policies(
 def _check_acls(
     settings: AllocationSettings, elements: dict[str, Element], values: ElementValues
 ) -> None:
-    """Report a list that excludes nobody, because root's list allows everybody
+    """Report a list that excludes no users, because root's list allows all
     (Hadoop: FSQueue.hasAccess)."""
     for field, tag in (("submit_acl", "aclSubmitApps"), ("administer_acl", "aclAdministerApps")):
         root = settings.queues.get(ROOT, QueueSettings(ROOT))
@@ -192,8 +192,8 @@ def _check_acls(
                 values.problems.trap(
                     place,
                     tag,
-                    f"<{tag}> of {name} excludes nobody, because root allows everybody:"
+                    f"<{tag}> of {name} excludes no users, because root allows all:"
                     f" give the queue root <{tag}> of one blank",
-                    "lets everybody in, too",
+                    "admits all users, too",
                 )
                 break

@@ -148,10 +148,10 @@ class ElementValues:
         return None
 
     def acl(self, element: Element) -> str | None:
-        """A list of users and groups, blanks kept: a lone blank means nobody."""
+        """A list of users and groups, blanks kept: a lone blank means no users."""
         if not element.text:
             message = (
-                f"<{element.name}> is empty: write * for everybody, one blank for nobody,"
+                f"<{element.name}> is empty: write * for all users, one blank for none,"
                 " or 'user1,user2 group1,group2'"
             )
             self._refuse(element, message, BAD_FILE)
@@ -172,7 +172,7 @@ class ElementValues:
         return self._read(element, literals.trim)
 
     def unknown(self, element: Element, known: Collection[str], inside: str) -> None:
-        """Report an element that nobody knows, with the name that may be meant."""
+        """Report an unknown element, with the name that may be meant."""
         near = [_OLD_NAMES.get(element.name, "")]
         if near[0] not in known:
             near = get_close_matches(element.name, known, 1, 0.8)
@@ -185,7 +185,7 @@ class ElementValues:
         )
 
     def attributes(self, element: Element, known: Collection[str]) -> None:
-        """Report attributes that nobody knows."""
+        """Report unknown attributes."""
         for name in element.attributes:
             if name not in known:
                 near = get_close_matches(name, known, 1)
@@ -199,11 +199,11 @@ class ElementValues:
                 )
 
     def repeated(self, element: Element, earlier: Element) -> None:
-        """Report an element whose like stands before it."""
+        """Report an element that is repeated."""
         self.problems.warning(
             element.place,
             "repeated-element",
-            f"<{element.name}> stands here again: line {earlier.place.line} has no effect",
+            f"<{element.name}> is repeated here: line {earlier.place.line} has no effect",
             "takes the last one",
         )
 

@@ -47,7 +47,7 @@ class FairFamily(AllocationFileFamily[FairSettings]):
     classes = (
         (CLASS, "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"),
     )
-    demonstration = "fair: everybody gets his share"
+    demonstration = "fair: every team gets its share"
     stored_classes = STORED_CLASSES
     settings_type = FairSettings
     allocation_key = ALLOCATION_FILE
@@ -176,7 +176,7 @@ def _one_node_reserved(settings: FairSettings, configuration: Configuration) -> 
         yield Finding(
             site.place(RESERVABLE_NODES),
             f"{RESERVABLE_NODES} lets the only node be reserved: a container that does not fit yet"
-            ' stops everybody else. Leave it out, or set reservations = "on" in [engine] of'
+            ' stops all others. Leave it out, or set reservations = "on" in [engine] of'
             " fairshare.toml if that is meant",
             "reserves the node",
         )

@@ -64,7 +64,7 @@ def _policy_of(entry: EntryPoint) -> Policy:
         # What a derived class takes is its own affair; one that needs arguments says so itself.
         loaded = loaded()  # type: ignore[call-arg]
     if not isinstance(loaded, Policy):
-        raise TypeError(f"it is no {Policy.__module__}.Policy, but {type(loaded).__name__}")
+        raise TypeError(f"it is not a {Policy.__module__}.Policy, but {type(loaded).__name__}")
     if loaded.name != entry.name:
         raise ValueError(f"the policy calls itself {loaded.name!r}: both names must be the same")
     return loaded

@@ -151,7 +151,7 @@ def _single_rule(element: Element, values: ElementValues) -> RuleSettings | None
         problems.trap(
             element.place,
             RULE,
-            f"{queue!r} is no name of a queue: root.default is taken",
+            f"{queue!r} is not the name of a queue: root.default is taken",
             "logs an error and takes root.default",
         )
         queue = ""

@@ -96,7 +96,7 @@ class _Queues:
             else:
                 self.values.unknown(child, _KNOWN, f"<{element.name}>")
         self.check_kind(name, element, seen, bool(nested))
-        # None means that a value is bad, which is told, or that it is dropped: the default holds.
+        # None means that a value is bad (reported), or that it is dropped: the default holds.
         fields = {field: value for field, value in fields.items() if value is not None}
         parental = bool(nested) or "reservation" in seen or self.typed_parent(element)
         self.add(QueueSettings(name=name, parent=parental, **fields), element)
@@ -134,7 +134,7 @@ class _Queues:
             )
 
     def name(self, parent: str, element: Element) -> str:
-        """The full name; a bad name is told, and serves to go on."""
+        """The full name; a bad name is reported, and used to continue."""
         written = element.attributes.get("name", "")
         name = written.strip(NAME_BLANKS)
         if not name:

@@ -122,7 +122,7 @@ def _check_increment(site: Site, increment: Resource, problems: Problems) -> Non
 
 
 def _report_without_effect(site: Site, problems: Problems) -> None:
-    """Name the properties that somebody wrote in the hope of an effect."""
+    """Report properties that have no effect here."""
     if site.boolean(_PORT_IN_NODE_NAME, False, problems):
         problems.warning(
             site.place(_PORT_IN_NODE_NAME),

@@ -1,7 +1,7 @@
 """Owns the three ways in which the allocation file writes resources
 (Hadoop: FairSchedulerConfiguration.parseResourceConfigValue).
 
-Knows no element: what a setting may be, and where it stands, is the caller's. All functions raise
+Knows no element: what a setting may be, and where it is, is the caller's. All functions raise
 ValueError with a message that says what is wrong with the text.
 """
 

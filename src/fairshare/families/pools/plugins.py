@@ -80,7 +80,9 @@ def _load(entry: EntryPoint, kind: type) -> Any:
     if isinstance(loaded, type):
         loaded = loaded()
     if not _is(loaded, kind):
-        raise TypeError(f"it is no {kind.__module__}.{kind.__name__}, but {type(loaded).__name__}")
+        raise TypeError(
+            f"it is not a {kind.__module__}.{kind.__name__}, but {type(loaded).__name__}"
+        )
     if loaded.name != entry.name:
         raise ValueError(f"it calls itself {loaded.name!r}: both names must be the same")
     return loaded

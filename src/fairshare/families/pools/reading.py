@@ -184,7 +184,7 @@ def _plug_in(site: Site, name: str, problems: Problems) -> str:
 def _defaults(site: Site, problems: Problems) -> dict[str, str]:
     """The site's values of properties that a job may set, and of those that they are made of.
 
-    As they are written: `${user.name}` stands for the user of each job.
+    As they are written: `${user.name}` is replaced by the user of each job.
     """
     chosen = site.string(PREFIX + "poolnameproperty", "", problems)
     wanted = [name for name in (*_OF_JOBS, chosen) if name]

@@ -1,5 +1,5 @@
 """Owns the properties of MapReduce's master and Fair Scheduler that have no effect here: each is
-told by its name, with file and line, why, and what Hadoop does.
+reported by its name, with file and line, why, and what Hadoop does.
 
 Settings that do have one are read in `pools`.
 """
@@ -47,18 +47,18 @@ _SWITCHES: Final = {
         "1.2 knows node groups between host and rack",
     ),
     "webinterface.private.actions": (
-        "who may change jobs is asked of him, not of the page",
+        "the user is asked for the right to change jobs, not the page",
         "lets the page change pools and priorities",
     ),
 }
-"""Switches of the master: told when they are on."""
+"""Switches of the master: reported when they are on."""
 
 _LIST: Final = re.compile(r"mapred(uce)?\.queue\..+\.acl-(submit-job|administer-jobs)")
 _THREADS: Final = "mapred.jobinit.threads"
 
 
 def report_unsupported(site: Site, settings: PoolsSettings, problems: Problems) -> None:
-    """Name the properties that somebody wrote in the hope of an effect."""
+    """Report properties that have no effect here."""
     _report_of_the_master(site, problems)
     selector = PREFIX + "taskselector"
     if site.string(selector, _DEFAULT_SELECTOR, problems) != _DEFAULT_SELECTOR:

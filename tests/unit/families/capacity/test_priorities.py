@@ -38,7 +38,7 @@ def test_a_text_without_groups_restricts_nobody(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("[max_priority=3]", "names nobody"),
+        ("[max_priority=3]", "names no users"),
         ("[user=ann]", "has no max_priority="),
         ("[user=ann max_priority=high]", "'high' is not a whole number"),
         ("[user=ann maximum=3]", "there is no key 'maximum'"),

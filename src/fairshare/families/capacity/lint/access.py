@@ -1,4 +1,4 @@
-"""Owns the rules about access lists that let everybody in, or nobody
+"""Owns the rules about access lists that admit all users, or none
 (`acl_submit_applications`)."""
 
 from collections.abc import Iterator
@@ -12,20 +12,20 @@ _SUBMIT, _ADMINISTER = "acl_submit_applications", "acl_administer_queue"
 
 
 def lists_not_checked(subject: CapacitySubject) -> Iterator[Finding]:
-    """Lists that restrict, and nobody looks at lists."""
+    """Lists that restrict where lists are not in use."""
     if not subject.has_site or subject.settings.acl_enabled:
         return
     for name, own in subject.queues:
         for suffix, acl in ((_SUBMIT, own.submit_acl), (_ADMINISTER, own.administer_acl)):
             if acl is not None and "*" not in acl:
                 yield subject.silent(
-                    property_of(name, suffix), f"{_ENABLED} is not true", "lets everybody in"
+                    property_of(name, suffix), f"{_ENABLED} is not true", "admits all users"
                 )
                 return  # one is enough to find the switch
 
 
 def restriction_void(subject: CapacitySubject) -> Iterator[Finding]:
-    """A list below a queue that lets everybody in
+    """A list below a queue that admits all users
     (`yarn.scheduler.capacity.root.acl_submit_applications`)."""
     for name, own in subject.queues:
         if name == ROOT or own.submit_acl is None or "*" in own.submit_acl:
@@ -37,9 +37,9 @@ def restriction_void(subject: CapacitySubject) -> Iterator[Finding]:
                 if "*" in (default if acl is None else acl):
                     yield Finding(
                         subject.place(name, _SUBMIT),
-                        f"{_SUBMIT} of {name} keeps nobody out, because {suffix} of {above} lets"
-                        f" everybody in: set {property_of(above, suffix)}",
-                        "lets in who may submit to, or administer, any queue above",
+                        f"{_SUBMIT} of {name} excludes no users, because {suffix} of {above}"
+                        f" admits all: set {property_of(above, suffix)}",
+                        "admits users that may submit to, or administer, any queue above",
                     )
                     break
             else:
@@ -60,6 +60,6 @@ def nobody_may_submit(subject: CapacitySubject) -> Iterator[Finding]:
         if not any(acl.strip() for acl in lists):
             yield Finding(
                 subject.place(name, _SUBMIT, _ADMINISTER),
-                f"nobody may submit to {name}: all its lists and those above it are blank",
+                f"no user may submit to {name}: all its lists and those above it are blank",
                 "rejects every application",
             )

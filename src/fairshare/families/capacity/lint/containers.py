@@ -76,12 +76,12 @@ def assigns_one(subject: CapacitySubject) -> Iterator[Finding]:
 
 
 def rack_delay_without_node_delay(subject: CapacitySubject) -> Iterator[Finding]:
-    """Waiting for a rack, and not for a node. A further delay of 0 is no waiting at all."""
+    """Waiting for a rack, and not for a node. A further delay of 0 means not waiting at all."""
     settings = subject.settings
     if settings.node_locality_delay < 0 < settings.rack_locality_additional_delay:
         yield Finding(
             subject.place_of(_NODE_DELAY, _RACK_DELAY),
-            f"{_NODE_DELAY} is {settings.node_locality_delay}, so that nobody waits for a node: the"
+            f"{_NODE_DELAY} is {settings.node_locality_delay}, so that none waits for a node: the"
             f" delay for racks counts from there and is one shorter for each below 0",
             "adds both",
         )

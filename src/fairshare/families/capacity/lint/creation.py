@@ -49,7 +49,7 @@ def made_queues_stay(subject: CapacitySubject) -> Iterator[Finding]:
 
 
 def legacy_creation_unmanaged(subject: CapacitySubject) -> Iterator[Finding]:
-    """Legacy leaves are made, and nobody gives them their capacity (Hadoop: ManagedParentQueue)."""
+    """Legacy leaves are created, but never receive their capacity (Hadoop: ManagedParentQueue)."""
     if not subject.has_site or subject.settings.monitor.legacy_queue_management:
         return
     for name, own in subject.queues:

@@ -21,16 +21,16 @@ _DEFAULT = "root.default"
 
 
 def mapping_never_reached(subject: CapacitySubject) -> Iterator[Finding]:
-    """A rule behind one that takes everybody it could match."""
+    """A rule behind one that takes all users that it could match."""
     seen: set[tuple[Matcher, str]] = set()
     taken: MappingRule | None = None
     for rule in subject.settings.mappings:
         like = (rule.matcher, rule.match)
         if taken is not None or like in seen:
-            before = "a rule for everybody" if taken is not None else "a rule for the same"
+            before = "a rule for all users" if taken is not None else "a rule for the same"
             yield Finding(
                 _place(subject, rule),
-                f"the mapping {rule.source} is never reached: {before} stands before it",
+                f"the mapping {rule.source} is never reached: {before} precedes it",
                 "takes the first rule that matches",
             )
         if not _decides(rule, subject):
@@ -65,7 +65,7 @@ def mapping_to_stopped_queue(subject: CapacitySubject) -> Iterator[Finding]:
 
 
 def fallback_missing(subject: CapacitySubject) -> Iterator[Finding]:
-    """Who cannot be placed is sent to root.default, and there is none."""
+    """Applications without a place are sent to root.default, which does not exist."""
     if subject.leaf.get(_DEFAULT):
         return
     for rule in subject.settings.mappings:
@@ -76,7 +76,7 @@ def fallback_missing(subject: CapacitySubject) -> Iterator[Finding]:
             yield Finding(
                 _place(subject, rule),
                 f"the mapping {rule.source} refuses who has no queue there: it falls back to"
-                f" {_DEFAULT}, which is no leaf queue",
+                f" {_DEFAULT}, which is not a leaf queue",
                 "refuses the application; later rules are not asked",
             )
 

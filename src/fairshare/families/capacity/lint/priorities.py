@@ -1,4 +1,4 @@
-"""Owns the rules about priorities that nobody looks at
+"""Owns the rules about priorities without effect
 (`yarn.cluster.max-application-priority`)."""
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ def queue_priority_not_looked_at(subject: CapacitySubject) -> Iterator[Finding]:
 
 
 def application_priority_capped(subject: CapacitySubject) -> Iterator[Finding]:
-    """A priority above the cluster's, which is 0 unless somebody says more."""
+    """A priority above the cluster's, which is 0 by default."""
     if not subject.has_site and _MAXIMUM not in subject.site:
         return
     most = subject.settings.maximum_application_priority
@@ -63,14 +63,14 @@ def priority_under_fair(subject: CapacitySubject) -> Iterator[Finding]:
 
 
 def priority_rules_not_checked(subject: CapacitySubject) -> Iterator[Finding]:
-    """Lists of who may use which priority, where lists are not looked at."""
+    """Lists of the priorities that users may use, where lists are not in use."""
     if not subject.has_site or subject.settings.acl_enabled:
         return
     for name, _ in subject.leaves:
         if subject.is_written(name, _RULES):
             yield subject.silent(
                 property_of(name, _RULES),
-                "yarn.acl.enable is not true, and everybody may use every priority",
+                "yarn.acl.enable is not true, and all users may use every priority",
                 "does not look at it",
             )
 
@@ -86,7 +86,7 @@ def priority_group_read_as_user(subject: CapacitySubject) -> Iterator[Finding]:
                 yield Finding(
                     subject.place(name, _RULES),
                     f"group= in [{group.strip().rstrip(']')}] is read as names of users: write"
-                    " user= before it, with somebody's name",
+                    " user= before it, with the name of a user",
                     "takes the first of user= and group= for users",
                 )
 

@@ -79,7 +79,7 @@ def queue_stopped(subject: CapacitySubject) -> Iterator[Finding]:
 
 
 def no_default_queue(subject: CapacitySubject) -> Iterator[Finding]:
-    """Who names no queue is sent to one that is not there."""
+    """Applications without a queue are sent to one that does not exist."""
     settings = subject.settings
     if f"{ROOT}.default" in subject.leaf or settings.mappings or settings.queues == {}:
         return

@@ -117,7 +117,7 @@ class CapacitySubject:
         return self.place_of(*names)
 
     def place_of(self, *names: str) -> Place:
-        """Where the first of these properties stands that is set; else the file."""
+        """The place of the first of these properties that is set; else the file."""
         found = [name for name in names if name in self.site]
         return self.site.place(found[0]) if found else Place(self.file, 1, 1)
 

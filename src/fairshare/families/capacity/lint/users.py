@@ -59,7 +59,7 @@ def no_applications_per_user(subject: CapacitySubject) -> Iterator[Finding]:
 
 
 def user_factor_zero(subject: CapacitySubject) -> Iterator[Finding]:
-    """Nobody may have more than one container."""
+    """No user may have more than one container."""
     for name, own in subject.leaves:
         if own.user_limit_factor == 0:
             yield Finding(

@@ -1,4 +1,4 @@
-"""Owns the rules about access lists that let nobody in, or everybody
+"""Owns the rules about access lists that admit no users, or all
 (Hadoop: FSQueue.hasAccess)."""
 
 from collections.abc import Iterator
@@ -21,13 +21,13 @@ def nobody_may_submit(subject: Subject) -> Iterator[Finding]:
             continue
         yield Finding(
             subject.place(leaf.name, "aclSubmitApps"),
-            f"nobody may submit to {leaf.name}: all its lists and those above it are blank",
+            f"no user may submit to {leaf.name}: all its lists and those above it are blank",
             "rejects every application",
         )
 
 
 def administration_opens_submission(subject: Subject) -> Iterator[Finding]:
-    """Root restricts submission, but everybody may administer, and so submit."""
+    """Root restricts submission, but all users may administer, and so submit."""
     root = subject.queue(ROOT)
     if (
         root.submit_acl is not None
@@ -36,14 +36,14 @@ def administration_opens_submission(subject: Subject) -> Iterator[Finding]:
     ):
         yield Finding(
             subject.place(ROOT, "aclSubmitApps"),
-            "aclSubmitApps of root excludes nobody, because who may administer a queue may submit"
-            " to it, and root lets everybody administer: give root <aclAdministerApps>, too",
-            "lets everybody submit everywhere",
+            "aclSubmitApps of root excludes no users, because administrators of a queue may submit"
+            " to it, and root lets all users administer: give root <aclAdministerApps>, too",
+            "lets all users submit everywhere",
         )
 
 
 def restriction_void(subject: Subject) -> Iterator[Finding]:
-    """A list below a queue that lets everybody in."""
+    """A list below a queue that admits all users."""
     for name, element in subject.written("aclSubmitApps"):
         if name in ("", ROOT) or "*" in element.text:
             continue
@@ -59,10 +59,10 @@ def restriction_void(subject: Subject) -> Iterator[Finding]:
             if opened:
                 yield Finding(
                     element.text_place,
-                    f"aclSubmitApps of {name} keeps nobody out, because {opened[0]} of {above.name}"
-                    f" lets everybody in: give {above.name} <{opened[0]}>"
+                    f"aclSubmitApps of {name} excludes none, because {opened[0]} of {above.name}"
+                    f" admits all: give {above.name} <{opened[0]}>"
                     f"{' and <aclAdministerApps>' if len(opened) > 1 else ''}, too",
-                    "lets in who may submit to, or administer, any queue above",
+                    "admits users that may submit to, or administer, any queue above",
                 )
                 break
 

@@ -35,7 +35,7 @@ def assigns_by_free_room(subject: Subject) -> Iterator[Finding]:
 
 
 def locality_half_set(subject: Subject) -> Iterator[Finding]:
-    """One threshold, or delay, of two: nobody waits for locality."""
+    """One threshold, or delay, of two: no application waits for locality."""
     settings = subject.settings
     pairs = (
         (_THRESHOLDS, settings.locality_threshold_node, settings.locality_threshold_rack),

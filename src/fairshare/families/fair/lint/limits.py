@@ -20,7 +20,7 @@ def master_share_too_small(subject: Subject) -> Iterator[Finding]:
     for leaf in subject.leaves:
         limit = _most_for_masters(subject, leaf)
         if limit is None or fits(master, limit) or not fits(master, subject.reachable(leaf)):
-            continue  # a leaf without room for any container is told as such
+            continue  # a leaf without room for any container is reported as such
         share, place = leaf.max_master_share, subject.place(leaf.name, "maxAMShare")
         if share is None:
             share = subject.allocations.queue_max_master_share_default
@@ -97,6 +97,6 @@ def increment_does_not_divide_maximum(subject: Subject) -> Iterator[Finding]:
         yield Finding(
             subject.site.place(*keys),
             f"the increment {increment} of {name} does not divide the maximum allocation {maximum}:"
-            f" the largest containers have {maximum}, which is no multiple of it",
+            f" the largest containers have {maximum}, which is not a multiple of it",
             "cuts to the maximum after it has rounded up",
         )

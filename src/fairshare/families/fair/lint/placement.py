@@ -24,7 +24,7 @@ def rule_never_reached(subject: Subject) -> Iterator[Finding]:
         if like in creates and (creates[like] or not _creates(rule)):
             yield Finding(
                 place,
-                f"the rule {rule.name} never decides: the same rule stands before it",
+                f"the rule {rule.name} never decides: the same rule precedes it",
                 "tries it in vain",
             )
         creates[like] = creates.get(like, False) or _creates(rule)
@@ -50,7 +50,7 @@ def default_queue_is_parent(subject: Subject) -> Iterator[Finding]:
         if rule.name == "default" and (name == ROOT or subject.queue(name).parent):
             yield Finding(
                 place,
-                f"the rule default gives {name}, which is a parent queue: whoever comes there is"
+                f"the rule default gives {name}, which is a parent queue: what comes there is"
                 " refused",
                 "rejects the application, because it is not a leaf queue",
             )
@@ -71,7 +71,7 @@ def placement_properties_overridden(subject: Subject) -> Iterator[Finding]:
 
 
 def user_queues_not_created(subject: Subject) -> Iterator[Finding]:
-    """Users shall have queues of their own, which nobody may create."""
+    """Users shall have queues of their own, which are never created."""
     settings = subject.settings
     if (
         subject.allocations.rules is None
@@ -98,7 +98,7 @@ def default_queue_undeclared(subject: Subject) -> Iterator[Finding]:
             subject.site.place(_UNDECLARED),
             f"{_UNDECLARED} is false, and the allocation file has no queue default: it is made"
             " nevertheless, without limits of its own, for all whose queue is not declared",
-            "creates root.default when somebody needs it",
+            "creates root.default when an application needs it",
         )
 
 

@@ -84,7 +84,7 @@ def threshold_zero(subject: Subject) -> Iterator[Finding]:
             where = f" of {queue}" if queue else ""
             yield Finding(
                 element.text_place,
-                f"with <{element.name}> {element.trimmed}{where} nobody is ever below the fair"
+                f"with <{element.name}> {element.trimmed}{where} no queue is ever below the fair"
                 " share: it never starts a preemption",
                 "moves it into 0 to 1, and never finds anybody starved",
             )
@@ -105,7 +105,7 @@ def threshold_above_one(subject: Subject) -> Iterator[Finding]:
             yield Finding(
                 element.text_place,
                 f"<{element.name}> {element.trimmed}{where} is a part of the fair share and counts"
-                f" as 1: everybody below the whole share is starved. Is <{meant}> meant, which is"
+                f" as 1: every queue below the whole share is starved. Is <{meant}> meant, which is"
                 " in seconds?",
                 "moves it into 0 to 1",
                 "warning",

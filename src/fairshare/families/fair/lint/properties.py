@@ -1,7 +1,7 @@
 """Owns the rules about properties that belong to another scheduler.
 
-Unknown properties of the Fair Scheduler itself are told when they are read; those of other daemons
-are nobody's business here.
+Unknown properties of the Fair Scheduler itself are reported when they are read; those of other
+daemons are ignored.
 """
 
 from collections.abc import Iterator

@@ -80,17 +80,17 @@ def weight_zero(subject: Subject) -> Iterator[Finding]:
                 subject.place(queue.name, "weight"),
                 f"with weight 0 the fair share of {queue.name} is {share}, and all siblings with"
                 " a weight are served first",
-                "serves it when nobody else wants anything",
+                "serves it when no other queue wants anything",
             )
 
 
 def maximum_zero(subject: Subject) -> Iterator[Finding]:
-    """A maximum of 0 of a type: whoever needs the type is refused."""
+    """A maximum of 0 of a type: requests for the type are refused."""
     types = subject.settings.types
     for place, what, text, amount in _maximums(subject):
         numbers: Sequence[float] = amount.absolute or amount.fractions or ()
         zero = [name for name, number in zip(types.names, numbers, strict=True) if number == 0]
-        if forbids_further_types(text, types):  # which is told when the file is read
+        if forbids_further_types(text, types):  # which is reported when the file is read
             zero = [name for name in zero if name in types.names[:2]]
         if zero:
             yield Finding(

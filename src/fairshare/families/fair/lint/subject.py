@@ -25,7 +25,7 @@ class AllocationElements(msgspec.Struct, frozen=True):
 
 
 def find_elements(document: bytes, file: str, types: ResourceTypes) -> AllocationElements | None:
-    """The elements of an allocation file; None when it is none. What is wrong is not told again."""
+    """The elements of an allocation file; None when it is none. Problems are not reported again."""
     top = parse(document, file, Problems())
     if top is None or top.name != "allocations":
         return None

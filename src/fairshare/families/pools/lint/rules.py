@@ -1,6 +1,6 @@
 """Owns the rules about pools: minimums, limits, preemption, locality, weights.
 
-What belongs to another generation, and unknown names, are told when the files are read.
+Settings of another generation, and unknown names, are reported when the files are read.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _TIMEOUTS = ("defaultMinSharePreemptionTimeout", "fairSharePreemptionTimeout")
 _MIN_TIMEOUT = "minSharePreemptionTimeout"
 _BOOSTER = "mapred.newjobweightbooster."
 _LONG_MS = 100_000_000
-"""A patience of more than a day: somebody counted in milliseconds."""
+"""A patience of more than a day was probably given in milliseconds."""
 
 
 def _timeouts(subject: PoolsSubject) -> Iterator[tuple[str, int]]:
@@ -41,7 +41,7 @@ def timeouts_without_preemption(subject: PoolsSubject) -> Iterator[Finding]:
     for name, _ in _timeouts(subject):
         yield Finding(
             subject.pool_place(name, _MIN_TIMEOUT, *_TIMEOUTS),
-            f"a preemption timeout kills nobody while {PREFIX}preemption is false",
+            f"a preemption timeout has no effect while {PREFIX}preemption is false",
             "never kills, and lets starved pools ignore where their data is",
         )
 
@@ -63,7 +63,7 @@ def preemption_observes(subject: PoolsSubject) -> Iterator[Finding]:
     settings = subject.settings
     if not settings.deficits and settings.preemption and settings.preemption_only_log:
         name = PREFIX + "preemption.only.log"
-        yield Finding(subject.site.place(name), f"{name} is true: nobody is killed", "only logs")
+        yield Finding(subject.site.place(name), f"{name} is true: no task is killed", "only logs")
 
 
 def timeout_without_minimum(subject: PoolsSubject) -> Iterator[Finding]:
@@ -94,7 +94,7 @@ def weight_zero(subject: PoolsSubject) -> Iterator[Finding]:
         if pool.weight == 0.0 and subject.settings.generation != "0.19":
             yield Finding(
                 subject.pool_place(name, "weight"),
-                f"the pool {name} has no weight: it gets its minimum, and what nobody else wants",
+                f"the pool {name} has no weight: it gets its minimum, and what no other pool wants",
                 "may compute with numbers that are none",
             )
 
@@ -175,12 +175,12 @@ def caps_without_multiple(subject: PoolsSubject) -> Iterator[Finding]:
 
 
 def booster_not_chosen(subject: PoolsSubject) -> Iterator[Finding]:
-    """Settings of a booster that nobody switched on."""
+    """Settings of a booster that is off."""
     names = subject.site.names(_BOOSTER)
     if names and subject.settings.weight_adjuster == NO_ADJUSTER:
         yield Finding(
             subject.site.place(names[0]),
             f"{names[0]} has no effect: {PREFIX}weightadjuster does not name the booster"
             " (org.apache.hadoop.mapred.NewJobWeightBooster)",
-            "boosts nobody",
+            "boosts no jobs",
         )

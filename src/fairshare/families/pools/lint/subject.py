@@ -13,7 +13,7 @@ from fairshare.schedulers.pools.settings import PoolsSettings
 class PoolsSubject:
     """A configuration of the pool scheduler. `cluster` is what all nodes have; None: unknown.
 
-    Without `has_site` the pools file is all that there is: nobody knows the properties.
+    Without `has_site` the pools file is all that there is: the properties are unknown.
     """
 
     def __init__(
