@@ -21,8 +21,8 @@ from tests.manual_engine import ManualEngine
 
 from benchmarks.service import ALLOCATIONS, SITE, Caller, processor_s, quantile, submit_all
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
-from fairshare.live.server import LiveServer
-from fairshare.live.settings import LiveSettings, Overrides, read_settings
+from fairshare.server.server import LiveServer
+from fairshare.server.settings import LiveSettings, Overrides, read_settings
 from fairshare.web.listener import serve
 
 NODE = {"memory-mb": 16_384, "vcores": 16}

@@ -15,11 +15,11 @@ import msgspec
 from tests.manual_engine import ManualEngine
 
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
-from fairshare.live.server import LiveServer
-from fairshare.live.settings import LiveSettings
 from fairshare.model.inputs import ContainerExited, SubmitApplication
 from fairshare.model.work import Command, TaskGroup
 from fairshare.schedulers.fair.settings import FairSettings
+from fairshare.server.server import LiveServer
+from fairshare.server.settings import LiveSettings
 
 TASKS = 1_000
 MANY = 1_000_000

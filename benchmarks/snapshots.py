@@ -17,10 +17,10 @@ import msgspec
 from benchmarks.recovery import InstantEngine, settings
 from fairshare.config.shell import RetentionSettings
 from fairshare.engines.protocol import LaunchOrder
-from fairshare.live.server import LiveServer
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.work import Command, TaskGroup
 from fairshare.runtime.snapshot import freeze, thaw
+from fairshare.server.server import LiveServer
 
 ROUNDS = 5
 AT_ONCE = 500

@@ -2,8 +2,9 @@
 
 The rooms, from the inside out (a room imports only rooms to the left of it):
 
-    model < schedulers, placement < manager < engines, journal, config < runtime
-          < live, simulate, insight, scenarios < cli, web
+    documents, api < model < placement, schedulers < manager < engines, journal, config < families
+          < runtime < simulate < projections < server, insight, scenarios, conversion < web, client
+          < cli
 """
 
 from importlib import import_module

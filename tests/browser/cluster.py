@@ -17,8 +17,8 @@ import uvicorn
 from tests.manual_engine import ManualEngine
 
 from fairshare.engines.protocol import NodeOffer
-from fairshare.live.server import LiveServer
-from fairshare.live.settings import LiveSettings, Overrides, read_settings
+from fairshare.server.server import LiveServer
+from fairshare.server.settings import LiveSettings, Overrides, read_settings
 from fairshare.web.app import build_app
 from fairshare.web.listener import bind, url_of
 

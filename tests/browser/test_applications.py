@@ -7,10 +7,10 @@ from tests.browser.conftest import capacity_configuration, fair_configuration
 from tests.browser.test_scheduler import SIZES, serious_problems
 
 from fairshare.config.shell import AuthenticationSettings
-from fairshare.live.access.tokens import UserTokens
 from fairshare.model.identifiers import parse_container
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.work import Command, TaskGroup
+from fairshare.server.access.tokens import UserTokens
 
 LIST = "/cluster/apps"
 CHECKED = ((SIZES[0], "light"), (SIZES[-1], "dark"))

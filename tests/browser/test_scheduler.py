@@ -13,8 +13,8 @@ from tests.browser.conftest import (
 )
 
 from fairshare.config.shell import AuthenticationSettings
-from fairshare.live.access.tokens import UserTokens
-from fairshare.live.settings import LiveSettings
+from fairshare.server.access.tokens import UserTokens
+from fairshare.server.settings import LiveSettings
 
 PAGE = "/cluster/scheduler"
 

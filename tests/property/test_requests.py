@@ -24,10 +24,10 @@ from tests.manual_engine import ManualEngine
 from tests.property.effort import examples
 
 from fairshare.config.shell import AuthenticationSettings
-from fairshare.live.access.tokens import UserTokens
-from fairshare.live.server import LiveServer
-from fairshare.live.settings import Overrides, read_settings
 from fairshare.model.inputs import NodeBeat, NodeJoined, UpdateShares
+from fairshare.server.access.tokens import UserTokens
+from fairshare.server.server import LiveServer
+from fairshare.server.settings import Overrides, read_settings
 from fairshare.web.app import build_app
 from fairshare.web.yarn.answering import YarnRoute
 

@@ -12,9 +12,9 @@ from xml.sax.saxutils import escape
 import httpx
 from tests.manual_engine import ManualEngine
 
-from fairshare.live.server import LiveServer
-from fairshare.live.settings import Overrides, read_settings
 from fairshare.model.identifiers import ContainerId
+from fairshare.server.server import LiveServer
+from fairshare.server.settings import Overrides, read_settings
 from fairshare.web.app import build_app
 from fairshare.web.yarn.document_cache import DocumentCaches
 from fairshare.web.yarn.gateway import LiveGateway

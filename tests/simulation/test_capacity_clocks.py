@@ -14,8 +14,6 @@ from fairshare.engines.protocol import NodeOffer
 from fairshare.families.registry import family_of
 from fairshare.journal.memory import MemoryJournal
 from fairshare.journal.record import Record
-from fairshare.live.server import LiveServer
-from fairshare.live.settings import LiveSettings
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import (
     ApplicationState,
@@ -41,6 +39,8 @@ from fairshare.schedulers.capacity.settings import (
     QueueSettings,
     Weight,
 )
+from fairshare.server.server import LiveServer
+from fairshare.server.settings import LiveSettings
 from fairshare.simulate.simulator import Simulator
 from fairshare.simulate.workload import Arrival, GroupPlan, Workload
 

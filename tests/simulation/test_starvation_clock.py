@@ -10,14 +10,14 @@ from fairshare.engines.protocol import NodeOffer
 from fairshare.families.registry import family_of
 from fairshare.journal.memory import MemoryJournal
 from fairshare.journal.record import Record
-from fairshare.live.server import LiveServer
-from fairshare.live.settings import LiveSettings
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ContainerCompleted, ContainerMarked
 from fairshare.model.inputs import NodeJoined, SubmitApplication
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup
 from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
+from fairshare.server.server import LiveServer
+from fairshare.server.settings import LiveSettings
 from fairshare.simulate.simulator import Simulator
 from fairshare.simulate.workload import Arrival, GroupPlan, Workload
 

@@ -11,7 +11,7 @@ import click
 from fairshare.cli.verbs import Failure
 from fairshare.errors import FairshareError
 from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
-from fairshare.live.payloads import copy_payloads
+from fairshare.server.payloads import copy_payloads
 from fairshare.wording import counted, failed_call
 
 _SMALL_FILES = ("cluster.json", "secret", "tokens.json", "scheduler-conf.json")

@@ -93,7 +93,7 @@ def _begin(
         parts = checked_parts(thaw(snapshot))
         return Position(start, snapshot.now_ms), parts[MANAGER]
     # Imported lazily: the state directory is only needed for a whole journal.
-    from fairshare.live.state_directory import StateDirectory
+    from fairshare.server.state_directory import StateDirectory
 
     identity = StateDirectory(directory).identity()
     if identity is None:

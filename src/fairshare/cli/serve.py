@@ -97,7 +97,7 @@ def command(
         start_server(options_of(context, "background"))
         return
     # Imported lazily, so that `--help` does not load a web server.
-    from fairshare.live.settings import Overrides, read_settings
+    from fairshare.server.settings import Overrides, read_settings
 
     if listen is not None:
         host, port = _host_and_port(listen, host, port)
@@ -114,7 +114,7 @@ def command(
     try:
         settings = read_settings(conf, overrides)
         _print_problems(settings.warnings)
-        from fairshare.live.server import LiveServer
+        from fairshare.server.server import LiveServer
         from fairshare.web.listener import check_exposure, serve
 
         check_exposure(settings)

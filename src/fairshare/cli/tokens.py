@@ -66,8 +66,8 @@ def create(
     It is valid for the server of one state directory, which is printed on stderr: use the server's
     own --conf or --state. The directory need not exist yet.
     """
-    from fairshare.live.access.tokens import FILE, UserTokens
-    from fairshare.live.state_directory import open_state_directory
+    from fairshare.server.access.tokens import FILE, UserTokens
+    from fairshare.server.state_directory import open_state_directory
 
     place, switched_on = _place(conf, state)
     now_ms = time.time_ns() // 1_000_000
@@ -103,7 +103,7 @@ def create(
 @json_option
 def list_tokens(conf: Path | None, state: Path | None, as_json: bool) -> None:
     """List all tokens by name, without their secrets."""
-    from fairshare.live.access.tokens import UserTokens
+    from fairshare.server.access.tokens import UserTokens
 
     tokens = UserTokens(_existing(conf, state)).listed()
     if as_json:
@@ -141,7 +141,7 @@ def list_tokens(conf: Path | None, state: Path | None, as_json: bool) -> None:
 @_state
 def revoke(names: tuple[str, ...], conf: Path | None, state: Path | None) -> None:
     """Revoke tokens at once."""
-    from fairshare.live.access.tokens import UserTokens
+    from fairshare.server.access.tokens import UserTokens
 
     tokens = UserTokens(_existing(conf, state))
     for name in names:
@@ -154,8 +154,8 @@ def _place(conf: Path | None, state: Path | None) -> tuple[Path, bool]:
 
     As with `serve`, --state and FAIRSHARE_STATE override fairshare.toml.
     """
-    from fairshare.live.settings import Overrides, read_settings
-    from fairshare.live.state_directory import DEFAULT_STATE_DIRECTORY
+    from fairshare.server.settings import Overrides, read_settings
+    from fairshare.server.state_directory import DEFAULT_STATE_DIRECTORY
 
     if conf is None:
         return (state or DEFAULT_STATE_DIRECTORY).expanduser(), True

@@ -10,11 +10,11 @@ from starlette.requests import Request
 
 from fairshare.api.values import ActorBody
 from fairshare.errors import InputError
-from fairshare.live.access.identity import Identity
-from fairshare.live.access.lists import may_change, may_look
-from fairshare.live.server import LiveServer
-from fairshare.live.users.identity import own_user
 from fairshare.model.applications import Application
+from fairshare.server.access.identity import Identity
+from fairshare.server.access.lists import may_change, may_look
+from fairshare.server.server import LiveServer
+from fairshare.server.users.identity import own_user
 from fairshare.web.audit import note
 from fairshare.web.authentication import KEY
 from fairshare.web.requests import server_of

@@ -2,7 +2,7 @@
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from fairshare.live.access.proxies import Proxies
+from fairshare.server.access.proxies import Proxies
 
 KEY = "fairshare.address"
 FORWARDED = b"x-forwarded-for"

@@ -8,8 +8,8 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Mount
 
-from fairshare.live.server import LiveServer
-from fairshare.live.settings import LiveSettings
+from fairshare.server.server import LiveServer
+from fairshare.server.settings import LiveSettings
 from fairshare.web import (
     applications,
     cluster,

@@ -13,12 +13,12 @@ import msgspec
 
 from fairshare.api.applications import ApplicationRow
 from fairshare.families.registry import family_of
-from fairshare.live.server import LiveServer
-from fairshare.live.views import kind_of, progress_of
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import ApplicationId, application_name
 from fairshare.model.resources import Resource
 from fairshare.schedulers.views import VolatileFields
+from fairshare.server.server import LiveServer
+from fairshare.server.views import kind_of, progress_of
 from fairshare.web.answers import encoded, filled
 from fairshare.web.slices import brought_up_to_date, sliced
 from fairshare.wording import without_output

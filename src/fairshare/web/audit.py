@@ -2,7 +2,7 @@
 
 The log has every call that may change something, and every call that was refused for its caller's
 identity or for a limit. Handlers add what only they know with `note`; the file itself is
-`live/access/audit.py`.
+`server/access/audit.py`.
 """
 
 import asyncio
@@ -12,11 +12,11 @@ import msgspec
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from fairshare.live.access.audit import AuditEntry, instant, redacted
-from fairshare.live.access.identity import Identity
-from fairshare.live.access.repeated_messages import INTERVAL_S
-from fairshare.live.server import LiveServer
 from fairshare.model.identifiers import application_name, application_of, parse_container
+from fairshare.server.access.audit import AuditEntry, instant, redacted
+from fairshare.server.access.identity import Identity
+from fairshare.server.access.repeated_messages import INTERVAL_S
+from fairshare.server.server import LiveServer
 from fairshare.web.addresses import address_of_scope
 from fairshare.web.guard import CHANGING_LOOKS
 

@@ -13,18 +13,18 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from fairshare.live.access.audit import redacted
-from fairshare.live.access.identity import Identity
-from fairshare.live.access.lists import may_change, may_look
-from fairshare.live.access.repeated_messages import INTERVAL_S, RepeatedMessages
-from fairshare.live.access.tokens import TokensUnreadable
-from fairshare.live.server import LiveServer
 from fairshare.model.identifiers import (
     ApplicationId,
     application_of,
     parse_application,
     parse_container,
 )
+from fairshare.server.access.audit import redacted
+from fairshare.server.access.identity import Identity
+from fairshare.server.access.lists import may_change, may_look
+from fairshare.server.access.repeated_messages import INTERVAL_S, RepeatedMessages
+from fairshare.server.access.tokens import TokensUnreadable
+from fairshare.server.server import LiveServer
 from fairshare.web.addresses import address_of_scope, peer_of_scope
 from fairshare.web.answers import refusal
 from fairshare.web.limits import Buckets, too_many_requests

@@ -23,7 +23,7 @@ from fairshare.api.configuration import (
 from fairshare.api.values import ActorBody
 from fairshare.errors import ConfigurationError
 from fairshare.families.configuration_update import read_json
-from fairshare.live import mutation
+from fairshare.server import mutation
 from fairshare.web.actors import believed_administrator, caller_of, check_administrator
 from fairshare.web.answers import answer
 from fairshare.web.openapi.operation import get, post

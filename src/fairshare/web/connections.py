@@ -17,7 +17,7 @@ from starlette.types import Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from fairshare.config.limits import LimitSettings
-from fairshare.live.access.proxies import Proxies
+from fairshare.server.access.proxies import Proxies
 from fairshare.web.answers import refusal
 from fairshare.web.limits import CROWDED, caller_of_scope
 

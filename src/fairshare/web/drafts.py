@@ -8,8 +8,8 @@ from starlette.responses import Response
 
 from fairshare.api.configuration import TextVersion, TextVersionDetails, TextVersions
 from fairshare.errors import ConfigurationError, InputError
-from fairshare.live.configuration_editor import ConfigurationEditor, Judgement
-from fairshare.live.configuration_texts import ConfigurationText
+from fairshare.server.configuration_editor import ConfigurationEditor, Judgement
+from fairshare.server.configuration_texts import ConfigurationText
 from fairshare.web.actors import caller_of, check_administrator
 from fairshare.web.answers import answer
 from fairshare.web.draft_bodies import ApplyBody, DraftBody

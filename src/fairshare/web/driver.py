@@ -11,7 +11,6 @@ from fairshare.api.applications import ApplicationRow, Launched
 from fairshare.api.values import NothingBody
 from fairshare.api.work import FinishBody, Launch, ReleaseBody, RequestsBody, TasksBody
 from fairshare.errors import InputError
-from fairshare.live.access.submitted_bytes import size_of_command, size_of_group
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import application_of
 from fairshare.model.inputs import (
@@ -22,6 +21,7 @@ from fairshare.model.inputs import (
     ReleaseContainers,
     RequestContainers,
 )
+from fairshare.server.access.submitted_bytes import size_of_command, size_of_group
 from fairshare.web.answers import answer
 from fairshare.web.application_rows import application_row
 from fairshare.web.limits import check_asks, check_places, check_tasks, room_for

@@ -16,8 +16,8 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from fairshare.errors import FairshareError, InputError
-from fairshare.live.event_feed import PAGE, EventFeed, Gone, Line
-from fairshare.live.server import LiveServer
+from fairshare.server.event_feed import PAGE, EventFeed, Gone, Line
+from fairshare.server.server import LiveServer
 from fairshare.web.actors import sees_records
 from fairshare.web.openapi.operation import NUMBER, TEXT, Parameter, get
 from fairshare.web.requests import read_parameters, server_of

@@ -5,9 +5,9 @@ from starlette.responses import Response
 
 from fairshare.api.nodes import AddLabelsBody, Label, LabelNodesBody, Labels, RemoveLabelsBody
 from fairshare.api.values import ActorBody
-from fairshare.live.server import LiveServer
 from fairshare.model.inputs import AddLabels, LabelNodes, RemoveLabels
 from fairshare.schedulers.protocol import Partitioned
+from fairshare.server.server import LiveServer
 from fairshare.web.actors import Actor, believed_administrator, groups_of
 from fairshare.web.answers import answer
 from fairshare.web.openapi.operation import get, post

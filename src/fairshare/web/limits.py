@@ -16,12 +16,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from fairshare.api.work import ContainerRequest, TaskGroup
 from fairshare.config.limits import DEFAULT_REQUESTS_PER_SECOND, LimitSettings
 from fairshare.errors import InputError
-from fairshare.live.access.identity import Identity
-from fairshare.live.access.submitted_bytes import size_of
-from fairshare.live.server import LiveServer
-from fairshare.live.settings import LiveSettings
 from fairshare.model.inputs import ForgetApplications, SubmitApplication
 from fairshare.model.work import Command
+from fairshare.server.access.identity import Identity
+from fairshare.server.access.submitted_bytes import size_of
+from fairshare.server.server import LiveServer
+from fairshare.server.settings import LiveSettings
 from fairshare.web.addresses import address_of_scope, peer_of_scope
 from fairshare.web.answers import refusal
 from fairshare.wording import counted

@@ -19,9 +19,9 @@ from urllib.parse import urlsplit
 import uvicorn
 
 from fairshare.errors import ConfigurationError, FairshareError
-from fairshare.live.access.repeated_messages import INTERVAL_S
-from fairshare.live.server import LiveServer
-from fairshare.live.settings import LiveSettings
+from fairshare.server.access.repeated_messages import INTERVAL_S
+from fairshare.server.server import LiveServer
+from fairshare.server.settings import LiveSettings
 from fairshare.web.app import build_app
 from fairshare.web.authentication import KEY
 from fairshare.web.connections import Crowd, connection_class

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from fairshare.live.metrics import Metrics
+from fairshare.server.metrics import Metrics
 from fairshare.web.requests import server_of
 
 EVERYTHING = "/{rest:path}"

@@ -6,9 +6,9 @@ import msgspec
 
 from fairshare.api.nodes import Node as NamedNode
 from fairshare.api.nodes import Nodes
-from fairshare.live.server import LiveServer
-from fairshare.live.views import node_view
 from fairshare.model.nodes import Node
+from fairshare.server.server import LiveServer
+from fairshare.server.views import node_view
 from fairshare.web.answers import encoded, filled
 from fairshare.web.slices import brought_up_to_date
 

@@ -9,7 +9,6 @@ from fairshare.api.cluster import SafeMode, SafeModeBody
 from fairshare.api.nodes import DecommissionBody, Nodes, NodesBody
 from fairshare.api.values import ActorBody
 from fairshare.engines.protocol import NodeOffer
-from fairshare.live.server import LiveServer
 from fairshare.model.inputs import (
     DecommissionNode,
     DrainNode,
@@ -18,6 +17,7 @@ from fairshare.model.inputs import (
     SetSafeMode,
     UndrainNode,
 )
+from fairshare.server.server import LiveServer
 from fairshare.web.actors import Actor, believed_administrator, groups_of
 from fairshare.web.answers import answer
 from fairshare.web.node_rows import node_rows

@@ -13,9 +13,9 @@ from fairshare.api.queues import (
 from fairshare.api.queues import Share as NamedShare
 from fairshare.errors import InputError
 from fairshare.insight.shares import Share, Shares
-from fairshare.live.past_views import PastView
 from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.schedulers.views import CapacityView, QueueView
+from fairshare.server.past_views import PastView
 from fairshare.web.answers import answer, filled
 from fairshare.web.openapi.operation import AT, get
 from fairshare.web.requests import read_parameters, server_of, whole_number

@@ -10,7 +10,6 @@ import msgspec
 from starlette.requests import Request
 
 from fairshare.errors import InputError
-from fairshare.live.server import LiveServer
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import (
     ContainerId,
@@ -21,6 +20,7 @@ from fairshare.model.identifiers import (
     parse_container,
 )
 from fairshare.schedulers.protocol import State
+from fairshare.server.server import LiveServer
 from fairshare.web.limits import body_limit_bytes
 from fairshare.web.openapi.operation import operation_of
 from fairshare.wording import no_application, no_container

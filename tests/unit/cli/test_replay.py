@@ -14,8 +14,6 @@ from fairshare.cli.verbs import fairshare
 from fairshare.families.registry import family_of
 from fairshare.journal.record import Record
 from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
-from fairshare.live.access.tokens import UserTokens
-from fairshare.live.state_directory import open_state_directory
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import (
     KillApplication,
@@ -29,6 +27,8 @@ from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup
 from fairshare.runtime.snapshot import freeze
 from fairshare.schedulers.fair.settings import FairSettings
+from fairshare.server.access.tokens import UserTokens
+from fairshare.server.state_directory import open_state_directory
 
 JOB = SubmitApplication("ann", tasks=(TaskGroup("t", 3, (1024, 1)),))
 INPUTS = (

@@ -7,9 +7,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fairshare.cli.verbs import fairshare
-from fairshare.live.access.tokens import UserTokens
-from fairshare.live.state_directory import open_state_directory
 from fairshare.model.resources import ResourceTypes
+from fairshare.server.access.tokens import UserTokens
+from fairshare.server.state_directory import open_state_directory
 
 
 @pytest.fixture(autouse=True)

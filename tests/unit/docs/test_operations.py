@@ -8,9 +8,9 @@ import click
 from prometheus_client.parser import text_string_to_metric_families
 
 from fairshare.cli import admin, serve
-from fairshare.live.metrics import Metrics
-from fairshare.live.metrics_of_state import _CAPACITIES, _NUMBERS, _VECTORS
 from fairshare.schedulers.reasons import Cause
+from fairshare.server.metrics import Metrics
+from fairshare.server.metrics_of_state import _CAPACITIES, _NUMBERS, _VECTORS
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "operations.md").read_text()

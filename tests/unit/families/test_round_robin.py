@@ -23,8 +23,6 @@ from fairshare.families import registry
 from fairshare.families.directory import read_directory
 from fairshare.families.linting import lint
 from fairshare.families.registry import FAMILIES, family_of
-from fairshare.live.server import LiveServer
-from fairshare.live.settings import Overrides, read_settings
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import LoadConfiguration
 from fairshare.runtime import stored
@@ -32,6 +30,8 @@ from fairshare.runtime.kinds import Kinds
 from fairshare.runtime.snapshot import freeze, thaw
 from fairshare.scenarios.document import read_scenario
 from fairshare.scenarios.report import check_scenario
+from fairshare.server.server import LiveServer
+from fairshare.server.settings import Overrides, read_settings
 from fairshare.web.app import build_app
 
 NAME = round_robin.RoundRobinFamily.name

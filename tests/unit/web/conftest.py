@@ -10,9 +10,9 @@ import pytest
 from tests.manual_engine import ManualEngine
 
 from fairshare.engines.protocol import NodeOffer
-from fairshare.live.server import LiveServer
-from fairshare.live.settings import LiveSettings
 from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
+from fairshare.server.server import LiveServer
+from fairshare.server.settings import LiveSettings
 from fairshare.web.app import build_app
 
 

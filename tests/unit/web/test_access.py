@@ -5,10 +5,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from fairshare.live.server import LiveServer
-from fairshare.live.settings import Overrides, read_settings
-from fairshare.live.users.identity import own_user
 from fairshare.model.inputs import SubmissionDetails, SubmitApplication
+from fairshare.server.server import LiveServer
+from fairshare.server.settings import Overrides, read_settings
+from fairshare.server.users.identity import own_user
 from fairshare.web.app import build_app
 
 pytestmark = pytest.mark.anyio

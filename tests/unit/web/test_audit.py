@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from fairshare.live.access.audit import FILE, AuditEntry, AuditLog
+from fairshare.server.access.audit import FILE, AuditEntry, AuditLog
 
 from .test_applications import TASK
 from .test_authentication import door, submitted  # noqa: F401 - door is a fixture
@@ -96,7 +96,7 @@ async def test_no_line_has_a_token_wherever_somebody_puts_it(door, caplog):  # n
 
 
 def test_the_file_is_its_owners_alone_and_begins_anew_when_it_is_large(tmp_path, monkeypatch):
-    monkeypatch.setattr("fairshare.live.event_log.MAX_LOG_BYTES", 2_000)
+    monkeypatch.setattr("fairshare.server.event_log.MAX_LOG_BYTES", 2_000)
     log = AuditLog(tmp_path)
     for number in range(200):
         log.write(AuditEntry("now", "POST", f"/{number}", 200))

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from fairshare.config.shell import AuthenticationSettings
-from fairshare.live.access.tokens import FILE, UserTokens
-from fairshare.live.server import LiveServer
+from fairshare.server.access.tokens import FILE, UserTokens
+from fairshare.server.server import LiveServer
 from fairshare.web.app import build_app
 
 from .test_applications import TASK

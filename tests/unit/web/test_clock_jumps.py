@@ -7,13 +7,13 @@ import time
 import pytest
 
 from fairshare.families.registry import family_of
-from fairshare.live.server import LiveServer
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup
 from fairshare.runtime import clock
 from fairshare.runtime.recovery import replay
+from fairshare.server.server import LiveServer
 
 pytestmark = pytest.mark.anyio
 

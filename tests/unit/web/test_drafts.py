@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from fairshare.config.shell import AuthenticationSettings
-from fairshare.live.access.tokens import UserTokens
-from fairshare.live.server import LiveServer
-from fairshare.live.settings import Overrides, read_settings
+from fairshare.server.access.tokens import UserTokens
+from fairshare.server.server import LiveServer
+from fairshare.server.settings import Overrides, read_settings
 from fairshare.web.app import build_app
 
 from .test_configuration import CAPACITY, QUEUES, SITE, SLOW

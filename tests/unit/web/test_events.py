@@ -6,7 +6,7 @@ import json
 import msgspec
 import pytest
 
-from fairshare.live.event_feed import EventFeed, document
+from fairshare.server.event_feed import EventFeed, document
 from fairshare.web import events
 from fairshare.web.events import events_of
 

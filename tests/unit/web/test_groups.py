@@ -5,10 +5,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from fairshare.live.server import LiveServer
-from fairshare.live.settings import Overrides, read_settings
-from fairshare.live.users.groups import UserGroups
-from fairshare.live.users.protocol import GroupsUnavailable
+from fairshare.server.server import LiveServer
+from fairshare.server.settings import Overrides, read_settings
+from fairshare.server.users.groups import UserGroups
+from fairshare.server.users.protocol import GroupsUnavailable
 from fairshare.web.app import build_app
 
 pytestmark = pytest.mark.anyio

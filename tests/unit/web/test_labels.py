@@ -5,8 +5,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from fairshare.live.server import LiveServer
-from fairshare.live.settings import Overrides, read_settings
+from fairshare.server.server import LiveServer
+from fairshare.server.settings import Overrides, read_settings
 from fairshare.web.app import build_app
 
 pytestmark = pytest.mark.anyio

@@ -10,9 +10,9 @@ import pytest
 from fairshare.config.limits import LimitSettings
 from fairshare.config.shell import AuthenticationSettings
 from fairshare.errors import InputError
-from fairshare.live.access.active_counts import ActiveCounts
-from fairshare.live.access.tokens import UserTokens
-from fairshare.live.server import LiveServer
+from fairshare.server.access.active_counts import ActiveCounts
+from fairshare.server.access.tokens import UserTokens
+from fairshare.server.server import LiveServer
 from fairshare.web.app import build_app
 from fairshare.web.limits import MAX_KNOWN, Buckets, Streams
 

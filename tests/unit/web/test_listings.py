@@ -2,9 +2,9 @@
 
 import pytest
 
-from fairshare.live.past_views import PastView
 from fairshare.model.identifiers import application_of
 from fairshare.model.inputs import NodeJoined
+from fairshare.server.past_views import PastView
 
 pytestmark = pytest.mark.anyio
 

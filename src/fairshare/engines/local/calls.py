@@ -1,6 +1,6 @@
 """Owns how a container gets the Python callable that it runs, from the payload of its command.
 
-The server writes and deletes payloads (`live/payloads.py`). Each payload is one file, with a hard
+The server writes and deletes payloads (`server/payloads.py`). Each payload is one file, with a hard
 link in the directory of each container that runs it. The account of a user has a copy of its own,
 since an account can change its own files.
 """

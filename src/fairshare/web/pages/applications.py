@@ -11,9 +11,9 @@ from starlette.responses import Response
 from fairshare.api.pages import ApplicationLine as NamedLine
 from fairshare.api.pages import ApplicationLines, Choices, PastApplication
 from fairshare.errors import InputError
-from fairshare.live.list_rows import ApplicationRow
 from fairshare.model.events import ApplicationState
 from fairshare.model.identifiers import ApplicationId, application_name, parse_application
+from fairshare.server.list_rows import ApplicationRow
 from fairshare.web.actors import sees_all_of
 from fairshare.web.answers import answer, filled
 from fairshare.web.openapi.operation import AT, Parameter, get

@@ -8,8 +8,8 @@ from fairshare.api.queues import History
 from fairshare.api.queues import Point as NamedPoint
 from fairshare.errors import InputError
 from fairshare.insight.shares import used_share
-from fairshare.live.past_views import Point
 from fairshare.model.resources import ResourceTypes, positive, smallest, subtract
+from fairshare.server.past_views import Point
 from fairshare.web.answers import answer, filled
 from fairshare.web.openapi.operation import NUMBER, Parameter, get
 from fairshare.web.requests import read_parameters, server_of, whole_number

@@ -14,11 +14,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from fairshare.errors import InputError
-from fairshare.live.list_rows import ApplicationRow
-from fairshare.live.row_history import RowHistory
-from fairshare.live.server import LiveServer
-from fairshare.live.views import NodeView
 from fairshare.model.identifiers import ApplicationId
+from fairshare.server.list_rows import ApplicationRow
+from fairshare.server.row_history import RowHistory
+from fairshare.server.server import LiveServer
+from fairshare.server.views import NodeView
 from fairshare.web.openapi.operation import AT, NUMBER, POSITIVE, Parameter
 from fairshare.web.requests import server_of, whole_number
 

@@ -10,8 +10,8 @@ from starlette.responses import Response
 from fairshare.api.nodes import Node, NodeContainer
 from fairshare.api.pages import NodeLines, NodeMap
 from fairshare.errors import InputError
-from fairshare.live.views import NodeView
 from fairshare.model.identifiers import application_name, application_of, container_name
+from fairshare.server.views import NodeView
 from fairshare.web.answers import answer, filled, named
 from fairshare.web.node_containers import unknown_node
 from fairshare.web.node_rows import taken_out

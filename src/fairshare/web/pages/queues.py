@@ -13,11 +13,11 @@ from fairshare.errors import InputError
 from fairshare.insight.owed import OwedPart, Waiting, owed_parts
 from fairshare.insight.shares import Shares
 from fairshare.insight.why import Words
-from fairshare.live.server import LiveServer
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import application_name
 from fairshare.model.queues import parent_name
 from fairshare.model.resources import subtract
+from fairshare.server.server import LiveServer
 from fairshare.web.answers import answer, filled
 from fairshare.web.openapi.operation import get
 from fairshare.web.requests import read_parameters, server_of

@@ -5,8 +5,8 @@ Without access control (`yarn.acl.enable`) every caller may, as in Hadoop, unles
 on: then its owner may, the users in its lists, and callers with a token made with `--admin`.
 """
 
-from fairshare.live.access.lists import listed
 from fairshare.model.applications import Application
+from fairshare.server.access.lists import listed
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.gateway import Gateway
 

@@ -18,7 +18,7 @@ import msgspec
 from starlette.requests import Request
 
 from fairshare.config.web import WebSettings
-from fairshare.live.access.identity import Identity
+from fairshare.server.access.identity import Identity
 from fairshare.web.authentication import KEY
 from fairshare.web.yarn.errors import RemoteException
 from fairshare.web.yarn.gateway import Gateway, gateway_of

@@ -18,9 +18,6 @@ from fairshare.engines.protocol import ContainerFiles
 from fairshare.families.configuration_update import Update
 from fairshare.families.registry import family_of
 from fairshare.families.yarn.interface import YarnInterface
-from fairshare.live import mutation
-from fairshare.live.server import LiveServer
-from fairshare.live.users.identity import own_user
 from fairshare.model.events import Event
 from fairshare.model.identifiers import ContainerId, application_of
 from fairshare.model.inputs import Input
@@ -31,6 +28,9 @@ from fairshare.projections.master_limits import MasterLimits
 from fairshare.projections.node_history import NodeHistory
 from fairshare.projections.scheduler_health import SchedulerHealth
 from fairshare.schedulers.protocol import Scheduler
+from fairshare.server import mutation
+from fairshare.server.server import LiveServer
+from fairshare.server.users.identity import own_user
 from fairshare.web.yarn.errors import PlainRefusal
 
 

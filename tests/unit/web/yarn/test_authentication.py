@@ -6,10 +6,10 @@ import pytest
 from tests.manual_engine import ManualEngine
 
 from fairshare.config.shell import AuthenticationSettings
-from fairshare.live.access.tokens import UserTokens
-from fairshare.live.server import LiveServer
-from fairshare.live.settings import Overrides, read_settings
 from fairshare.model.inputs import NodeBeat, NodeJoined, UpdateShares
+from fairshare.server.access.tokens import UserTokens
+from fairshare.server.server import LiveServer
+from fairshare.server.settings import Overrides, read_settings
 from fairshare.web.app import build_app
 from fairshare.web.yarn.answering import YarnRoute
 from fairshare.web.yarn.routes import BASE, yarn_routes

@@ -8,8 +8,8 @@ from tests.browser.conftest import pools_configuration
 from tests.manual_engine import ManualEngine
 
 from fairshare.families.yarn.interface import YarnInterface
-from fairshare.live.server import LiveServer
-from fairshare.live.settings import Overrides, read_settings
+from fairshare.server.server import LiveServer
+from fairshare.server.settings import Overrides, read_settings
 from fairshare.web.app import build_app
 
 pytestmark = pytest.mark.anyio

@@ -1,0 +1,83 @@
+"""Owns the identification of callers by the credentials of a call.
+
+Three kinds are accepted: a user's token, the token of a driver's environment, and the header of a
+configured proxy. Knows nothing of HTTP except the text of headers.
+"""
+
+from collections.abc import Callable, Mapping
+
+from fairshare.config.shell import AuthenticationSettings
+from fairshare.model.identifiers import ApplicationId
+from fairshare.schedulers.protocol import State
+from fairshare.server.access.identity import Identity
+from fairshare.server.access.proxies import Proxies
+from fairshare.server.access.tokens import PREFIX, UserTokens
+from fairshare.server.tokens import DriverTokens, named_application
+
+
+class Authentication:
+    """The authentication of one server. `required`: callers must authenticate."""
+
+    def __init__(
+        self,
+        settings: AuthenticationSettings,
+        users: UserTokens,
+        drivers: DriverTokens,
+        state: Callable[[], State],
+        now_ms: Callable[[], int],
+    ) -> None:
+        self.required = settings.required
+        self._settings = settings
+        self._users = users
+        self._drivers = drivers
+        self._state = state
+        self._now_ms = now_ms
+        self.proxies = Proxies(settings.proxies)
+        self._earlier: dict[str, ApplicationId] | None = None
+
+    @property
+    def headers(self) -> tuple[str, ...]:
+        """The headers that carry credentials, in lower case."""
+        return ("authorization", self._settings.proxy_header.lower())
+
+    def identify(self, headers: Mapping[str, str], peer: str) -> Identity | None:
+        """The caller on a connection from `peer`; None if it is not authenticated."""
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        token = token.strip()
+        if scheme.lower() == "bearer" and token:
+            if self._settings.tokens and token.startswith(PREFIX):
+                return self._users.identify(token, self._now_ms())
+            return self._driver(token)
+        if self.proxies.name(peer):
+            user = headers.get(self._settings.proxy_header.lower(), "").strip()
+            if user:
+                return Identity(user, proof=f"proxy {peer}")
+        return None
+
+    def _driver(self, token: str) -> Identity | None:
+        """The identity of a token that belongs to the present attempt of some application.
+
+        It takes the same time however many drivers there are.
+        """
+        if not token.isascii():
+            return None
+        number = named_application(token)
+        if number is None:
+            number = self._of_earlier_servers().get(token)
+        application = None if number is None else self._state().applications.get(number)
+        if application is None or application.over or application.submission.driver is None:
+            return None
+        if not self._drivers.accepts(token, application.id, application.attempt):
+            return None
+        return Identity(application.user, proof="driver", application=application.id)
+
+    def _of_earlier_servers(self) -> Mapping[str, ApplicationId]:
+        """The drivers that may have a token without an application: those that live when the first
+        such token arrives."""
+        if self._earlier is None:
+            self._earlier = {
+                self._drivers.code(application.id, application.attempt): application.id
+                for application in self._state().applications.values()
+                if not application.over and application.submission.driver is not None
+            }
+        return self._earlier

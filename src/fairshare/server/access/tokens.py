@@ -1,0 +1,154 @@
+"""Owns the tokens of users: made, listed and revoked in the state directory, which only its owner
+can read; only a hash of each token is stored.
+
+A token is `fst_NAME_SECRET`: the name is the key in the list, the secret has 256 random bits, so a
+plain SHA-256 of it is as good as a slow hash. The server reads the file again when it changes.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import hmac
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from fairshare.errors import FairshareError
+from fairshare.server.access.identity import Identity
+from fairshare.server.state_directory import write_file
+from fairshare.server.tokens import PREFIX as DRIVER_PREFIX
+
+FILE = "tokens.json"
+PREFIX = "fst_"
+_FORM = re.compile(r"fst_([a-z0-9]{8})_([A-Za-z0-9_-]{43})")
+_INSIDE = re.compile(r"(fst_[a-z0-9]{8}_|fsd_[0-9]+_)[A-Za-z0-9_-]+")
+
+
+class TokensUnreadable(FairshareError):
+    """No token can be checked. The message is for administrators of the server only: it contains
+    the path of the file."""
+
+
+class UserToken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The stored data of a token. `expires_ms` None: never."""
+
+    name: str
+    user: str
+    sha256: str
+    created_ms: int
+    expires_ms: int | None = None
+    administrator: bool = False
+    note: str = ""
+
+
+class UserTokens:
+    """The tokens of one state directory."""
+
+    def __init__(self, state_directory: Path) -> None:
+        self._path = state_directory / FILE
+        self._stamp: tuple[int, int, int] | None = None
+        self._known: dict[str, UserToken] = {}
+
+    def create(
+        self,
+        user: str,
+        now_ms: int,
+        *,
+        expires_ms: int | None = None,
+        administrator: bool = False,
+        note: str = "",
+    ) -> str:
+        """Make a token for a user; the returned text is not stored. Raises FairshareError."""
+        if not user.strip() or not user.isprintable():
+            raise FairshareError(f"{user!r} is not the name of a user")
+        with self._changing():
+            known = self._load()
+            name = secrets.token_hex(4)
+            while name in known:
+                name = secrets.token_hex(4)
+            text = f"{PREFIX}{name}_{secrets.token_urlsafe(32)}"
+            token = UserToken(name, user, _hash(text), now_ms, expires_ms, administrator, note)
+            self._write({**known, name: token})
+        return text
+
+    def listed(self) -> list[UserToken]:
+        """All of them, the oldest first."""
+        return sorted(self._load().values(), key=lambda token: (token.created_ms, token.name))
+
+    def revoke(self, name: str) -> None:
+        """Revoke a token. Raises FairshareError if there is none."""
+        with self._changing():
+            known = dict(self._load())
+            if known.pop(name, None) is None:
+                raise FairshareError(f"there is no token {name!r}: `fairshare admin token list`")
+            self._write(known)
+
+    def identify(self, text: str, now_ms: int) -> Identity | None:
+        """The user of a token; None for one that is unknown, revoked or expired."""
+        form = _FORM.fullmatch(text)
+        if form is None:
+            return None
+        token = self._load().get(form.group(1))
+        # The comparison takes as long for an unknown name as for a wrong secret.
+        kept = token.sha256 if token is not None else "0" * 64
+        if not hmac.compare_digest(kept, _hash(text)) or token is None:
+            return None
+        if token.expires_ms is not None and now_ms >= token.expires_ms:
+            return None
+        return Identity(token.user, token.administrator, f"token {token.name}")
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Read, change and write under a lock: a lost revocation would leave a token valid. The
+        lock is on the directory, so that no lock file remains."""
+        folder = self._path.parent
+        try:
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise FairshareError(f"cannot open {folder}: {error.strerror}") from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            self._stamp = None  # two files of the same moment may have equal stamps
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _load(self) -> dict[str, UserToken]:
+        try:
+            found = self._path.stat()
+            stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
+            if stamp != self._stamp:
+                tokens = msgspec.json.decode(self._path.read_bytes(), type=list[UserToken])
+                self._known = {token.name: token for token in tokens}
+                self._stamp = stamp
+        except FileNotFoundError:
+            self._known, self._stamp = {}, None
+        except OSError as error:
+            raise TokensUnreadable(f"cannot read {self._path}: {error.strerror}") from error
+        except msgspec.DecodeError as error:
+            raise TokensUnreadable(
+                f"{self._path} is damaged ({error}): delete it and make new tokens"
+            ) from error
+        return self._known
+
+    def _write(self, tokens: dict[str, UserToken]) -> None:
+        write_file(self._path, msgspec.json.encode(list(tokens.values())) + b"\n")
+
+
+def masked(text: str) -> str:
+    """A text without the secrets of any tokens in it.
+
+    >>> masked("GET /fst_0a1b2c3d_" + "s" * 43)
+    'GET /fst_0a1b2c3d_...'
+    >>> masked("GET /fsd_7_" + "s" * 43)
+    'GET /fsd_7_...'
+    """
+    return _INSIDE.sub(r"\1...", text) if PREFIX in text or DRIVER_PREFIX in text else text
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

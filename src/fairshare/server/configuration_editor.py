@@ -1,0 +1,305 @@
+"""Owns the editing of the scheduler's file through the server: its text in force, the validation of
+drafts, and putting a draft in force.
+
+To put a draft in force, the editor validates it, replaces the file atomically, and loads it; if the
+scheduler refuses it, the file is restored. Where properties are changed by document
+(`stored_configuration.py`) there is no file to write: then a draft changes the properties. Knows
+nothing of HTTP.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fairshare.config.problems import Problem, Problems
+from fairshare.config.site_files import read_site
+from fairshare.errors import ConfigurationError, FairshareError, InputError
+from fairshare.families.configuration import Configuration
+from fairshare.families.draft import DraftForm, Edit, Entry, Field, Part, properties_text
+from fairshare.families.drafts import judge_draft
+from fairshare.families.family import AnyFamily
+from fairshare.families.registry import family_of
+from fairshare.projections.loaded_versions import LoadedVersion
+from fairshare.server.configuration_texts import ConfigurationText, ConfigurationTexts, digest_of
+from fairshare.server.file_swap import swap_file
+from fairshare.wording import cause
+
+if TYPE_CHECKING:
+    from fairshare.server.server import LiveServer
+
+STORE = "scheduler-conf"
+
+_log = logging.getLogger("fairshare.configuration")
+
+
+class QueueProblem(msgspec.Struct, frozen=True):
+    """A problem of a draft, and the queue of the element that has it."""
+
+    queue: str
+    problem: Problem
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """The settings of a draft. `usable`: it could be put in force."""
+
+    text: str
+    entries: tuple[Entry, ...]
+    parts: tuple[Part, ...]
+    problems: tuple[QueueProblem, ...]
+    usable: bool
+
+
+class Document(msgspec.Struct, frozen=True):
+    """The scheduler's file. `text` is in force since `version`, and `digest` is that of the file on
+    disk now: `differs` says that the two differ.
+
+    `restored` is the earlier version that was rolled back to, in memory alone; None: the file is in
+    force. `known` is False if the text in force is not kept: then `text` is the file's.
+    """
+
+    kind: str
+    file: str
+    text: str
+    version: int
+    digest: str
+    differs: bool
+    judgement: Judgement
+    restored: int | None = None
+    known: bool = True
+
+
+class ConfigurationEditor:
+    """The editor of one server's configuration."""
+
+    def __init__(self, server: "LiveServer") -> None:
+        self._server = server
+        self.texts = ConfigurationTexts(server.directory.path)
+        self._author = ("", "")
+        self._restoring: LoadedVersion | None = None
+        self._restored: int | None = None  # the version rolled back to, which differs from the file
+        self._known = True
+        self._judging = asyncio.Lock()
+        server.configuration.on_loaded = self.remember
+
+    @property
+    def started(self) -> Configuration:
+        """The server's configuration; raises InputError if it has no file to edit."""
+        started = self._server.settings.configuration
+        if started is None:
+            raise InputError(
+                "no-configuration", "this server was started without a configuration directory"
+            )
+        return started
+
+    @property
+    def family(self) -> AnyFamily:
+        """The scheduler's family; raises InputError (`no-configuration`)."""
+        return family_of(self.started.scheduler)
+
+    @property
+    def form(self) -> DraftForm:
+        """How the file is edited; raises InputError (`no-configuration`) if there is none."""
+        family = self.family
+        if family.draft is None:
+            raise InputError("no-configuration", f"the {family.title} has no file of queues")
+        return family.draft
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The settings of a queue that a form offers; raises InputError (`no-configuration`)."""
+        return self.form.fields
+
+    @property
+    def path(self) -> Path | None:
+        """The file; None where the properties are kept by the server."""
+        assert self.form
+        return self.family.edited_file(self.started)
+
+    @property
+    def file(self) -> str:
+        """The file's name in problems."""
+        return STORE if self.path is None else str(self.path)
+
+    def remember(self) -> None:
+        """Add the settings just loaded as a version."""
+        back = self._restoring
+        self._restored, self._known = (None, True) if back is None else (back.version, False)
+        try:
+            if back is None:
+                text = self._written()
+            else:
+                found = self.texts.of_version(back.version)
+                text = None if found is None else found.text
+            if text is not None:
+                view = self._server.configuration.view()
+                self.texts.add(view.version, view.loaded_ms, text, *self._author)
+                self._known = True
+        except InputError:
+            return
+        except FairshareError as error:
+            _log.error("the text of this version of the configuration is not kept: %s", error)
+
+    def _written(self) -> str | None:
+        """The present content of the file, or of the server's store; None if there is no file.
+
+        Raises FairshareError if it cannot be read.
+        """
+        path = self.path
+        if path is None:
+            return properties_text(self._server.configuration.properties())
+        try:
+            return path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        except (OSError, UnicodeDecodeError) as error:
+            raise FairshareError(f"cannot read {path}: {cause(error)}") from error
+
+    async def document(self) -> Document:
+        """The file in its present state; raises InputError, or FairshareError if it cannot be
+        read."""
+        form = self.form
+        written = await asyncio.to_thread(self._written)
+        view = self._server.configuration.view()
+        newest = self.texts.newest
+        another = newest is None or newest.digest != digest_of(written)
+        if self._restored is None and another and (newest is None or not view.changed):
+            self.remember()
+            newest = self.texts.newest
+        text = newest.text if newest is not None else form.empty
+        version = newest.number if newest is not None else view.version
+        if not self._known:
+            text, version = form.empty if written is None else written, view.version
+        return Document(
+            kind=self.family.name,
+            file=self.file,
+            text=text,
+            version=version,
+            digest=digest_of(written),
+            differs=written is not None and digest_of(written) != digest_of(text),
+            judgement=await self.judge(text),
+            restored=self._restored,
+            known=self._known,
+        )
+
+    async def judge(self, text: str, edits: Sequence[Edit] = ()) -> Judgement:
+        """The settings of a draft after some edits; changes nothing.
+
+        Raises InputError (`bad-edit`) for a change that cannot be made.
+        """
+        cluster = self._server.service.state.types.mapping(self._server.service.state.total)
+        async with self._judging:  # one at a time: a large text keeps a processor busy
+            return await asyncio.to_thread(self._judged, text, edits, cluster)
+
+    def _judged(self, text: str, edits: Sequence[Edit], cluster: dict[str, int]) -> Judgement:
+        form, family, file = self.form, self.family, self.file
+        text = form.edited(text, edits)
+        known = cluster if any(cluster.values()) else None
+        problems, settings = judge_draft(family, text, file, self.started, known)
+        found = [*problems]
+        if settings is not None:
+            found += [
+                Problem(file, 0, 0, "refused", "error", message)
+                for message in family.refusals(settings, self._server.service.state)
+                if all(message != problem.message for problem in problems)
+            ]
+        reading = form.read(text)
+        return Judgement(
+            text=text,
+            entries=reading.entries,
+            parts=reading.parts,
+            problems=tuple(QueueProblem(reading.queue_at(p.line), p) for p in found),
+            usable=all(problem.severity != "error" for problem in found),
+        )
+
+    async def apply(self, text: str, digest: str, user: str, note: str) -> ConfigurationText:
+        """Put a draft in force; the number of the new version.
+
+        `digest` is that of the file as the draft's author saw it. Raises InputError
+        (`configuration-changed`) if it is another one now, ConfigurationError with all problems of
+        the draft, InputError if the scheduler refuses it, FairshareError if it cannot be written.
+        Then nothing has changed.
+        """
+        judged = await self.judge(text)
+        if not judged.usable:
+            raise ConfigurationError([one.problem for one in judged.problems])
+        configuration = self._server.configuration
+        self._author = (user, note)
+        try:
+            path = self.path
+            if path is None:
+                self._check(digest)
+                properties = self._properties(text)
+                await configuration.mutate(lambda _: properties)
+            else:
+                await self._replace(path, text, digest)
+        finally:
+            self._author = ("", "")
+        newest = self.texts.newest
+        assert newest is not None, "what was loaded was remembered"
+        _log.info("%s put version %d of %s in force", user, newest.number, self.file)
+        return newest
+
+    async def roll_back(self, found: LoadedVersion, user: str) -> None:
+        """Roll back to an earlier version, in memory: the file does not change.
+
+        Raises InputError as `LiveConfiguration.roll_back` does. Then nothing has changed.
+        """
+        self._restoring = found
+        self._author = (user, f"back to version {found.version}, in memory only")
+        try:
+            await self._server.configuration.roll_back(found.settings)
+        finally:
+            self._restoring, self._author = None, ("", "")
+
+    async def _replace(self, path: Path, text: str, digest: str) -> None:
+        """Write the file and load it, or leave it unchanged."""
+        configuration = self._server.configuration
+        async with configuration.loading:
+            self._check(digest)
+            before = await asyncio.to_thread(swap_file, path, text.encode())
+            try:
+                await configuration.reread()
+            except BaseException:
+                swap_file(path, before)
+                raise
+
+    def _check(self, digest: str) -> None:
+        if digest_of(self._written()) != digest:
+            raise InputError(
+                "configuration-changed",
+                f"{self.file} has changed since this draft was begun: look at what"
+                " it says now, and make the change again",
+            )
+
+    def _properties(self, text: str) -> dict[str, str]:
+        site = read_site([(self.file, text)], Problems())
+        return {found.name: found.value for found in site}
+
+    def site_rows(self) -> list[dict[str, object]]:
+        """The properties of all other files, by the names of the files; secrets are masked."""
+        assert self.form
+        return [
+            {
+                "name": found.name,
+                "value": "(not shown)" if is_secret(found.name) else found.value,
+                "file": found.place.file,
+                "line": found.place.line,
+                "final": found.final,
+            }
+            for found in self.started.store.base
+        ]
+
+
+def is_secret(name: str) -> bool:
+    """Whether a property's value is a secret, to be masked.
+
+    >>> is_secret("ssl.server.keystore.password"), is_secret("yarn.acl.enable")
+    (True, False)
+    """
+    return any(
+        part in name.lower() for part in ("secret", "password", "keypass", "credential", "token")
+    )

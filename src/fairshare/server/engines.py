@@ -1,0 +1,35 @@
+"""Owns the creation of a server's engine. No other module outside `engines` names one."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from fairshare.engines.local.disk_usage import DiskLimits
+from fairshare.engines.local.engine import LocalEngine
+from fairshare.engines.protocol import HostEngine
+from fairshare.server.settings import LiveSettings
+
+EngineMaker = Callable[[LiveSettings, Path], HostEngine]
+
+
+def local_engine(settings: LiveSettings, state_directory: Path) -> HostEngine:
+    """The engine that runs containers on this machine. Its sizes are those of all nodes
+    together."""
+    memory_mb, vcores, nodes = settings.memory_mb, settings.vcores, settings.nodes
+    node_manager = settings.node_manager
+    further = {name: settings.resources.get(name, 0) * nodes for name in settings.types.names[2:]}
+    return LocalEngine(
+        state_directory,
+        nodes=nodes,
+        memory_mb=None if memory_mb is None else memory_mb * nodes,
+        vcores=None if vcores is None else vcores * nodes,
+        resources=further,
+        memory_check=node_manager.memory_check,
+        strict_cpu=node_manager.strict_cpu,
+        grace_ms=node_manager.grace_ms,
+        log_limit_mb=settings.log_limit_mb,
+        vcores_per_core=node_manager.vcores_per_core,
+        partition=node_manager.partition,
+        run_as=settings.run_as,
+        process_limit=settings.process_limit,
+        disk_limits=DiskLimits(settings.application_disk_mb, settings.user_disk_mb),
+    )

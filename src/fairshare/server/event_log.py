@@ -1,0 +1,223 @@
+"""Owns the server's log: the events that become lines, and the destinations of lines.
+
+STATE/server.log gets everything from INFO on, in files of bounded size; stderr (`terminal.py`) gets
+warnings, for the operator who started the server. The core logs nothing: every line about the
+cluster is an event.
+"""
+
+import contextlib
+import logging
+import logging.handlers
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fairshare.errors import FairshareError
+from fairshare.model.events import (
+    ApplicationAdmitted,
+    ApplicationEnded,
+    ApplicationMoved,
+    ApplicationRejected,
+    ApplicationSubmitted,
+    AttemptStarted,
+    ConfigurationLoaded,
+    ContainerCompleted,
+    ContainerLaunched,
+    ContainerMarked,
+    ContainerReserved,
+    ContainerSpared,
+    Event,
+    LabelsChanged,
+    NodeAdded,
+    NodeDrained,
+    NodeOvercommitted,
+    NodeRemoved,
+    NodesLabelled,
+    NodeTotalChanged,
+    NodeUndrained,
+    PriorityChanged,
+    QueueCreated,
+    QueueRemoved,
+    RequestRefused,
+    SafeModeChanged,
+)
+from fairshare.model.identifiers import ApplicationId, ContainerId, application_name, container_name
+from fairshare.schedulers.protocol import State
+from fairshare.server.event_feed import document
+from fairshare.server.log_format import FORMATS
+from fairshare.server.terminal import Terminal
+
+MAX_LOG_BYTES = 10 * 1024 * 1024
+KEPT_LOGS = 3
+
+_log = logging.getLogger("fairshare.events")
+_terminal = logging.getLogger("fairshare.terminal")
+_terminal.propagate = False  # messages about the log itself: not for its file
+
+
+class LogFile(logging.handlers.RotatingFileHandler):
+    """The file. A full disk does not end the server because of its log: stderr reports that lines
+    are missing, once each time that writing begins to fail."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, maxBytes=MAX_LOG_BYTES, backupCount=KEPT_LOGS, encoding="utf-8")
+        self._failing = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line."""
+        failed_before, self._failing = self._failing, False
+        super().emit(record)
+        if self._failing and not failed_before:
+            _terminal.warning("cannot write the log %s: lines are missing", self.baseFilename)
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own name
+        """Remember the failure; a bug of a caller is shown as in logging."""
+        if isinstance(sys.exc_info()[1], OSError):
+            self._failing = True
+        else:
+            super().handleError(record)
+
+    def close(self) -> None:
+        """Close the file; lines that it could not take are lost."""
+        with contextlib.suppress(OSError):
+            super().close()
+
+
+def open_log(path: Path, form: str = "text") -> list[logging.Handler]:
+    """Attach handlers to the loggers of the server and of its web server, in one of `FORMATS`;
+    returns the handlers to close later.
+
+    Raises FairshareError if the file cannot be written.
+    """
+    try:
+        file = LogFile(path)
+    except OSError as error:
+        raise FairshareError(f"cannot write the log {path}: {error.strerror}") from error
+    file.setLevel(logging.INFO)
+    terminal = Terminal()
+    terminal.setLevel(logging.WARNING)
+    handlers: list[logging.Handler] = [file, terminal]
+    for handler in handlers:
+        handler.setFormatter(FORMATS[form]())
+    _terminal.addHandler(terminal)
+    for name in ("fairshare", "uvicorn"):
+        logger = logging.getLogger(name)
+        logger.setLevel(logging.INFO)
+        logger.propagate = False
+        for handler in handlers:
+            logger.addHandler(handler)
+    return handlers
+
+
+def close_log(handlers: Sequence[logging.Handler]) -> None:
+    """Undo `open_log`."""
+    for handler in handlers:
+        for name in ("fairshare", "fairshare.terminal", "uvicorn"):
+            logging.getLogger(name).removeHandler(handler)
+        handler.close()
+
+
+class EventLog:
+    """Writes a line for each event that is of interest to operators."""
+
+    def __init__(self, state: State, form: str = "text") -> None:
+        self._state = state
+        self._structured = form == "json"
+
+    def write(self, events: Sequence[Event]) -> None:
+        """Write the lines of events that have been recorded."""
+        if _log.isEnabledFor(logging.INFO):
+            for event in events:
+                line = self.line(event)
+                if line:
+                    _log.info("%s", line, extra={"event_fields": self.fields(event)})
+
+    def fields(self, event: Event) -> dict[str, Any]:
+        """The fields of an event in a JSON log."""
+        return document(self._state, event) if self._structured else {}
+
+    def line(self, event: Event) -> str:
+        """The text for an event; empty for those that only matter to the scheduler."""
+        match event:
+            case ApplicationSubmitted():
+                submission = event.submission
+                return (
+                    f"{self._name(event.application)} submitted by {submission.user} "
+                    f"to {event.queue}: {submission.name}"
+                )
+            case ApplicationRejected():
+                return (
+                    f"{self._name(event.application)} of {event.submission.user} rejected "
+                    f"({event.code}): {event.reason}"
+                )
+            case AttemptStarted():
+                waits = "" if event.runnable else ", which waits for a limit"
+                return f"{self._name(event.application)} begins attempt {event.attempt}{waits}"
+            case ApplicationAdmitted():
+                return f"{self._name(event.application)} may run now"
+            case ApplicationMoved():
+                return f"{self._name(event.application)} moved to {event.queue}"
+            case PriorityChanged():
+                return f"{self._name(event.application)} has priority {event.priority} now"
+            case ApplicationEnded():
+                words = f": {event.diagnostics}" if event.diagnostics else ""
+                return f"{self._name(event.application)} is {event.state}{words}"
+            case RequestRefused():
+                about = f" for {self._name(event.application)}" if event.application else ""
+                return f"refused{about} ({event.code}): {event.reason}"
+            case _:
+                return self._line_of_place(event)
+
+    def _line_of_place(self, event: Event) -> str:
+        match event:
+            case ContainerLaunched():
+                return f"{self._container(event.container)} launched"
+            case ContainerMarked():
+                return (
+                    f"{self._container(event.container)} will be preempted "
+                    f"for {self._name(event.beneficiary)}"
+                )
+            case ContainerSpared():
+                return f"{self._container(event.container)} will not be preempted after all"
+            case ContainerCompleted():
+                words = f": {event.diagnostics}" if event.diagnostics else ""
+                return f"{self._container(event.container)} ended with {event.exit_code}{words}"
+            case ContainerReserved():
+                return f"node {event.node} is reserved for {self._name(event.application)}"
+            case NodeAdded() | NodeTotalChanged():
+                offer = self._state.types.mapping(event.total)
+                amounts = ", ".join(f"{name} {amount}" for name, amount in offer.items())
+                return f"node {event.node} offers {amounts}"
+            case NodeRemoved():
+                return f"node {event.node} is gone"
+            case NodeDrained() if event.deadline_ms is None:
+                return f"node {event.node} is drained: it takes no new containers"
+            case NodeDrained():
+                return f"node {event.node} is being decommissioned"
+            case NodeOvercommitted() if event.deadline_ms is not None:
+                return f"node {event.node} runs more than it offers: containers will be taken"
+            case NodeUndrained():
+                return f"node {event.node} takes containers again"
+            case SafeModeChanged():
+                return f"safe mode is {'on' if event.on else 'off'}"
+            case QueueCreated():
+                return f"queue {event.queue} created"
+            case QueueRemoved():
+                return f"queue {event.queue} removed"
+            case LabelsChanged():
+                labels = ", ".join(event.labels) or "none"
+                return f"node labels made by administrators: {labels}"
+            case NodesLabelled():
+                places = (f"{node} {label or 'none'}" for node, label in event.nodes.items())
+                return f"node labels: {', '.join(places)}"
+            case ConfigurationLoaded():
+                return "configuration loaded"
+            case _:
+                return ""
+
+    def _name(self, application: ApplicationId) -> str:
+        return application_name(self._state.epoch_ms, application)
+
+    def _container(self, container: ContainerId) -> str:
+        return container_name(self._state.epoch_ms, container)

@@ -1,0 +1,165 @@
+"""Owns the metrics of the cluster's state: queues, nodes, applications, waiting ones by reason.
+
+Computed on request, and then cached for a time proportional to the cost, so that any number of
+requests takes a small part of the server's time.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from fairshare.model.resources import Resource
+from fairshare.schedulers.views import QueueView
+from fairshare.server.service import Service
+
+LEAST_AGE_S = 2.0
+REST_PER_COST = 20
+"""Metrics that took t seconds are cached for 20 t: they take at most 5 % of a core."""
+
+_VECTORS: Final = {
+    "used": "What containers have",
+    "reserved": "What nodes are kept free for",
+    "demand": "What is used and wanted",
+    "pending": "What is wanted and not granted yet",
+    "min_share": "The minimum share",
+    "max_share": "The maximum share",
+    "fair_share": "The fair share of the last update",
+    "steady_fair_share": "The fair share if all queues were busy",
+}
+_NUMBERS: Final = {
+    "weight": "The weight",
+    "running_applications": "Applications that may run",
+    "pending_applications": "Applications that a limit holds back",
+    "containers": "Containers that live",
+    "reserved_containers": "Nodes that are kept free",
+}
+_CAPACITIES: Final = (
+    "capacity",
+    "max_capacity",
+    "absolute_capacity",
+    "absolute_max_capacity",
+    "used_capacity",
+    "absolute_used_capacity",
+)
+
+
+class StateCollector(Collector):
+    """The metrics of one service's state; used in its loop."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._families: list[Metric] = []
+        self._fresh_until_s = 0.0
+
+    def describe(self) -> Iterable[Metric]:
+        """Empty, so that registering the collector computes nothing."""
+        return ()
+
+    def collect(self) -> Iterable[Metric]:
+        """The metrics, computed now or from the cache."""
+        before_s = time.monotonic()
+        if before_s >= self._fresh_until_s:
+            self._families = [*self._cluster(), *self._queues(), self._waiting()]
+            now_s = time.monotonic()
+            self._fresh_until_s = now_s + max(LEAST_AGE_S, REST_PER_COST * (now_s - before_s))
+        return self._families
+
+    def _cluster(self) -> Iterator[Metric]:
+        service = self._service
+        cluster = service.views.cluster
+        for name, vector in (
+            ("offered", cluster.total),
+            ("used", cluster.used),
+            ("available", cluster.available),
+            ("pending", cluster.pending),
+        ):
+            family = GaugeMetricFamily(
+                f"fairshare_cluster_{name}", f"Of the whole cluster: {name}.", labels=["resource"]
+            )
+            self._add(family, [], vector)
+            yield family
+        yield GaugeMetricFamily(
+            "fairshare_containers", "Containers that live.", value=cluster.containers
+        )
+        yield GaugeMetricFamily(
+            "fairshare_safe_mode",
+            "1 while nothing is admitted and granted.",
+            value=float(cluster.safe_mode),
+        )
+        applications = GaugeMetricFamily(
+            "fairshare_applications", "Applications that are known.", labels=["state"]
+        )
+        for state, count in cluster.applications.items():
+            applications.add_metric([state], count)
+        yield applications
+        nodes = GaugeMetricFamily("fairshare_nodes", "Nodes that are there.", labels=["state"])
+        for state, count in sorted(Counter(n.state for n in service.views.nodes).items()):
+            nodes.add_metric([state], count)
+        yield nodes
+        yield GaugeMetricFamily(
+            "fairshare_journal_sequence", "The number of the last record.", value=service.version
+        )
+
+    def _queues(self) -> Iterator[Metric]:
+        queues = self._service.views.queues
+        for name, text in _VECTORS.items():
+            family = GaugeMetricFamily(
+                f"fairshare_queue_{name}", f"{text}, by queue.", labels=["queue", "resource"]
+            )
+            for queue in queues:
+                self._add(family, [queue.name], getattr(queue, name))
+            yield family
+        for name, text in _NUMBERS.items():
+            family = GaugeMetricFamily(
+                f"fairshare_queue_{name}", f"{text}, by queue.", labels=["queue"]
+            )
+            for queue in queues:
+                family.add_metric([queue.name], getattr(queue, name))
+            yield family
+        preempted = CounterMetricFamily(
+            "fairshare_queue_preempted", "Containers killed for others.", labels=["queue"]
+        )
+        for queue in queues:
+            preempted.add_metric([queue.name], queue.preempted)
+        yield preempted
+        yield from _capacities(queues)
+
+    def _waiting(self) -> Metric:
+        """The number of waiting applications by their most important reason; each counts once."""
+        service = self._service
+        counts: Counter[str] = Counter()
+        for application in service.state.applications.values():
+            if application.over or not (application.asks.wanting or not application.active):
+                continue
+            found = service.reasons(application.id)
+            counts[found[0].cause if found else "next-beat"] += 1
+        family = GaugeMetricFamily(
+            "fairshare_pending_by_reason",
+            "Applications that wait for containers, by the weightiest reason.",
+            labels=["reason"],
+        )
+        for reason, count in sorted(counts.items()):
+            family.add_metric([reason], count)
+        return family
+
+    def _add(self, family: GaugeMetricFamily, labels: list[str], vector: Resource) -> None:
+        for name, amount in self._service.state.types.mapping(vector).items():
+            family.add_metric([*labels, name], amount)
+
+
+def _capacities(queues: Iterable[QueueView]) -> Iterator[Metric]:
+    """The percentages that only the Capacity Scheduler has."""
+    own = [(queue.name, queue.capacity) for queue in queues if queue.capacity is not None]
+    for name in _CAPACITIES if own else ():
+        family = GaugeMetricFamily(
+            f"fairshare_queue_{name}_percent",
+            f"{name.replace('_', ' ').capitalize()}, 0 to 100, by queue.",
+            labels=["queue"],
+        )
+        for queue, capacity in own:
+            family.add_metric([queue], getattr(capacity, name))
+        yield family

@@ -1,0 +1,254 @@
+"""Owns past states of the cluster: a bounded history in memory, empty after a start.
+
+`PastViews` stores packed views of each moment, to show them again, and separately the few values
+that a chart needs, so that a line over a day unpacks little; of applications and nodes only the
+changes (`row_history.py`). Older moments are thinned out, and the total stays within
+`BUDGET_BYTES`. `watch` feeds it the views of the running cluster. Decides nothing; knows neither
+HTTP nor what a value means.
+"""
+
+import asyncio
+import time
+import zlib
+from array import array
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import msgspec
+
+from fairshare.model.identifiers import ApplicationId
+from fairshare.model.resources import Resource
+from fairshare.schedulers.views import QueueView
+from fairshare.server.list_rows import ApplicationRow, ListRows
+from fairshare.server.row_history import RowHistory
+from fairshare.server.service import Service
+from fairshare.server.views import ClusterView, NodeView
+
+BUDGET_BYTES = 64 * 1024 * 1024
+
+LEAST_INTERVAL_MS = 1_000
+REST_PER_COST = 49
+"""After t ms of taking a moment down, rest for 49 times as long: 2 % of a core at most."""
+
+AGES = ((300_000, 0), (3_600_000, 10_000), (86_400_000, 60_000))
+"""(age, distance) in ms: up to this age moments are at least so far apart; older ones are
+forgotten."""
+
+THINNING_INTERVAL_MS = 60_000
+
+_LINES = 5
+_encoder = msgspec.json.Encoder()  # which knows numbers of any size, as demands may be
+
+
+class PastView(msgspec.Struct, frozen=True):
+    """All queues at one instant, and the cluster."""
+
+    at_ms: int
+    version: int
+    cluster: ClusterView
+    queues: tuple[QueueView, ...]
+
+
+class Point(msgspec.Struct, frozen=True):
+    """The lines of one queue at one instant, and all that the cluster had then."""
+
+    at_ms: int
+    used: Resource
+    demand: Resource
+    fair_share: Resource
+    steady_fair_share: Resource
+    guaranteed: Resource
+    total: Resource
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    at_ms: int
+    total: Resource
+    names: tuple[str, ...]
+    figures: bytes
+    whole: bytes
+
+    @property
+    def size(self) -> int:
+        return len(self.figures) + len(self.whole)
+
+
+_decoder = msgspec.json.Decoder(PastView)
+
+
+class PastViews:
+    """The moments that are remembered, the oldest first. `began_ms`: since when there are any."""
+
+    def __init__(self, began_ms: int, budget_bytes: int = BUDGET_BYTES) -> None:
+        self.began_ms = began_ms
+        self.budget_bytes = budget_bytes
+        self.applications: RowHistory[ApplicationId, ApplicationRow] = RowHistory(ApplicationRow)
+        self.nodes: RowHistory[str, NodeView] = RowHistory(NodeView)
+        self._kept: list[_Kept] = []
+        self._size = 0
+        self._thinned_ms = began_ms
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all packed moments."""
+        return self._size + self.applications.size + self.nodes.size
+
+    def add(
+        self,
+        moment: PastView,
+        applications: Mapping[ApplicationId, ApplicationRow] | None = None,
+        nodes: Mapping[str, NodeView] | None = None,
+    ) -> None:
+        """Keep a moment; it is later than all others. The mappings must not change afterwards."""
+        names = tuple(queue.name for queue in moment.queues)
+        if self._kept and self._kept[-1].names == names:
+            names = self._kept[-1].names
+        kept = _Kept(
+            moment.at_ms,
+            moment.cluster.total,
+            names,
+            zlib.compress(_figures(moment.queues), 1),
+            zlib.compress(_encoder.encode(moment), 1),
+        )
+        self.applications.take(moment.at_ms, applications or {})
+        self.nodes.take(moment.at_ms, nodes or {})
+        self._kept.append(kept)
+        self._size += kept.size
+        if moment.at_ms - self._thinned_ms >= THINNING_INTERVAL_MS:
+            self._thin_by_age(moment.at_ms)
+        while self.size > self.budget_bytes and len(self._kept) > 1:
+            self._thin_by_size()
+
+    def at(self, at_ms: int) -> PastView | None:
+        """The last moment not after an instant; None if no moment is that old."""
+        kept = self._at(at_ms)
+        return None if kept is None else _decoder.decode(zlib.decompress(kept.whole))
+
+    def instant(self, at_ms: int) -> int | None:
+        """The instant of the moment that `at` returns, which is the one for the tracks."""
+        kept = self._at(at_ms)
+        return None if kept is None else kept.at_ms
+
+    def _at(self, at_ms: int) -> _Kept | None:
+        place = bisect_right(self._kept, at_ms, key=lambda kept: kept.at_ms)
+        return self._kept[place - 1] if place else None
+
+    def series(self, queue: str, since_ms: int, until_ms: int, most: int) -> list[Point]:
+        """The lines of a queue between two instants, `most` points at most.
+
+        The first point is the one in force when the span began. There are no points while the queue
+        did not exist.
+        """
+        first = bisect_right(self._kept, since_ms, key=lambda kept: kept.at_ms)
+        last = bisect_right(self._kept, until_ms, key=lambda kept: kept.at_ms)
+        chosen = _spread(self._kept[max(0, first - 1) : last], most)
+        found = []
+        for kept in chosen:
+            point = _point(kept, queue)
+            if point is not None:
+                found.append(point)
+        return found
+
+    def _thin_by_age(self, now_ms: int) -> None:
+        self._thinned_ms = now_ms
+        kept: list[_Kept] = []
+        for one in self._kept:
+            apart_ms = _apart_ms(now_ms - one.at_ms)
+            if apart_ms is None:
+                continue
+            if kept and one.at_ms - kept[-1].at_ms < apart_ms:
+                continue
+            kept.append(one)
+        self._keep(kept)
+
+    def _thin_by_size(self) -> None:
+        """Drop every other moment of the older half: the past gets coarser, but not shorter."""
+        half = max(2, len(self._kept) // 2)
+        self._keep(self._kept[:half:2] + self._kept[half:])
+        if len(self._kept) <= 2 and self.size > self.budget_bytes:
+            self._keep(self._kept[-1:])
+
+    def _keep(self, kept: list[_Kept]) -> None:
+        instants = [one.at_ms for one in kept]
+        self.applications.thin(instants)
+        self.nodes.thin(instants)
+        self._kept = kept
+        self._size = sum(one.size for one in kept)
+
+
+def _apart_ms(age_ms: int) -> int | None:
+    """The least distance of moments of an age; None: they are forgotten.
+
+    >>> _apart_ms(1_000), _apart_ms(600_000), _apart_ms(90_000_000)
+    (0, 10000, None)
+    """
+    for up_to_ms, apart_ms in AGES:
+        if age_ms <= up_to_ms:
+            return apart_ms
+    return None
+
+
+def _spread(kept: Sequence[_Kept], most: int) -> Sequence[_Kept]:
+    """At most so many, evenly over time, the last always among them."""
+    if len(kept) <= most:
+        return kept
+    begin_ms, end_ms = kept[0].at_ms, kept[-1].at_ms
+    width = max(1, -(-(end_ms - begin_ms + 1) // most))
+    return [
+        one
+        for one, after in [*pairwise(kept), (kept[-1], None)]
+        if after is None or (one.at_ms - begin_ms) // width != (after.at_ms - begin_ms) // width
+    ]
+
+
+def guaranteed(queue: QueueView) -> Resource:
+    """The guarantee of a queue: its capacity, or its minimum share."""
+    return queue.min_share if queue.capacity is None else queue.capacity.effective_min
+
+
+def _figures(queues: Sequence[QueueView]) -> bytes:
+    numbers = array("d")
+    for queue in queues:
+        for line in (
+            queue.used,
+            queue.demand,
+            queue.fair_share,
+            queue.steady_fair_share,
+            guaranteed(queue),
+        ):
+            numbers.extend(line)
+    return numbers.tobytes()
+
+
+def _point(kept: _Kept, queue: str) -> Point | None:
+    if queue not in kept.names:
+        return None
+    types = len(kept.total)
+    numbers = array("d")
+    numbers.frombytes(zlib.decompress(kept.figures))
+    begin = kept.names.index(queue) * _LINES * types
+    lines = [
+        tuple(int(n) for n in numbers[at : at + types])
+        for at in range(begin, begin + _LINES * types, types)
+    ]
+    used, demand, fair_share, steady, promised = lines
+    return Point(kept.at_ms, used, demand, fair_share, steady, promised, kept.total)
+
+
+async def watch(service: Service, moments: PastViews, lines: ListRows) -> None:
+    """Record a moment after each change, rarely enough to cost little; until the server ends."""
+    version = -1
+    while not service.stopping:
+        began = time.perf_counter()
+        views = service.views
+        version = views.version
+        moment = PastView(service.now_ms(), version, views.cluster, views.queues)
+        moments.add(moment, lines.applications(), lines.nodes())
+        cost_ms = (time.perf_counter() - began) * 1_000
+        await asyncio.sleep(max(LEAST_INTERVAL_MS, REST_PER_COST * cost_ms) / 1_000)
+        while not service.stopping and service.version == version:
+            await service.changed(version, 3_600.0)

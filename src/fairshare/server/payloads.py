@@ -1,0 +1,207 @@
+"""Owns the files of payloads: the pickled Python calls of unfinished applications.
+
+A payload is named by the hash of its content, so that equal payloads share one file:
+
+    STATE/payloads/DIGEST              as it was submitted
+    STATE/payloads/users/UID/DIGEST    the copy for containers under an account (`engines/local`)
+
+It is on the disk before the submission that names it is recorded, and is deleted when no live
+application names it. A server that is killed in between leaves an unreferenced file, which the next
+start deletes. Running containers have links of their own to the payloads that they need.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from fairshare.errors import InputError
+from fairshare.model.applications import Application
+from fairshare.model.events import (
+    ApplicationEnded,
+    ApplicationSubmitted,
+    ContainerLaunched,
+    Event,
+    TasksAdded,
+)
+from fairshare.model.identifiers import ApplicationId, application_of
+from fairshare.model.inputs import SubmitApplication
+from fairshare.model.work import PAYLOADS, Command, Payload, TaskGroup
+from fairshare.server.state_directory import sync_directory
+
+_log = logging.getLogger("fairshare.server")
+
+
+class Payloads:
+    """The payloads of one state directory; begins with the recovered applications.
+
+    `problem` says why nothing may be written now; empty: it may. `forget` deletes further copies of
+    a payload.
+    """
+
+    def __init__(
+        self,
+        state: Path,
+        applications: Iterable[Application] = (),
+        problem: Callable[[], str] = lambda: "",
+        forget: Callable[[str], None] = lambda digest: None,
+    ) -> None:
+        self._state = state
+        self._problem = problem
+        self._forget = forget
+        self._needed: Counter[str] = Counter()  # by applications and pending submissions
+        self._named: dict[ApplicationId, set[str]] = {}
+        for application in applications:
+            if not application.over:
+                self._name(application.id, _commands(application))
+
+    def clean(self) -> None:
+        """Delete all files that no live application names. Files that cannot be deleted stay."""
+        for path in _files(self._state / PAYLOADS):
+            if path.name not in self._needed:
+                _delete(path)
+
+    def observe(self, event: Event) -> None:
+        """Apply recorded events."""
+        match event:
+            case ApplicationSubmitted():
+                self._name(event.application, _submitted(event.submission))
+            case TasksAdded():
+                self._name(event.application, (group.command for group in event.tasks))
+            case ContainerLaunched():
+                if event.command is not None and event.command.payload is not None:
+                    self._name(application_of(event.container), (event.command,))
+            case ApplicationEnded():
+                for digest in self._named.pop(event.application, ()):
+                    self._release(digest)
+            case _:
+                pass
+
+    @contextlib.asynccontextmanager
+    async def of_submission(self, given: SubmitApplication) -> AsyncIterator[SubmitApplication]:
+        """The submission with its callables in files, which stay while it is pending.
+
+        Raises InputError (`disk-full`) if they cannot be written.
+        """
+        async with contextlib.AsyncExitStack() as held:
+            tasks = await held.enter_async_context(self.of_groups(given.tasks))
+            driver = given.driver
+            if driver is not None:
+                driver = await held.enter_async_context(self.of_command(driver))
+            yield msgspec.structs.replace(given, tasks=tasks, driver=driver)
+
+    @contextlib.asynccontextmanager
+    async def of_groups(self, given: tuple[TaskGroup, ...]) -> AsyncIterator[tuple[TaskGroup, ...]]:
+        """The same for groups of tasks."""
+        async with contextlib.AsyncExitStack() as held:
+            groups = []
+            for group in given:
+                command = await held.enter_async_context(self.of_command(group.command))
+                groups.append(msgspec.structs.replace(group, command=command))
+            yield tuple(groups)
+
+    @contextlib.asynccontextmanager
+    async def of_command(self, given: Command) -> AsyncIterator[Command]:
+        """The same for one command."""
+        if not given.callable:
+            yield given
+            return
+        if problem := self._problem():
+            raise InputError("disk-full", problem)
+        payload = Payload(hashlib.sha256(given.callable).hexdigest(), len(given.callable))
+        self._needed[payload.digest] += 1
+        try:
+            try:
+                await asyncio.to_thread(write_payload, self._state, payload, given.callable)
+            except OSError as error:
+                raise InputError(
+                    "disk-full",
+                    f"the callable cannot be written to {self._state / PAYLOADS}: {error.strerror};"
+                    " nothing was recorded",
+                ) from error
+            yield msgspec.structs.replace(given, callable=b"", payload=payload)
+        finally:
+            self._release(payload.digest)
+
+    def _name(self, application: ApplicationId, commands: Iterable[Command]) -> None:
+        for command in commands:
+            if command.payload is not None:
+                named = self._named.setdefault(application, set())
+                if command.payload.digest not in named:
+                    named.add(command.payload.digest)
+                    self._needed[command.payload.digest] += 1
+
+    def _release(self, digest: str) -> None:
+        self._needed[digest] -= 1
+        if self._needed[digest]:
+            return
+        del self._needed[digest]
+        _delete(self._state / PAYLOADS / digest)
+        self._forget(digest)
+
+
+def _commands(application: Application) -> Iterator[Command]:
+    yield from _submitted(application.submission)
+    yield from (progress.spec.command for progress in application.tasks.groups)
+
+
+def _submitted(submission: SubmitApplication) -> Iterator[Command]:
+    if submission.driver is not None:
+        yield submission.driver
+    yield from (group.command for group in submission.tasks)
+
+
+def write_payload(state: Path, payload: Payload, content: bytes) -> None:
+    """Write the file of a payload durably; does nothing if it exists. Raises OSError, and leaves no
+    partial file."""
+    path = state / payload.file
+    with contextlib.suppress(FileNotFoundError):
+        if path.stat().st_size == payload.size:
+            sync_directory(path.parent)  # a concurrent writer may not have synced yet
+            return
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(prefix=f"{payload.digest}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fchmod(descriptor, 0o400)
+            os.fsync(descriptor)
+        Path(name).replace(path)
+        sync_directory(path.parent)
+    except OSError:
+        _delete(Path(name))
+        raise
+
+
+def copy_payloads(state: Path, target: Path) -> None:
+    """Copy the files of a state directory to another one, except those that it has. A file that is
+    deleted meanwhile is no longer needed. Raises OSError."""
+    for path in sorted((state / PAYLOADS).glob("[0-9a-f]*")):
+        copy = target / PAYLOADS / path.name
+        if "." not in path.name and not copy.exists():
+            copy.parent.mkdir(mode=0o700, exist_ok=True)
+            with contextlib.suppress(FileNotFoundError):
+                shutil.copyfile(path, copy)
+                copy.chmod(0o400)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for directory, _, names in os.walk(folder):
+        for name in names:
+            yield Path(directory, name)
+
+
+def _delete(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        _log.warning("%s is not needed any more, and cannot be deleted: %s", path, error.strerror)

@@ -1,0 +1,173 @@
+"""Owns the retention of a server: snapshots, the length of the journal, finished applications.
+
+Nothing grows without bound: finished applications leave the state (by an ordinary input, so that a
+replay forgets them at the same place), and records leave the journal once a snapshot covers them.
+Knows neither HTTP nor what an application does.
+"""
+
+import asyncio
+import heapq
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from fairshare.config.shell import RetentionSettings
+from fairshare.errors import InputError, JournalError
+from fairshare.journal.record import Record
+from fairshare.journal.sqlite import SqliteJournal
+from fairshare.model.events import ApplicationEnded, ApplicationRejected
+from fairshare.model.identifiers import ApplicationId
+from fairshare.model.inputs import ForgetApplications
+from fairshare.projections.projections import checked_parts
+from fairshare.runtime.recovery import Position
+from fairshare.runtime.snapshot import freeze, thaw
+from fairshare.schedulers.protocol import State
+from fairshare.server.service import Service
+
+DEFAULT_FINISHED = 1_000
+"""yarn.resourcemanager.max-completed-applications, by default."""
+
+FORGOTTEN_AT_ONCE = 500
+INTERVAL_S = 1.0
+_HOUR_MS = 3_600_000
+
+_log = logging.getLogger("fairshare.retention")
+
+
+def restore(journal: SqliteJournal) -> tuple[Position, dict[str, Any]]:
+    """The newest readable snapshot, and the position after it; None if there is none.
+
+    An unreadable one is skipped for an older one with more records after it. The records are
+    checked when they are read: JournalError, if they begin after that position.
+    """
+    for sequence in reversed(journal.snapshots()):
+        try:
+            snapshot = journal.snapshot(sequence)
+            parts = checked_parts(thaw(snapshot))
+            return Position(snapshot.sequence, snapshot.now_ms), parts
+        except JournalError as error:
+            _log.warning("%s; going back to an older one", error)
+    return Position(), {}
+
+
+class FinishedApplications:
+    """Finished applications, in the order of their ends."""
+
+    def __init__(self, state: State) -> None:
+        ended = (a for a in state.applications.values() if a.finished_ms is not None)
+        self._ended = [(a.finished_ms or 0, a.id) for a in ended]
+        heapq.heapify(self._ended)
+
+    def observe(self, record: Record) -> None:
+        """Take notice of a record."""
+        for event in record.events:
+            if isinstance(event, ApplicationEnded | ApplicationRejected):
+                heapq.heappush(self._ended, (record.now_ms, event.application))
+
+    def take_old(self, now_ms: int, count: int, age_ms: int) -> list[ApplicationId]:
+        """Those beyond the last `count`, or older than `age_ms`; at most FORGOTTEN_AT_ONCE."""
+        old: list[ApplicationId] = []
+        while self._ended and len(old) < FORGOTTEN_AT_ONCE:
+            if len(self._ended) <= count and now_ms - self._ended[0][0] < age_ms:
+                break
+            old.append(heapq.heappop(self._ended)[1])
+        return old
+
+    def put_back(self, now_ms: int, applications: list[ApplicationId]) -> None:
+        """Put back applications that could not be forgotten yet."""
+        for number in applications:
+            heapq.heappush(self._ended, (now_ms, number))
+
+
+class Retention:
+    """Applies the retention to a running server periodically; all in the service's event loop.
+
+    `parts` are the objects of a snapshot, by name: what `restore` gives back.
+    """
+
+    def __init__(
+        self,
+        settings: RetentionSettings,
+        journal: SqliteJournal,
+        service: Service,
+        parts: Callable[[], dict[str, Any]],
+        since: Position,
+    ) -> None:
+        self._settings = settings
+        self._journal = journal
+        self._service = service
+        self._parts = parts
+        self._saved = since.sequence
+        self._saved_bytes = journal.appended
+        self.on_snapshot: Callable[[], None] = lambda: None
+        self.admission_problem: Callable[[], str] = lambda: ""
+        self._finished = FinishedApplications(service.state)
+
+    def observe(self, record: Record) -> None:
+        """Take notice of a record."""
+        self._finished.observe(record)
+
+    async def watch(self) -> None:
+        """Apply the retention periodically until cancelled. A full disk does not end it."""
+        while True:
+            await asyncio.sleep(INTERVAL_S)
+            try:
+                await self.forget()
+                self.shorten()
+            except JournalError as error:
+                _log.error("no snapshot could be taken: %s", error)
+                await asyncio.sleep(60 * INTERVAL_S)
+
+    async def forget(self) -> None:
+        """Let the state forget applications that ended long ago."""
+        settings = self._settings
+        count = settings.finished_applications
+        now_ms = self._service.now_ms()
+        while old := self._finished.take_old(
+            now_ms,
+            DEFAULT_FINISHED if count is None else count,
+            settings.finished_hours * _HOUR_MS,
+        ):
+            try:
+                await self._service.ask(ForgetApplications(tuple(old)))
+            except InputError:  # the server is busy or stopping
+                self._finished.put_back(now_ms, old)
+                return
+            kept = [number for number in old if number in self._service.state.applications]
+            self._finished.put_back(now_ms, kept)
+            if kept:
+                return
+
+    def shorten(self) -> None:
+        """Take a snapshot if one is due, and drop a part of the journal's excess records.
+
+        Raises JournalError.
+        """
+        if self._much_since_the_last_snapshot() and not self.admission_problem():
+            self.save()
+        self._journal.trim(self._settings.records, self._settings.journal_mb * 1024**2)
+
+    def _much_since_the_last_snapshot(self) -> bool:
+        """Many records, or large ones where the journal has reached its size: it becomes shorter
+        only up to a snapshot."""
+        if self._service.version - self._saved >= self._settings.snapshot_records:
+            return True
+        size = self._settings.journal_mb * 1024**2
+        recent = self._journal.appended - self._saved_bytes
+        return recent >= size // 4 and self._journal.size() > size // 2
+
+    def save_at_the_end(self) -> None:
+        """Take a last snapshot; without room for it the next start reads more records."""
+        try:
+            self.save()
+        except JournalError as error:
+            _log.warning("no snapshot could be taken at the end: %s", error)
+
+    def save(self) -> None:
+        """Take a snapshot of the present. Raises JournalError."""
+        position = self._service.position
+        if position.sequence > self._saved:
+            self._journal.save(freeze(position.sequence, position.now_ms, self._parts()))
+            self._saved = position.sequence
+            self._saved_bytes = self._journal.appended
+            self.on_snapshot()

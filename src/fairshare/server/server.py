@@ -1,0 +1,374 @@
+"""Owns a whole server except its web pages: state directory, journal, engine, runtime, service.
+
+Assembles them at the start, reconciles the state with the engine, and closes them at the end. Knows
+neither HTTP nor the command line.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Iterable, Sequence
+
+from fairshare.engines.protocol import ContainerFiles
+from fairshare.errors import ConfigurationError, EngineError
+from fairshare.families.registry import family_of
+from fairshare.journal.observed import ObservedJournal
+from fairshare.journal.record import Record
+from fairshare.journal.sqlite import SqliteJournal
+from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.applications import Application
+from fairshare.model.events import ExitCode, RequestRefused
+from fairshare.model.identifiers import (
+    ApplicationId,
+    ContainerId,
+    application_name,
+    application_of,
+    container_name,
+)
+from fairshare.model.inputs import ContainerExited, LoadConfiguration
+from fairshare.projections.projections import MANAGER, Projections
+from fairshare.runtime.clock import WallClock
+from fairshare.runtime.reconciliation import reconcile
+from fairshare.runtime.runtime import Runtime
+from fairshare.schedulers.protocol import Scheduler
+from fairshare.server.access.active_counts import ActiveCounts
+from fairshare.server.access.audit import AuditLog
+from fairshare.server.access.authentication import Authentication
+from fairshare.server.access.identity import Identity
+from fairshare.server.access.tokens import UserTokens
+from fairshare.server.configuration import LiveConfiguration
+from fairshare.server.configuration_editor import ConfigurationEditor
+from fairshare.server.disk import Disk
+from fairshare.server.engines import EngineMaker, local_engine
+from fairshare.server.event_feed import EventFeed
+from fairshare.server.event_log import EventLog, close_log, open_log
+from fairshare.server.journal_epochs import is_new, launches, numbers_given_away, unreported_exits
+from fairshare.server.list_rows import ListRows
+from fairshare.server.metrics import MeasuredJournal, Metrics
+from fairshare.server.metrics_of_state import StateCollector
+from fairshare.server.past_views import PastViews
+from fairshare.server.past_views import watch as watch_past_views
+from fairshare.server.payloads import Payloads
+from fairshare.server.retention import Retention, restore
+from fairshare.server.service import Service, log_undecided
+from fairshare.server.settings import LiveSettings
+from fairshare.server.state_directory import open_state_directory
+from fairshare.server.stored_configuration import FILE as KEPT_FILE
+from fairshare.server.supervision import Supervisor, watch_journal
+from fairshare.server.tokens import DriverTokens
+from fairshare.server.users.groups import user_groups
+
+STOPPED = "The server was stopped, and the container with it."
+
+_log = logging.getLogger("fairshare.server")
+
+
+class LiveServer:
+    """One server of one state directory, which it locks until `close`.
+
+    Made, started and closed in one event loop. Raises FairshareError with what to do when the
+    directory is in use, belongs to another scheduler, or cannot be written.
+    """
+
+    def __init__(self, settings: LiveSettings, make_engine: EngineMaker = local_engine) -> None:
+        self.settings = settings
+        self.scheduler_name = settings.scheduler
+        self.engine_name = "local"
+        self.stop_containers = settings.stop_containers
+        self.stop_requested = asyncio.Event()
+        self.url = ""
+        self.started = False
+        self.left_running = (0, 0)
+        self.open_streams = 0
+        self.metrics = Metrics()
+        self.groups = user_groups(settings.configuration)
+        self.background = Supervisor()
+        self.directory = open_state_directory(settings.state_directory)
+        with contextlib.ExitStack() as opened:
+            self._journal = SqliteJournal(self.directory.path)
+            opened.callback(self._journal.close)
+            handlers = open_log(self.directory.log, settings.log_format)
+            opened.callback(close_log, handlers)
+            self.audit = AuditLog(self.directory.path)
+            opened.callback(self.audit.close)
+            clock = WallClock()
+            self.started_ms = clock.now_ms()
+            new = is_new(self._journal)
+            self._identity = self.directory.claim(
+                settings.scheduler, settings.types, self.started_ms, journal_is_new=new
+            )
+            self.tokens = DriverTokens(self.directory.secret())
+            self.disk = Disk(self.directory.path, settings.limits.free_mb)
+            self.engine = make_engine(settings, self.directory.path)
+            self.authentication = Authentication(
+                settings.authentication,
+                UserTokens(self.directory.path),
+                self.tokens,
+                lambda: self.service.state,
+                clock.now_ms,
+            )
+            self._runtime = self._recovered_runtime()
+            epoch_ms = self._runtime.manager.state.epoch_ms
+            self._identity = self.directory.change_epoch(self._identity, epoch_ms)
+            applications = self._runtime.manager.state.applications.values()
+            self.active_counts = ActiveCounts(applications)
+            self.payloads = self._payloads_of(applications)
+            self.service = Service(
+                self._runtime, WallClock(self._runtime.position.now_ms), self.projections.history
+            )
+            self.configuration = LiveConfiguration(
+                settings.configuration,
+                self.projections.loaded,
+                self.service,
+                epoch_ms=self._identity.epoch_ms,
+                loaded_ms=settings.read_ms or self.started_ms,
+                kept=self.directory.path / KEPT_FILE,
+            )
+            self.editor = ConfigurationEditor(self)
+            self._retention = Retention(
+                settings.retention, self._journal, self.service, self._parts, self._since
+            )
+            self.past_views = PastViews(self.started_ms)
+            self.list_rows = ListRows(self.service)
+            self.event_feed = EventFeed(
+                self.service.state, self.directory.path, self.service.version
+            )
+            self._connect()
+            self._opened = opened.pop_all()
+
+    def _payloads_of(self, applications: Iterable[Application]) -> Payloads:
+        found = Payloads(
+            self.directory.path,
+            applications,
+            lambda: self.disk.problem,
+            self.engine.forget_payload,
+        )
+        found.clean()
+        return found
+
+    def _connect(self) -> None:
+        """Connect the callbacks of the parts."""
+        self.metrics.registry.register(StateCollector(self.service))
+        self.metrics.show_streams(lambda: self.open_streams)
+        self.service.on_turn = self.metrics.turn
+        self.service.admission_problem = lambda: self.disk.problem
+        self._retention.admission_problem = self.service.admission_problem
+        self._retention.on_snapshot = self.metrics.snapshot_taken
+
+    def _recovered_runtime(self) -> Runtime:
+        self._since, parts = restore(self._journal)
+        manager: ResourceManager = parts.get(MANAGER) or ResourceManager(
+            family_of(self.settings.scheduler).create(self.settings.types)
+        )
+        self.projections = Projections(manager.state.types, parts)
+        self._event_log = EventLog(manager.state, self.settings.log_format)
+        runtime = Runtime(
+            manager,
+            MeasuredJournal(self._journal, self.metrics),
+            self.engine,
+            observers=(self._observe,),
+            extra_environment=self._environment,
+            beat_interval_ms=self.settings.heartbeat_interval_ms,
+            unused_expiry_ms=self.settings.container_expiry_ms,
+            on_undecided=log_undecided,
+        )
+        position = runtime.recover(
+            ObservedJournal(
+                self._journal, lambda record: self.projections.observe(record, manager.scheduler)
+            ),
+            self._since,
+        )
+        if position.sequence:
+            found = (position.sequence, self._since.sequence)
+            _log.info("recovered up to record %d, from the snapshot behind %d", *found)
+        return runtime
+
+    def _parts(self) -> dict[str, object]:
+        """The content of a snapshot, with which `_recovered_runtime` begins."""
+        return {MANAGER: self._runtime.manager, **self.projections.parts()}
+
+    # While it runs.
+
+    def request_stop(self, stop_containers: bool | None = None) -> None:
+        """Ask the owner of the server to stop it; None: the settings decide about the
+        containers."""
+        if stop_containers is not None:
+            self.stop_containers = stop_containers
+        self.stop_requested.set()
+
+    def running_work(self) -> tuple[int, int]:
+        """The number of applications with launched containers, and the number of these
+        containers."""
+        launched = self._launched()
+        return len({application_of(one) for one in launched}), len(launched)
+
+    def container_files(self, container: ContainerId) -> ContainerFiles:
+        """The logs and the result of a container, if it has any."""
+        return self.engine.files(*self._names(container))
+
+    def _exit_of(self, container: ContainerId) -> ContainerExited | None:
+        return self.engine.exit_of(container, *self._names(container))
+
+    def _names(self, container: ContainerId) -> tuple[str, str]:
+        """Of its application and of the container itself."""
+        epoch_ms = self._identity.epoch_ms
+        application = application_name(epoch_ms, application_of(container))
+        return application, container_name(epoch_ms, container)
+
+    def _environment(self, application: Application, master: bool) -> dict[str, str]:
+        """The variables about the server in a container's environment; only the driver gets a
+        token."""
+        told = {"FAIRSHARE_URL": self.url, "FAIRSHARE_STATE": str(self.directory.path)}
+        if master and application.submission.driver is not None:
+            told["FAIRSHARE_TOKEN"] = self.tokens.issue(application.id, application.attempt)
+        return told
+
+    def _observe(self, record: Record) -> None:
+        self.projections.observe(record, self._runtime.manager.scheduler)
+        for event in record.events:
+            self.active_counts.observe(event)
+            self.payloads.observe(event)
+        self.metrics.observe(record)
+        self.event_feed.observe(record)
+        self._event_log.write(record.events)
+        self._retention.observe(record)
+        for application in self.projections.history.take_forgotten():
+            self._prune(application)
+
+    def _prune(self, application: ApplicationId) -> None:
+        """The containers of this application can no longer be looked up: delete their files too."""
+        known = self.service.state.applications.get(application)
+        if known is not None and not known.over:
+            return
+        name = application_name(self._identity.epoch_ms, application)
+
+        def delete() -> None:
+            try:
+                self.engine.prune(name)
+            except (EngineError, OSError) as error:
+                _log.warning("the files of %s stay: %s", name, error)
+
+        asyncio.get_running_loop().run_in_executor(None, delete)
+
+    @property
+    def controls_access(self) -> bool:
+        """Whether yarn.acl.enable is true, and so the groups of a caller matter."""
+        configuration = self.settings.configuration
+        return configuration is not None and configuration.acl_enabled
+
+    def may_open(self, identity: Identity, groups: Sequence[str], application: Application) -> bool:
+        """Whether an authenticated user may view an application and change it."""
+        if identity.administrator or identity.user == application.user:
+            return True
+        if identity.application is not None or not self.controls_access:
+            return False
+        return self.may_administer(application.queue, identity.user, groups)
+
+    @property
+    def scheduler(self) -> Scheduler:
+        """The scheduler, read-only; only the writer changes it."""
+        return self._runtime.manager.scheduler
+
+    def may_administer(self, queue: str, user: str, groups: Sequence[str]) -> bool:
+        """Whether a user administers a queue; an empty one is the cluster as a whole."""
+        return self._runtime.manager.scheduler.may_administer(queue, user, groups)
+
+    # The start.
+
+    async def start(self, url: str) -> None:
+        """Adopt running containers, register nodes, and begin to schedule. Drivers get `url`.
+
+        Raises ConfigurationError if the scheduler refuses its settings, EngineError if the engine
+        cannot work.
+        """
+        self.url = url
+        self._journal.announce(url)
+        self._load_configuration()
+        behind = self.service.state.next_application
+        self.service.record(numbers_given_away(self.directory.containers, self.service.state))
+        self.engine.start(
+            self.service.report,
+            launched=launches(self.service.state, self.projections.history, behind),
+            failed=self.service.fail_soon,
+        )
+        # Running containers are listed before pending reports are processed: a container that ends
+        # in between is in both, and one that is in neither never ran.
+        running = self.engine.running()
+        await asyncio.sleep(0)
+        self.service.record(unreported_exits(self._launched(), running, self._exit_of))
+        findings = reconcile(self.service.state, self.engine.nodes(), running)
+        self.service.record(findings.inputs)
+        for container in findings.stops:
+            self.engine.stop(container)
+        self._warn_of_limits()
+        self.directory.publish_url(url)
+        self.service.start()
+        self._start_background()
+        self.started = True
+        _log.info("listening on %s", url)
+
+    def _start_background(self) -> None:
+        start, service = self.background.start, self.service
+        start("configuration", self.configuration.watch)
+        start("disk", self.disk.watch)
+        start("retention", self._retention.watch)
+        start("lag", self.metrics.watch)
+        start("past views", lambda: watch_past_views(service, self.past_views, self.list_rows))
+        start("journal", lambda: watch_journal(self._journal, service))
+
+    def _load_configuration(self) -> None:
+        """Feed the settings, unless the journal says that they are in force already."""
+        if self.projections.loaded.settings == self.settings.scheduler_settings:
+            return
+        load = LoadConfiguration(self.settings.scheduler_settings, self._identity.epoch_ms)
+        for event in self.service.record([load]):
+            if isinstance(event, RequestRefused):
+                raise ConfigurationError(
+                    [f"the {self.scheduler_name} scheduler refuses its settings: {event.reason}"]
+                )
+
+    def _launched(self) -> list[ContainerId]:
+        """All live containers that were launched."""
+        applications = self.service.state.applications.values()
+        return [container for application in applications for container in application.launched]
+
+    def _warn_of_limits(self) -> None:
+        """Log the settings that this machine cannot enforce."""
+        attributes = next((offer.attributes for offer in self.engine.nodes()), {})
+        note = attributes.get("limits-note")
+        because = f" ({note})" if note else ""
+        if attributes.get("memory-limit") == "off":
+            _log.warning("memory is counted, but no container is held to what it was granted")
+        if attributes.get("cpu-limit") == "nice":
+            _log.warning("CPU is not divided by vcores: containers only have priorities%s", because)
+
+    # The end.
+
+    async def end(self) -> None:
+        """Stop feeding, and stop or leave the containers as `stop_containers` says.
+
+        After a failure they are always left: the next server adopts them. Raises EngineError if a
+        process cannot be stopped. The views stay readable. Idempotent.
+        """
+        await self.background.stop()
+        await self.service.stop()
+        well = self.started and self.service.failure is None
+        self.started = False
+        if well and self.stop_containers:
+            # Recorded first, and not as the containers' own failure: their tasks will wait again.
+            how = (ExitCode.ABORTED, STOPPED)
+            self.service.record([ContainerExited(one, *how) for one in self._launched()])
+        self.left_running = self.running_work()
+        await asyncio.to_thread(self.engine.close, stop_containers=well and self.stop_containers)
+        if well and not any(self.left_running):  # else clients wait for the next server
+            self.directory.withdraw_url()
+            self._retention.save_at_the_end()
+        self._journal.close()
+
+    async def close(self) -> None:
+        """`end`, and close everything, whatever the result."""
+        try:
+            await self.end()
+            _log.info("stopped")
+        finally:
+            self._opened.close()

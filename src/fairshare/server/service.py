@@ -1,0 +1,325 @@
+"""Owns the only writer of a running cluster, and wakes it when there is work.
+
+Callers and the engine put inputs into the inbox. The writer takes all pending ones, has the runtime
+decide and record them in one commit, and only then answers. In between it sleeps until an input
+arrives, or until the runtime's deadline. The grants may exceed one turn: the next turn then
+continues, after readers and callers have had a turn of the event loop. Everything here runs in one
+event loop, so that readers, who come between two batches, see one whole state without a lock; a
+commit takes about as long as the disk needs, and is what the callers of a batch wait for anyway.
+
+Must not know what an input means, nor how views are shown.
+"""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from fairshare.errors import FairshareError, InputError, UndecidedError
+from fairshare.model.events import Event, RequestRefused
+from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
+from fairshare.model.inputs import Input, ReserveApplication, SubmitApplication
+from fairshare.projections.container_history import ContainerHistory
+from fairshare.runtime.clock import Clock
+from fairshare.runtime.recovery import Position
+from fairshare.runtime.runtime import Enough, Runtime
+from fairshare.schedulers.protocol import State
+from fairshare.schedulers.reasons import Reason, reasons
+from fairshare.server.views import Views
+
+MAX_WAITING = 10_000
+"""Inputs that may wait before calls are refused; reports of the engine never are."""
+
+MAX_BATCH = 500
+MAX_CALLS = 100
+"""Inputs of one commit, and calls among them (a submission costs ten times what a report does):
+readers wait for a whole batch."""
+
+ASKING_S = 0.005
+"""The time for node updates in one turn. Recording, showing and launching the grants takes four
+times as long."""
+
+_STEP_S = 0.002
+_MAX_STEPS = 16
+"""After a turn the others of the loop get a step for each `_STEP_S` that it took, and at most so
+many: a call needs several until it is in the inbox."""
+
+_ADMITTED = frozenset((SubmitApplication, ReserveApplication))
+"""Inputs that bring new work. They are refused while the disk is nearly full."""
+
+MAX_SLEEP_MS = 3_600_000
+MAX_RETREAT_MS = 1_000
+
+_log = logging.getLogger("fairshare.service")
+
+Answer = asyncio.Future[tuple[Event, ...]]
+
+
+def log_undecided(given: Input, error: UndecidedError) -> None:
+    """Log that a valid input was refused."""
+    _log.error("refused because of a defect of fairshare: %s", error, exc_info=error)
+
+
+def enough_after(seconds: float) -> Enough:
+    """Says when it is enough, counted from the first time that it is asked."""
+    until_s: float | None = None
+
+    def enough() -> bool:
+        nonlocal until_s
+        now_s = time.perf_counter()
+        if until_s is None:
+            until_s = now_s + seconds
+        return now_s >= until_s
+
+    return enough
+
+
+class Service:
+    """Feeds one runtime, and answers the waiting callers.
+
+    Made, started and asked in one event loop; `report` alone may be called from any thread. After
+    a failure (`failure`) nothing is fed any more: the state may be ahead of the journal.
+    """
+
+    def __init__(self, runtime: Runtime, clock: Clock, history: ContainerHistory) -> None:
+        self.failure: Exception | None = None
+        self.ended = asyncio.Event()
+        self._runtime = runtime
+        self._clock = clock
+        self._history = history
+        self._loop = asyncio.get_running_loop()
+        self._inbox: deque[tuple[Input, Answer | None]] = deque()
+        self._wake = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._writer: asyncio.Task[None] | None = None
+        self._stopping = False
+        self._doom: Exception | None = None
+        self._vain_wakes = 0
+        self._turn_s = 0.0  # how long the last turn took
+        self.on_turn: Callable[[float, int], None] = lambda seconds, inputs: None
+        self._views: Views | None = None
+        self._asking = 0  # calls among the pending inputs
+        self.admission_problem: Callable[[], str] = lambda: ""
+
+    # For readers.
+
+    @property
+    def state(self) -> State:
+        """The present state of the cluster: read-only, not to be kept across an `await`."""
+        return self._runtime.manager.state
+
+    @property
+    def version(self) -> int:
+        """The number of the last record; every change of the state gives another number."""
+        return self._runtime.position.sequence
+
+    @property
+    def position(self) -> Position:
+        """The last record, all of whose events the state has seen."""
+        return self._runtime.position
+
+    @property
+    def views(self) -> Views:
+        """The views of this version."""
+        if self._views is None or self._views.version != self.version:
+            self._views = Views(self._runtime.manager.scheduler, self._history, self.version)
+        return self._views
+
+    def reasons(self, application: ApplicationId) -> list[Reason]:
+        """Why an application waits, the most important reason first; raises KeyError."""
+        scheduler = self._runtime.manager.scheduler
+        known = self.state.applications[application]
+        return reasons(known, scheduler.limits_of(application), self.state)
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the service has stopped feeding inputs."""
+        return self._stopping or self.ended.is_set()
+
+    @property
+    def full(self) -> bool:
+        """Whether so many calls wait that further ones are refused."""
+        return self._asking >= MAX_WAITING
+
+    def now_ms(self) -> int:
+        """The instant."""
+        return self._clock.now_ms()
+
+    async def changed(self, since: int, timeout_s: float) -> int:
+        """The version, as soon as it is not `since`, at the timeout, or when the server stops."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                while self.version == since and not self._stopping and not self.ended.is_set():
+                    await self._changed.wait()
+        return self.version
+
+    def is_over(self, container: ContainerId) -> bool:
+        """Whether a container has ended, or never existed."""
+        application = self.state.applications.get(application_of(container))
+        return application is None or container not in application.containers
+
+    # For writers.
+
+    async def ask(self, wish: Input) -> tuple[Event, ...]:
+        """Feed one input; returns its events once they are recorded.
+
+        Raises InputError with the code of the refusal, `busy`, `disk-full` or `stopping`.
+        """
+        if self._stopping or self._writer is None or self._writer.done():
+            raise InputError("stopping", "the server is stopping: try again when it is back")
+        if self.full:
+            raise InputError(
+                "busy", f"{MAX_WAITING} calls are waiting already: try again in a moment"
+            )
+        problem = self.admission_problem() if type(wish) in _ADMITTED else ""
+        if problem:
+            raise InputError("disk-full", problem)
+        answer: Answer = self._loop.create_future()
+        self._inbox.append((wish, answer))
+        self._asking += 1
+        self._wake.set()
+        events = await answer
+        for event in events:
+            if isinstance(event, RequestRefused):
+                raise InputError(event.code, event.reason)
+        return events
+
+    def report(self, observation: Input) -> None:
+        """Put an engine's report into the inbox; from any thread, returns at once."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the next server will see it
+            self._loop.call_soon_threadsafe(self._reported, observation)
+
+    def _reported(self, observation: Input) -> None:
+        self._inbox.append((observation, None))
+        self._wake.set()
+
+    # The writer.
+
+    def record(self, inputs: Iterable[Input]) -> list[Event]:
+        """Feed the pending inputs and then `inputs`, without grants; returns all events.
+
+        For the start and the end only, while the writer does not run. Raises JournalError.
+        """
+        waiting = [given for given, _ in self._inbox]
+        self._inbox.clear()
+        self._asking = 0
+        steps = self._runtime.feed(self._clock.now_ms(), [*waiting, *inputs])
+        return [event for _, events in steps for event in events]
+
+    def start(self) -> None:
+        """Begin to feed."""
+        self._writer = self._loop.create_task(self._write(), name="fairshare-writer")
+
+    async def stop(self) -> None:
+        """Feed the pending inputs, then stop."""
+        self._stopping = True
+        self._wake.set()
+        self._changed.set()
+        if self._writer is not None:
+            await self._writer
+
+    def fail(self, error: Exception) -> None:
+        """End as after a failure of the writer itself: something else says that it cannot go on."""
+        self._doom = self._doom or error
+        self._wake.set()
+
+    def fail_soon(self, error: Exception) -> None:
+        """`fail`, from any thread."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: it has ended already
+            self._loop.call_soon_threadsafe(self.fail, error)
+
+    async def _write(self) -> None:
+        try:
+            while await self._something_to_do():
+                self._feed_batch()
+        except Exception as error:
+            # The state in memory may be ahead of the journal, or contradict itself: going on would
+            # make it worse. The containers live on, and the next server takes them over.
+            self.failure = error
+            told = None if isinstance(error, FairshareError) else error
+            _log.critical("the server must stop: %s", error, exc_info=told)
+        finally:
+            self._refuse_the_rest()
+            self.ended.set()
+            self._changed.set()
+
+    async def _something_to_do(self) -> bool:
+        """Wait for work or a deadline; False when there is none and the service stops.
+
+        Raises the error that `fail` was given.
+        """
+        if self._inbox or (self._runtime.unsettled and not self._stopping):
+            # Tasks that are ready join this batch, and answers go out.
+            for _ in range(min(1 + int(self._turn_s / _STEP_S), _MAX_STEPS)):
+                await asyncio.sleep(0)
+            self._raise_doom()
+            return True
+        while not self._stopping:
+            self._raise_doom()
+            delay_s = self._delay_ms() / 1_000
+            self._wake.clear()
+            try:
+                async with asyncio.timeout(delay_s):
+                    await self._wake.wait()
+            except TimeoutError:
+                if delay_s < MAX_SLEEP_MS / 1_000:
+                    return True
+            if self._inbox:
+                self._raise_doom()
+                return True
+        return bool(self._inbox)
+
+    def _raise_doom(self) -> None:
+        if self._doom is not None:
+            raise self._doom
+
+    def _delay_ms(self) -> int:
+        deadline_ms = self._runtime.next_deadline_ms()
+        if deadline_ms is None:
+            return MAX_SLEEP_MS
+        delay_ms = max(0, deadline_ms - self._clock.now_ms())
+        if self._vain_wakes:
+            # A deadline that comes back though nothing came of it must not keep the machine busy.
+            delay_ms = max(delay_ms, min(2**self._vain_wakes, MAX_RETREAT_MS))
+        return min(delay_ms, MAX_SLEEP_MS)
+
+    def _feed_batch(self) -> None:
+        batch = self._take_batch()
+        before, began_s = self.version, time.perf_counter()
+        try:
+            inputs = [given for given, _ in batch]
+            steps = self._runtime.turn(self._clock.now_ms(), inputs, enough_after(ASKING_S))
+        except Exception:
+            self._inbox.extendleft(reversed(batch))
+            raise
+        for (_, answer), (_, events) in zip(batch, steps, strict=False):
+            if answer is not None and not answer.done():
+                answer.set_result(events)
+            elif answer is None and events and type(events[0]) is RequestRefused:
+                _log.error("a report of the engine was refused: %s", events[0].reason)
+        self._turn_s = time.perf_counter() - began_s
+        self.on_turn(self._turn_s, len(batch))
+        if self.version != before:
+            self._changed.set()
+            self._changed.clear()
+        fruitful = batch or self.version != before or self._runtime.unsettled
+        self._vain_wakes = 0 if fruitful else min(self._vain_wakes + 1, 16)
+
+    def _take_batch(self) -> list[tuple[Input, Answer | None]]:
+        batch: list[tuple[Input, Answer | None]] = []
+        calls = 0
+        while self._inbox and len(batch) < MAX_BATCH and calls < MAX_CALLS:
+            batch.append(self._inbox.popleft())
+            calls += batch[-1][1] is not None
+        self._asking -= calls
+        return batch
+
+    def _refuse_the_rest(self) -> None:
+        for _, answer in self._inbox:
+            if answer is not None and not answer.done():
+                answer.set_exception(
+                    InputError("stopping", "the server had to stop: nothing was recorded")
+                )
+        self._inbox.clear()

@@ -1,0 +1,175 @@
+"""Owns the settings with which a server starts: the configuration, and its overrides.
+
+`config` reads the files, the command line its options; this module merges both.
+"""
+
+from pathlib import Path
+
+import msgspec
+
+from fairshare.config.limits import LimitSettings
+from fairshare.config.node_manager import NodeManagerSettings
+from fairshare.config.problems import Place, Problem, Problems
+from fairshare.config.shell import FILE as SHELL_FILE
+from fairshare.config.shell import AuthenticationSettings, RetentionSettings
+from fairshare.engines.hardware import physical_memory_mb
+from fairshare.families.configuration import Configuration
+from fairshare.families.directory import collect_directory, read_directory
+from fairshare.families.registry import family_of
+from fairshare.families.reservations import with_reservations
+from fairshare.model.resources import ResourceTypes
+from fairshare.runtime.clock import WallClock
+from fairshare.server.state_directory import DEFAULT_STATE_DIRECTORY
+from fairshare.server.stored_configuration import read_kept
+from fairshare.server.users.identity import own_user
+from fairshare.wording import counted
+
+
+class Overrides(msgspec.Struct, frozen=True, kw_only=True):
+    """Overrides of the configuration; None keeps its value."""
+
+    host: str | None = None
+    port: int | None = None
+    state_directory: Path | None = None
+    nodes: int | None = None
+    memory_mb: int | None = None
+    vcores: int | None = None
+    scheduler: str | None = None
+    stop_containers: bool = False
+
+
+class LiveSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """All settings that a server needs to start. `scheduler_settings` is JSON of the scheduler's
+    own.
+
+    `memory_mb` and `vcores` are those of one node; None: its part of what the machine has.
+    `resources` are the amounts of further types of one node. `configuration` is the directory that
+    all this came from, read at `read_ms`; without one there is nothing to read again.
+    """
+
+    scheduler: str
+    types: ResourceTypes
+    scheduler_settings: bytes
+    heartbeat_interval_ms: int
+    host: str
+    port: int
+    state_directory: Path
+    nodes: int
+    memory_mb: int | None
+    vcores: int | None
+    stop_containers: bool
+    warnings: tuple[Problem, ...]
+    resources: dict[str, int] = {}
+    log_limit_mb: int = 256
+    application_disk_mb: int = 0
+    user_disk_mb: int = 0
+    process_limit: int = 8192
+    container_expiry_ms: int = 600_000
+    node_manager: NodeManagerSettings = NodeManagerSettings()
+    retention: RetentionSettings = RetentionSettings()
+    authentication: AuthenticationSettings = AuthenticationSettings()
+    limits: LimitSettings = LimitSettings()
+    run_as: str = "server"
+    names: tuple[str, ...] = ()
+    certificate: str | None = None
+    key: str | None = None
+    log_format: str = "text"
+    configuration: Configuration | None = None
+    read_ms: int = 0
+
+
+def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
+    """Read a configuration directory, and put both together.
+
+    Raises ConfigurationError with all problems of all files.
+    """
+    read_ms = WallClock().now_ms()
+    stored = _stored(directory, overrides)
+    configuration = with_own_user(
+        read_directory(directory, scheduler=overrides.scheduler, stored=stored)
+    )
+    server, engine = configuration.shell.server, configuration.shell.engine
+    nodes = overrides.nodes or engine.nodes
+    configuration = with_reservations(configuration, nodes)
+    memory_mb = overrides.memory_mb or engine.memory_mb
+    place = Place(str(directory / SHELL_FILE) if overrides.memory_mb is None else "--memory-mb")
+    return LiveSettings(
+        scheduler=configuration.scheduler,
+        types=configuration.types,
+        scheduler_settings=msgspec.json.encode(configuration.settings),
+        heartbeat_interval_ms=configuration.heartbeat_interval_ms,
+        container_expiry_ms=configuration.container_expiry_ms,
+        host=overrides.host or server.host,
+        port=server.port if overrides.port is None else overrides.port,
+        state_directory=_state_directory(configuration, overrides),
+        nodes=nodes,
+        memory_mb=memory_mb,
+        vcores=overrides.vcores or engine.vcores,
+        stop_containers=overrides.stop_containers,
+        warnings=(*configuration.problems, *_beyond_machine(place, nodes, memory_mb or 0)),
+        resources=engine.resources,
+        log_limit_mb=engine.log_limit_mb,
+        application_disk_mb=engine.application_disk_mb,
+        user_disk_mb=engine.user_disk_mb,
+        process_limit=engine.process_limit,
+        node_manager=configuration.node_manager,
+        retention=_retention(configuration),
+        authentication=configuration.shell.authentication,
+        limits=configuration.shell.limits,
+        run_as=engine.run_as,
+        names=server.names,
+        certificate=server.certificate,
+        key=server.key,
+        log_format=server.log_format,
+        configuration=configuration,
+        read_ms=read_ms,
+    )
+
+
+def _beyond_machine(place: Place, nodes: int, memory_mb: int) -> tuple[Problem, ...]:
+    """A warning if the nodes offer more memory than this machine has: all of them are on it."""
+    most_mb = physical_memory_mb()
+    if nodes * memory_mb <= most_mb:
+        return ()
+    problems = Problems()
+    problems.trap(
+        place,
+        "more-memory-than-the-machine",
+        f"{counted(nodes, 'node')} with {memory_mb} MB each offer {nodes * memory_mb} MB, and this"
+        f" machine has {most_mb} MB: when containers use what they are given, the kernel ends some"
+        f" of them. {most_mb // nodes} MB for each is the most",
+        "believes what a node says of itself",
+    )
+    return problems.all
+
+
+def _retention(configuration: Configuration) -> RetentionSettings:
+    """fairshare.toml overrides yarn-site.xml."""
+    written = configuration.shell.retention
+    if written.finished_applications is not None:
+        return written
+    return msgspec.structs.replace(
+        written, finished_applications=configuration.max_completed_applications
+    )
+
+
+def _state_directory(configuration: Configuration, overrides: Overrides) -> Path:
+    written = configuration.shell.server.state_directory
+    return overrides.state_directory or Path(written or DEFAULT_STATE_DIRECTORY)
+
+
+def _stored(directory: Path, overrides: Overrides) -> dict[str, str] | None:
+    """The properties that an earlier server stored, if the configuration enables them."""
+    found = collect_directory(directory, Problems(), scheduler=overrides.scheduler)
+    if found is None or found.store.kind != "persistent":
+        return None
+    kept = read_kept(_state_directory(found, overrides))
+    return None if kept is None else dict(kept.properties)
+
+
+def with_own_user(configuration: Configuration) -> Configuration:
+    """As in Hadoop, the user who runs the server is always one of its administrators."""
+    settings = family_of(configuration.scheduler).with_administrator(
+        configuration.settings, own_user()
+    )
+    return msgspec.structs.replace(configuration, settings=settings)

@@ -1,0 +1,223 @@
+"""Owns the folder in which a server keeps what must outlive it, and the small files in there.
+
+    cluster.json   whose state this is: scheduler, resource types, epoch
+    secret         random bytes that the drivers' tokens are made with (0600)
+    url            where the server listens; there only while it does
+    tokens.json    hashes of the users' tokens
+    server.log     the log
+    audit.log      actions of callers, and refusals (0600)
+
+The journal, payloads and the containers' folders are beside them, written by their own packages.
+Only its owner can access the folder (0700). Its content must not be read as instructions by
+anything else.
+"""
+
+import contextlib
+import os
+import secrets
+import stat
+from pathlib import Path
+
+import msgspec
+
+from fairshare.errors import ConfigurationError, FairshareError
+from fairshare.model.resources import ResourceTypes
+from fairshare.server.tokens import SECRET_BYTES
+
+PASSABLE = 0o711
+"""The mode of a folder in which containers run under the accounts of users: they may pass through
+to what is theirs (`engines/local/accounts.py`)."""
+
+DEFAULT_STATE_DIRECTORY = Path("~/.local/state/fairshare")
+
+_OWN_FILES = frozenset({"cluster.json", "lock", "secret", "tokens.json", "url", "server.log"})
+
+
+class ClusterIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The context of a journal's records: the scheduler that decided, and the types of its vectors.
+
+    `epoch_ms` is part of the ids of all applications and containers.
+    """
+
+    scheduler: str
+    resource_types: tuple[str, ...]
+    epoch_ms: int
+    units: tuple[str, ...] = ()  # of the types; an early release did not write them down
+
+    def types(self) -> ResourceTypes:
+        """The resource types, as a scheduler wants them."""
+        names = self.resource_types
+        return ResourceTypes(names, self.units or ("Mi", *("" for _ in names[1:])))
+
+
+class StateDirectory:
+    """An existing folder that only we can access; made by `open_state_directory`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def log(self) -> Path:
+        """The server's log."""
+        return self.path / "server.log"
+
+    @property
+    def containers(self) -> Path:
+        """The folders of the containers, below one for each application."""
+        return self.path / "containers"
+
+    def secret(self) -> bytes:
+        """The secret of the drivers' tokens; created at the first call, constant afterwards."""
+        path = self.path / "secret"
+        try:
+            found = path.read_bytes()
+        except FileNotFoundError:
+            found = secrets.token_bytes(SECRET_BYTES)
+            write_file(path, found)
+            return found
+        except OSError as error:
+            raise FairshareError(f"cannot read {path}: {error.strerror}") from error
+        if len(found) < SECRET_BYTES:
+            raise FairshareError(
+                f"{path} holds {len(found)} bytes of {SECRET_BYTES}: it is damaged. Delete it; "
+                "drivers that run now will have to be started again"
+            )
+        return found
+
+    def identity(self) -> ClusterIdentity | None:
+        """The identity of this state; None in a new folder."""
+        path = self.path / "cluster.json"
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=ClusterIdentity)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise FairshareError(f"cannot read {path}: {error.strerror}") from error
+        except msgspec.DecodeError as error:
+            raise FairshareError(
+                f"{path} is damaged ({error}). Choose another folder with --state, or mend the "
+                "file: it says scheduler, resource_types and epoch_ms"
+            ) from error
+
+    def claim(
+        self, scheduler: str, types: ResourceTypes, now_ms: int, *, journal_is_new: bool = False
+    ) -> ClusterIdentity:
+        """The identity of this state; a new folder gets one with the epoch `now_ms`.
+
+        So does one whose journal is new: numbers begin again, and must not mean what they meant.
+        The tokens of drivers name them, so that they end with the old epoch.
+
+        Raises ConfigurationError if the state belongs to another scheduler or to other resource
+        types: its records would mean something else.
+        """
+        wanted = ClusterIdentity(scheduler, types.names, now_ms, types.units)
+        found = self.identity()
+        if found is None:
+            write_file(self.path / "cluster.json", msgspec.json.encode(wanted) + b"\n")
+            return wanted
+        advice = "choose another folder with --state, or go back to that configuration"
+        problems = []
+        if found.scheduler != wanted.scheduler:
+            problems.append(
+                f"{self.path}: this state belongs to the {found.scheduler} scheduler, and the "
+                f"configuration asks for {wanted.scheduler}; {advice}"
+            )
+        if found.resource_types != wanted.resource_types:
+            problems.append(
+                f"{self.path}: this state counts the resource types "
+                f"{', '.join(found.resource_types)}, and the configuration has "
+                f"{', '.join(wanted.resource_types)}; {advice}"
+            )
+        if problems:
+            raise ConfigurationError(problems)
+        if journal_is_new:
+            (self.path / "secret").unlink(missing_ok=True)
+            return self.change_epoch(found, max(now_ms, found.epoch_ms + 1))
+        return found
+
+    def change_epoch(self, identity: ClusterIdentity, epoch_ms: int) -> ClusterIdentity:
+        """Write down that names have this epoch; nothing if they have it, or it is 0: none yet."""
+        if epoch_ms in (0, identity.epoch_ms):
+            return identity
+        changed = msgspec.structs.replace(identity, epoch_ms=epoch_ms)
+        write_file(self.path / "cluster.json", msgspec.json.encode(changed) + b"\n")
+        return changed
+
+    def url(self) -> str | None:
+        """The last known address of this state's server."""
+        try:
+            return (self.path / "url").read_text().strip() or None
+        except OSError:
+            return None
+
+    def publish_url(self, url: str) -> None:
+        """Store the server's address, for clients of the same user."""
+        write_file(self.path / "url", url.encode() + b"\n")
+
+    def withdraw_url(self) -> None:
+        """Delete the stored address; a missing file is not an error."""
+        with contextlib.suppress(OSError):
+            (self.path / "url").unlink()
+
+
+def open_state_directory(path: Path) -> StateDirectory:
+    """Create the folder if necessary (0700), and check that it is ours.
+
+    Raises FairshareError if it cannot be made, belongs to another user, or holds other things.
+    """
+    path = path.expanduser().absolute()
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = path.stat()
+        names = {entry.name for entry in path.iterdir()}
+    except OSError as error:
+        raise FairshareError(
+            f"cannot use {path} as the state directory: {error.strerror or error}; "
+            "choose another folder with --state"
+        ) from error
+    if found.st_uid != os.geteuid():
+        raise FairshareError(
+            f"the state directory {path} belongs to user {found.st_uid}, and this server runs as "
+            f"{os.geteuid()}; choose another folder with --state"
+        )
+    if names and not names & _OWN_FILES:
+        raise FairshareError(
+            f"{path} is not a state directory of fairshare: it holds {min(names)}; name an empty "
+            "or a new folder with --state"
+        )
+    if stat.S_IMODE(found.st_mode) not in (0o700, PASSABLE):
+        # The folder contains the tenants' commands, their output and the secret.
+        path.chmod(0o700)
+    return StateDirectory(path)
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Put a small file (0600) in place at once: a reader sees the old or the new one, whole.
+
+    When this returns it is the new one after a power cut too: a token that was revoked stays so.
+    Raises FairshareError with the path and the reason, such as a full disk.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(draft, "wb", opener=_private) as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+        sync_directory(path.parent)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise FairshareError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def sync_directory(path: Path) -> None:
+    """Have the names of a folder survive a power cut; raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -1,0 +1,79 @@
+"""Owns the scheduler's properties where documents may change them: their version, and their file.
+
+Knows neither what a property means nor its author. In memory alone, they are reset to those of
+capacity-scheduler.xml by a restart; in a file of the state directory they outlive it.
+"""
+
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from fairshare.errors import FairshareError
+from fairshare.families.store import Entry
+from fairshare.server.state_directory import write_file
+
+FILE: Final = "scheduler-conf.json"
+
+
+class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of the file. The first version is 1; every accepted change makes a new one."""
+
+    version: int
+    properties: tuple[Entry, ...]
+
+
+def read_kept(state_directory: Path) -> Kept | None:
+    """The properties that an earlier server stored; None if there are none. Raises
+    FairshareError."""
+    path = state_directory.expanduser() / FILE
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Kept)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise FairshareError(f"cannot read {path}: {error.strerror}") from error
+    except msgspec.DecodeError as error:
+        raise FairshareError(
+            f"{path} is damaged ({error}). Mend it, or delete it: then capacity-scheduler.xml"
+            " counts again"
+        ) from error
+
+
+class StoredConfiguration:
+    """The properties in force. `path` is None where nothing outlives the server."""
+
+    def __init__(self, written: Mapping[str, str], path: Path | None) -> None:
+        self.version = 1
+        self.properties = dict(written)
+        self._path = path
+        self._draft = path.with_suffix(".next") if path is not None else None
+        self._staged: Kept | None = None
+        found = read_kept(path.parent) if path is not None else None
+        if found is not None:
+            self.version, self.properties = found.version, dict(found.properties)
+
+    def stage(self, properties: Mapping[str, str]) -> None:
+        """Write the next properties to a temporary file, so that only a rename remains. Raises
+        FairshareError if it cannot be written."""
+        self._staged = Kept(self.version + 1, tuple(properties.items()))
+        if self._draft is not None:
+            write_file(self._draft, msgspec.json.encode(self._staged) + b"\n")
+
+    def confirm(self) -> int:
+        """Put the staged properties in force; their version."""
+        kept = self._staged
+        assert kept is not None, "nothing was staged"
+        if self._path is not None and self._draft is not None:
+            self._draft.replace(self._path)
+        self.version, self.properties, self._staged = kept.version, dict(kept.properties), None
+        return self.version
+
+    def discard(self) -> None:
+        """Discard the staged properties, which were refused."""
+        self._staged = None
+        if self._draft is not None:
+            with contextlib.suppress(OSError):
+                self._draft.unlink()

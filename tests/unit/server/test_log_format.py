@@ -1,0 +1,43 @@
+"""The log's two forms."""
+
+import json
+import logging
+import sys
+
+from fairshare.server.log_format import JsonFormatter, LineFormatter
+
+
+def record(message, *arguments, **more):
+    found = logging.LogRecord("fairshare.x", logging.INFO, "p", 1, message, arguments, None)
+    vars(found).update(more)
+    return found
+
+
+def test_json_has_a_line_for_each_entry_whatever_tenants_write():
+    line = JsonFormatter().format(record("queue %s", 'a\n"b"'))
+    assert "\n" not in line
+    told = json.loads(line)
+    assert told["message"] == 'queue a\n"b"'
+    assert (told["level"], told["logger"]) == ("INFO", "fairshare.x")
+    assert told["at"].endswith("Z")
+
+
+def test_json_tells_an_event_by_its_fields():
+    fields = {"type": "NodeRemoved", "node": "n1"}
+    assert json.loads(JsonFormatter().format(record("x", event_fields=fields)))["event"] == fields
+
+
+def test_json_tells_a_traceback_in_its_line():
+    try:
+        raise ValueError("wrong")
+    except ValueError:
+        found = record("x", exc_info=sys.exc_info())
+    line = JsonFormatter().format(found)
+    assert "\n" not in line
+    assert "ValueError: wrong" in json.loads(line)["traceback"]
+
+
+def test_no_form_shows_the_secret_of_a_token():
+    token = "fst_0a1b2c3d_" + "s" * 43
+    for form in (JsonFormatter(), LineFormatter()):
+        assert "sss" not in form.format(record("GET /%s", token))

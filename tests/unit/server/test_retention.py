@@ -1,0 +1,151 @@
+"""A server remembers enough, and not for ever: snapshots, short journals, old applications."""
+
+import asyncio
+
+import msgspec
+import pytest
+
+from fairshare.config.shell import RetentionSettings
+from fairshare.journal.sqlite import SqliteJournal
+from fairshare.model.inputs import SubmitApplication
+from fairshare.model.work import Command, TaskGroup
+from fairshare.server.retention import FinishedApplications
+from fairshare.server.server import LiveServer
+
+from .test_server import launched, until
+
+pytestmark = pytest.mark.anyio
+
+ONE_TASK = SubmitApplication("ann", tasks=(TaskGroup("t", 1, (512, 1), Command(("true",))),))
+
+
+@pytest.fixture
+def settings(settings):
+    return msgspec.structs.replace(
+        settings, retention=RetentionSettings(finished_applications=2, records=1_000)
+    )
+
+
+LARGE = Command(("true",), {"V": "x" * 2_000_000})
+
+
+async def run(server, engine, count, submission=ONE_TASK):
+    applications = server.service.state.applications
+    for _ in range(count):
+        before = len(engine.orders)
+        await server.service.ask(submission)
+        container = (await launched(server, engine, before + 1))[-1]
+        engine.end(container)
+        await until(server, lambda: next(reversed(applications.values())).over)
+
+
+async def restarted(settings, engine):
+    made = LiveServer(settings, lambda settings, path: engine)
+    await made.start("http://127.0.0.1:2")
+    return made
+
+
+async def test_the_applications_that_ended_first_are_forgotten_first(server, engine):
+    await run(server, engine, 5)
+    await server.service.ask(ONE_TASK)  # lives
+    await server._retention.forget()
+    assert list(server.service.state.applications) == [4, 5, 6]
+    assert server.service.views.applications()
+    async with asyncio.timeout(5):
+        while len(engine.pruned) < 3:  # their directories go in a thread of their own
+            await asyncio.sleep(0.001)
+
+
+async def test_an_old_application_is_forgotten_though_there_are_few(server, engine):
+    await run(server, engine, 1)
+    finished = FinishedApplications(server.service.state)
+    ended_ms = server.service.state.applications[1].finished_ms
+    assert finished.take_old(ended_ms + 59, 2, 60) == []
+    assert finished.take_old(ended_ms + 60, 2, 60) == [1]
+    assert finished.take_old(ended_ms + 99, 2, 60) == []
+
+
+@pytest.fixture
+def short(settings):
+    """Settings with a journal of 16 MB."""
+    few = RetentionSettings(finished_applications=2, journal_mb=16)
+    return msgspec.structs.replace(settings, retention=few)
+
+
+async def test_a_journal_of_large_submissions_becomes_shorter(short, engine):
+    server = await restarted(short, engine)
+    large = SubmitApplication("ann", tasks=(TaskGroup("t", 1, (512, 1), LARGE),))
+    sizes = []
+    for _ in range(12):
+        await run(server, engine, 1, large)
+        await server._retention.forget()
+        server._retention.shorten()
+        sizes.append(server._journal.size())
+    assert server._journal.first_record() > 1
+    assert max(sizes) < 28e6  # a step after it was reached; the state has two of 2 MB each
+    await server.close()
+    following = await restarted(short, engine)
+    assert list(following.service.state.applications) == [11, 12]
+    await following.close()
+
+
+async def test_its_number_is_never_used_again(server, engine, settings):
+    await run(server, engine, 5)
+    await server._retention.forget()
+    server._retention.save()
+    await server.close()
+    following = await restarted(settings, engine)
+    await following.service.ask(ONE_TASK)
+    assert max(following.service.state.applications) == 6
+    await following.close()
+
+
+async def test_a_server_goes_on_from_a_snapshot_and_the_records_behind_it(server, engine, settings):
+    await server.service.ask(ONE_TASK)
+    (first,) = await launched(server, engine)
+    server._retention.save()
+    await server.service.ask(ONE_TASK)
+    await launched(server, engine, 2)
+    server.stop_containers = False
+    await server.close()
+    reader = SqliteJournal(settings.state_directory, read_only=True)
+    (behind,) = reader.snapshots()
+    assert len(list(reader.records(behind))) > 3
+    # Nothing before the snapshot is needed any more.
+    reader.close()
+    writer = SqliteJournal(settings.state_directory)
+    writer._write("DELETE FROM records WHERE sequence <= ?", [(behind,)])
+    writer.close()
+    following = await restarted(settings, engine)
+    applications = following.service.state.applications
+    assert len(applications) == 2
+    engine.end(first)
+    await until(following, lambda: applications[1].over)
+    assert not applications[2].over
+    (view,) = following.service.views.containers(applications[1])
+    assert (view.state, view.peak_memory_mb) == ("COMPLETE", 7)
+    following.service.state.check()
+    await following.close()
+
+
+async def test_a_snapshot_that_is_damaged_is_passed_over(server, engine, settings, caplog):
+    await run(server, engine, 1)
+    server._retention.save()
+    await run(server, engine, 1)
+    server._retention.save()
+    await server.close()
+    writer = SqliteJournal(settings.state_directory)
+    newest = writer.snapshots()[-1]
+    writer._write("UPDATE snapshots SET body = x'00' WHERE sequence = ?", [(newest,)])
+    writer.close()
+    following = await restarted(settings, engine)
+    assert [a.over for a in following.service.state.applications.values()] == [True, True]
+    await following.close()
+
+
+async def test_a_graceful_end_leaves_a_snapshot_of_all(server, engine, settings):
+    await run(server, engine, 1)
+    await server.close()
+    reader = SqliteJournal(settings.state_directory, read_only=True)
+    assert list(reader.records(reader.snapshots()[-1])) == []
+    reader.close()

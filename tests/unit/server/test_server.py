@@ -1,0 +1,293 @@
+"""A whole server on one state directory: start, drivers, restart, end."""
+
+import asyncio
+
+import msgspec
+import pytest
+
+from fairshare.errors import ConfigurationError, InputError, JournalError
+from fairshare.model.events import ApplicationState
+from fairshare.model.inputs import (
+    ContainerExited,
+    KillApplication,
+    LaunchContainer,
+    MasterRegistered,
+    RequestContainers,
+    SubmitApplication,
+)
+from fairshare.model.tasks import TaskState
+from fairshare.model.work import Command, ContainerRequest, TaskGroup
+from fairshare.schedulers.fifo.settings import FifoSettings
+from fairshare.server.server import LiveServer
+
+pytestmark = pytest.mark.anyio
+
+ONE_TASK = SubmitApplication(
+    "ann", name="work", tasks=(TaskGroup("t", 1, (512, 1), Command(("true",))),)
+)
+DRIVER = SubmitApplication("ann", master=(256, 1), driver=Command(("drive",)))
+
+
+async def until(server: LiveServer, condition) -> None:
+    """Wait until a condition of the state holds."""
+    async with asyncio.timeout(5):
+        version = -1
+        while not condition():
+            version = await server.service.changed(version, 5.0)
+
+
+async def launched(server: LiveServer, engine, count: int = 1) -> list[int]:
+    """The containers that were ordered, once there are so many."""
+    await until(server, lambda: len(engine.orders) >= count)
+    return list(engine.orders)
+
+
+async def restarted(settings, engine) -> LiveServer:
+    server = LiveServer(settings, lambda settings, path: engine)
+    await server.start("http://127.0.0.1:2")
+    return server
+
+
+async def test_a_task_is_run_and_its_application_finishes(server, engine):
+    await server.service.ask(ONE_TASK)
+    (container,) = await launched(server, engine)
+    order = engine.orders[container]
+    assert order.command.arguments == ("true",)
+    assert order.environment["FAIRSHARE_URL"] == "http://127.0.0.1:1"
+    assert "FAIRSHARE_TOKEN" not in order.environment
+    engine.end(container)
+    application = server.service.state.applications[1]
+    await until(server, lambda: application.over)
+    assert application.state is ApplicationState.FINISHED
+    (view,) = server.service.views.containers(application)
+    assert (view.state, view.exit_code, view.group, view.task) == ("COMPLETE", 0, "t", 0)
+    assert (view.peak_memory_mb, view.cpu_ms) == (7, 42)
+
+
+async def test_a_driver_gets_the_token_of_its_attempt_and_its_containers_get_none(server, engine):
+    await server.service.ask(DRIVER)
+    (master,) = await launched(server, engine)
+    token = engine.orders[master].environment["FAIRSHARE_TOKEN"]
+    assert server.tokens.accepts(token, 1, 1)
+    await server.service.ask(MasterRegistered(1))
+    await server.service.ask(RequestContainers(1, (ContainerRequest(1, (128, 1)),)))
+    application = server.service.state.applications[1]
+    await until(server, lambda: len(application.containers) == 2)
+    (granted,) = set(application.containers) - {master}
+    await server.service.ask(LaunchContainer(1, granted, Command(("work",))))
+    await launched(server, engine, 2)
+    assert "FAIRSHARE_TOKEN" not in engine.orders[granted].environment
+
+
+async def test_the_driver_of_the_next_attempt_gets_another_token(server, engine):
+    await server.service.ask(DRIVER)
+    (first,) = await launched(server, engine)
+    engine.end(first, 1)
+    _, second = await launched(server, engine, 2)
+    tokens = [engine.orders[c].environment["FAIRSHARE_TOKEN"] for c in (first, second)]
+    assert tokens[0] != tokens[1]
+    assert server.tokens.accepts(tokens[1], 1, 2)
+
+
+async def test_a_restart_adopts_what_runs_and_goes_on_with_the_numbers(settings, engine):
+    settings = msgspec.structs.replace(settings, stop_containers=False)
+    server = await restarted(settings, engine)
+    await server.service.ask(ONE_TASK)
+    (container,) = await launched(server, engine)
+    epoch_ms = server.service.state.epoch_ms
+    await server.close()
+    assert engine.closed is False
+
+    server = await restarted(settings, engine)
+    state = server.service.state
+    assert state.epoch_ms == epoch_ms
+    assert container in state.applications[1].containers
+    await server.service.ask(ONE_TASK)
+    assert list(state.applications) == [1, 2]
+    engine.end(container)
+    await until(server, lambda: state.applications[1].over)
+    assert state.applications[1].state is ApplicationState.FINISHED
+    assert next(iter(engine.orders)) == container
+    await server.close()
+
+
+async def test_what_ended_while_nobody_watched_is_settled_as_it_ended(settings, engine):
+    settings = msgspec.structs.replace(settings, stop_containers=False)
+    server = await restarted(settings, engine)
+    await server.service.ask(ONE_TASK)
+    (container,) = await launched(server, engine)
+    await server.close()
+    engine.live.clear()
+    engine.at_start = [ContainerExited(container, 0, "", 3, 4)]
+
+    server = await restarted(settings, engine)
+    application = server.service.state.applications[1]
+    assert application.state is ApplicationState.FINISHED
+    assert next(server.service.views.containers(application)).cpu_ms == 4
+    await server.close()
+
+
+async def test_an_exit_that_no_server_recorded_is_asked_of_the_engine(settings, engine):
+    settings = msgspec.structs.replace(settings, stop_containers=False)
+    server = await restarted(settings, engine)
+    await server.service.ask(ONE_TASK)
+    (container,) = await launched(server, engine)
+    await server.close()
+    engine.live.clear()
+    engine.exits[container] = ContainerExited(container, 0, "", 5, 6)
+
+    server = await restarted(settings, engine)
+    application = server.service.state.applications[1]
+    assert application.state is ApplicationState.FINISHED
+    assert next(server.service.views.containers(application)).peak_memory_mb == 5
+    await server.close()
+
+
+async def test_a_container_that_is_lost_without_a_trace_runs_again(settings, engine):
+    settings = msgspec.structs.replace(settings, stop_containers=False)
+    server = await restarted(settings, engine)
+    await server.service.ask(ONE_TASK)
+    await launched(server, engine)
+    await server.close()
+    engine.live.clear()
+
+    server = await restarted(settings, engine)
+    _, again = await launched(server, engine, 2)
+    engine.end(again)
+    application = server.service.state.applications[1]
+    await until(server, lambda: application.over)
+    task = next(server.service.views.tasks(application))
+    assert (task.state, task.attempts) == (TaskState.SUCCEEDED, 2)
+    assert server.service.views.groups(application)[0].failed == 0
+    await server.close()
+
+
+async def test_a_node_that_is_not_offered_any_more_is_lost_with_what_ran_there(settings, engine):
+    settings = msgspec.structs.replace(settings, stop_containers=False)
+    server = await restarted(settings, engine)
+    await server.service.ask(ONE_TASK)
+    (container,) = await launched(server, engine)
+    await server.close()
+    engine.offers = (msgspec.structs.replace(engine.offers[0], node="n2"),)
+
+    server = await restarted(settings, engine)
+    assert container in engine.stopped
+    _, again = await launched(server, engine, 2)
+    assert engine.orders[again].node == "n2"
+    assert [node.name for node in server.service.views.nodes] == ["n2"]
+    await server.close()
+
+
+async def test_a_container_that_nobody_knows_is_stopped_at_the_start(settings, engine):
+    engine.live.add(1 << 40 | 1 << 32 | 99)
+    server = await restarted(settings, engine)
+    assert engine.stopped == [1 << 40 | 1 << 32 | 99]
+    await server.close()
+
+
+async def test_ending_stops_containers_and_their_tasks_wait_for_the_next_server(settings, engine):
+    server = await restarted(settings, engine)
+    await server.service.ask(ONE_TASK)
+    await launched(server, engine)
+    await server.close()
+    assert engine.closed is True
+    assert server.directory.url() is None
+    engine.live.clear()
+
+    server = await restarted(settings, engine)
+    application = server.service.state.applications[1]
+    await launched(server, engine, 2)
+    first = next(server.service.views.containers(application))
+    assert (first.exit_code, first.diagnostics) == (
+        -100,
+        "The server was stopped, and the container with it.",
+    )
+    assert application.tasks.groups[0].failed == {}
+    await server.close()
+
+
+async def test_a_server_that_never_started_records_nothing_and_stops_nothing(settings, engine):
+    kept = msgspec.structs.replace(settings, stop_containers=False)
+    server = await restarted(kept, engine)
+    await server.service.ask(ONE_TASK)
+    (container,) = await launched(server, engine)
+    await server.close()
+
+    await LiveServer(settings, lambda settings, path: engine).close()
+    assert engine.closed is False
+    server = await restarted(kept, engine)
+    assert container in server.service.state.applications[1].containers
+    await server.close()
+
+
+async def test_a_second_server_is_told_who_holds_the_directory(server, settings, engine):
+    with pytest.raises(JournalError, match=r"in use by process \d+ at http://127\.0\.0\.1:1"):
+        LiveServer(settings, lambda settings, path: engine)
+
+
+async def test_another_scheduler_on_the_same_state_is_refused_and_leaves_the_lock(settings, engine):
+    await (await restarted(settings, engine)).close()
+    fifo = msgspec.structs.replace(
+        settings, scheduler="fifo", scheduler_settings=msgspec.json.encode(FifoSettings())
+    )
+    with pytest.raises(ConfigurationError, match="belongs to the fair scheduler"):
+        LiveServer(fifo, lambda settings, path: engine)
+    await (await restarted(settings, engine)).close()
+
+
+async def test_a_journal_that_cannot_be_written_ends_the_server_and_leaves_containers(
+    settings, engine, monkeypatch
+):
+    server = await restarted(settings, engine)
+    await server.service.ask(ONE_TASK)
+    (container,) = await launched(server, engine)
+
+    def fail() -> None:
+        raise JournalError("the disk is full")
+
+    monkeypatch.setattr(server._journal, "commit", fail)
+    with pytest.raises(InputError, match="had to stop"):
+        await server.service.ask(ONE_TASK)
+    await asyncio.wait_for(server.service.ended.wait(), 5)
+    assert str(server.service.failure) == "the disk is full"
+    await server.close()
+    assert engine.closed is False
+    assert server.directory.url() is not None
+
+    server = await restarted(settings, engine)
+    assert list(server.service.state.applications) == [1]
+    assert container in server.service.state.applications[1].containers
+    await server.close()
+
+
+async def test_settings_that_the_scheduler_refuses_are_told(settings, engine):
+    bad = msgspec.structs.replace(settings, scheduler_settings=b'{"allocations": 3}')
+    server = LiveServer(bad, lambda settings, path: engine)
+    with pytest.raises(ConfigurationError):
+        await server.start("http://127.0.0.1:1")
+    await server.close()
+
+
+async def test_the_log_tells_what_happened_in_words(server, engine):
+    await server.service.ask(ONE_TASK)
+    (container,) = await launched(server, engine)
+    engine.end(container, 3, "it said\nno")
+    await until(server, lambda: len(engine.orders) == 2)
+    await server.service.ask(KillApplication(1))
+    lines = server.directory.log.read_text().splitlines()
+    assert any("submitted by ann to root.ann: work" in line for line in lines)
+    assert any("ended with 3: it said\\nno" in line for line in lines)
+    assert any("is KILLED: Application killed by user." in line for line in lines)
+
+
+async def test_files_go_when_nobody_can_ask_for_their_containers_any_more(server, engine):
+    server.projections.history.limit = 1
+    for number in (1, 2):
+        await server.service.ask(ONE_TASK)
+        container = (await launched(server, engine, number))[-1]
+        engine.end(container)
+        await until(server, lambda n=number: server.service.state.applications[n].over)
+    name = f"application_{server.service.state.epoch_ms}_0001"
+    async with asyncio.timeout(5):
+        while engine.pruned != [name]:
+            await asyncio.sleep(0.01)

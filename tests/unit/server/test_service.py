@@ -1,0 +1,244 @@
+"""The single writer: order, answers after the commit, sleep, failure."""
+
+import asyncio
+
+import pytest
+
+from fairshare.errors import InputError, JournalError
+from fairshare.model.events import Event, RequestRefused
+from fairshare.model.inputs import KillApplication, NodeBeat, NodeLost
+from fairshare.projections.container_history import ContainerHistory
+from fairshare.runtime.runtime import Runtime
+from fairshare.server import service as service_module
+from fairshare.server.service import Service
+
+pytestmark = pytest.mark.anyio
+
+
+class Clock:
+    """The test's own clock."""
+
+    def __init__(self) -> None:
+        self.time_ms = 1_000
+
+    def now_ms(self) -> int:
+        return self.time_ms
+
+
+class PlainRuntime:
+    """What a service needs of a runtime; answers each input with one event that names it."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[object]] = []
+        self.committed = 0
+        self.deadline_ms: int | None = None
+        self.turns = 0
+        self.failure: Exception | None = None
+        self.on_turn = lambda: None
+        self.slices = 0  # turns that it takes to settle what comes next
+
+    @property
+    def unsettled(self):
+        return self.slices > 0
+
+    @property
+    def position(self):
+        return type("Position", (), {"sequence": self.committed})
+
+    def next_deadline_ms(self):
+        return self.deadline_ms
+
+    def turn(self, now_ms, inputs, enough):
+        self.turns += 1
+        self.slices = max(0, self.slices - 1)
+        self.on_turn()
+        if self.failure is not None:
+            raise self.failure
+        if inputs:
+            self.batches.append(list(inputs))
+            self.committed += 1
+        steps: list[tuple[object, tuple[Event, ...]]] = []
+        for given in inputs:
+            if isinstance(given, KillApplication):
+                steps.append((given, (RequestRefused(given.application, "no", "because"),)))
+            else:
+                steps.append((given, ()))
+        return [*steps, (NodeBeat("what the runtime fed itself"), ())]
+
+
+@pytest.fixture
+def runtime():
+    return PlainRuntime()
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+async def service(runtime, clock, anyio_backend):
+    made = Service(runtime, clock, ContainerHistory())
+    made.start()
+    yield made
+    await made.stop()
+
+
+async def test_what_waits_together_is_one_batch_in_the_order_of_the_calls(service, runtime):
+    await asyncio.gather(*(service.ask(NodeBeat(str(n))) for n in range(5)))
+    assert runtime.batches == [[NodeBeat(str(n)) for n in range(5)]]
+
+
+async def test_a_caller_is_answered_after_the_commit_of_its_batch(service, runtime):
+    answered = asyncio.create_task(service.ask(NodeBeat("a")))
+    runtime.on_turn = lambda: seen.append(answered.done())
+    seen: list[bool] = []
+    await answered
+    assert seen == [False]
+    assert runtime.committed == 1
+
+
+async def test_a_refusal_is_raised_with_its_code_at_the_one_who_asked(service):
+    results = await asyncio.gather(
+        service.ask(KillApplication(3)), service.ask(NodeBeat("b")), return_exceptions=True
+    )
+    assert isinstance(results[0], InputError)
+    assert (results[0].code, str(results[0])) == ("no", "because")
+    assert results[1] == ()
+
+
+async def test_reports_come_in_from_another_thread(service, runtime):
+    await asyncio.to_thread(service.report, NodeLost("n1"))
+    version = await service.changed(0, 5.0)
+    assert version == 1
+    assert runtime.batches == [[NodeLost("n1")]]
+
+
+async def test_a_caller_that_went_away_does_no_harm(service, runtime):
+    task = asyncio.create_task(service.ask(NodeBeat("a")))
+    await asyncio.sleep(0)
+    task.cancel()
+    await service.ask(NodeBeat("b"))
+    assert runtime.batches == [[NodeBeat("a"), NodeBeat("b")]]
+
+
+async def test_a_batch_is_bounded_and_the_rest_follows(service, runtime, monkeypatch):
+    monkeypatch.setattr(service_module, "MAX_BATCH", 2)
+    await asyncio.gather(*(service.ask(NodeBeat(str(n))) for n in range(5)))
+    assert [len(batch) for batch in runtime.batches] == [2, 2, 1]
+
+
+async def test_calls_of_one_batch_are_fewer_than_reports(service, runtime, monkeypatch):
+    monkeypatch.setattr(service_module, "MAX_CALLS", 2)
+    for number in range(3):
+        service.report(NodeBeat(str(number)))
+    await asyncio.gather(*(service.ask(NodeBeat(str(n))) for n in range(3, 6)))
+    assert [len(batch) for batch in runtime.batches] == [5, 1]
+
+
+async def test_what_is_not_settled_goes_on_at_once_and_lets_callers_in(service, runtime):
+    runtime.slices = 1_000
+    service.report(NodeBeat("a burst"))
+    await service.changed(0, 5.0)
+    await service.ask(NodeBeat("in between"))
+    assert 0 < runtime.slices < 1_000
+    async with asyncio.timeout(5):
+        while runtime.unsettled:
+            await asyncio.sleep(0)
+    await service.ask(NodeBeat("later"))
+    assert runtime.batches == [[NodeBeat(name)] for name in ("a burst", "in between", "later")]
+
+
+async def test_the_service_stops_though_not_all_is_settled(service, runtime):
+    runtime.slices = 10**9
+    await service.ask(NodeBeat("a burst"))
+    async with asyncio.timeout(5):
+        await service.stop()
+
+
+def test_it_is_enough_when_the_time_is_up_since_it_was_first_asked():
+    assert service_module.enough_after(0.0)()
+    patient = service_module.enough_after(60.0)
+    assert not patient()
+    assert not patient()
+
+
+async def test_too_many_waiting_calls_are_refused(service, monkeypatch):
+    monkeypatch.setattr(service_module, "MAX_WAITING", 1)
+    results = await asyncio.gather(
+        *(service.ask(NodeBeat(str(n))) for n in range(3)), return_exceptions=True
+    )
+    assert [getattr(result, "code", "fed") for result in results] == ["fed", "busy", "busy"]
+
+
+async def test_without_a_deadline_nothing_happens_while_idle(service, runtime):
+    await service.ask(NodeBeat("a"))
+    turns = runtime.turns
+    for _ in range(50):
+        await asyncio.sleep(0.001)
+    assert runtime.turns == turns
+
+
+async def test_the_deadline_wakes_the_writer(service, runtime, clock):
+    woken = asyncio.Event()
+
+    def turn() -> None:
+        runtime.deadline_ms = None
+        woken.set()
+
+    await service.ask(NodeBeat("a"))
+    runtime.on_turn = turn
+    runtime.deadline_ms = clock.now_ms() + 20
+    service.report(NodeBeat("look again"))
+    await asyncio.wait_for(woken.wait(), 5)
+
+
+async def test_a_deadline_of_which_nothing_comes_is_tried_ever_more_rarely(service, runtime):
+    runtime.deadline_ms = 0
+    service.report(NodeBeat("look again"))
+    await service.changed(0, 5.0)
+    async with asyncio.timeout(0.25):
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(service.ended.wait(), 0.2)
+    assert 3 <= runtime.turns <= 12  # 2 + 4 + 8 + ... ms apart
+
+
+async def test_a_failure_ends_the_writer_and_tells_all_who_wait(service, runtime):
+    runtime.failure = JournalError("the disk is full")
+    results = await asyncio.gather(
+        service.ask(NodeBeat("a")), service.ask(NodeBeat("b")), return_exceptions=True
+    )
+    assert [result.code for result in results] == ["stopping", "stopping"]
+    await asyncio.wait_for(service.ended.wait(), 5)
+    assert service.failure is runtime.failure
+    with pytest.raises(InputError):
+        await service.ask(NodeBeat("c"))
+
+
+async def test_stopping_feeds_what_waits_and_wakes_those_who_wait_for_a_change(service, runtime):
+    waiting = asyncio.create_task(service.changed(0, 60.0))
+    await asyncio.sleep(0)
+    asked = asyncio.create_task(service.ask(NodeBeat("a")))
+    await asyncio.sleep(0)
+    await service.stop()
+    assert await asked == ()
+    assert await asyncio.wait_for(waiting, 5) == 1
+    with pytest.raises(InputError, match="stopping"):
+        await service.ask(NodeBeat("b"))
+
+
+async def test_waiting_for_a_change_ends_at_once_when_there_is_one_and_in_time_when_not(service):
+    assert await service.changed(-1, 60.0) == 0
+    assert await service.changed(0, 0.0) == 0
+    assert await service.changed(0, 0.01) == 0
+
+
+async def test_a_report_after_the_end_of_the_loop_is_let_go():
+    def in_a_loop_of_its_own() -> Service:
+        async def make() -> Service:
+            return Service(Runtime.__new__(Runtime), Clock(), ContainerHistory())
+
+        return asyncio.run(make())
+
+    service = await asyncio.to_thread(in_a_loop_of_its_own)
+    service.report(NodeBeat("late"))
