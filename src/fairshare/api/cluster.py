@@ -17,7 +17,8 @@ class Refusal(msgspec.Struct, frozen=True):
 class Cluster(msgspec.Struct, frozen=True):
     """The cluster as a whole. `applications` counts those that are known, by state; `pending` are
     the amounts that they request; `disk_problem` says why nothing is admitted where the server's
-    disk is nearly full."""
+    disk is nearly full. `scheduler_title` is the scheduler's name for people; `has_priorities` and
+    `moves_applications` say whether it respects priorities and moves applications."""
 
     name: str = ""
     version: str = ""
@@ -36,6 +37,9 @@ class Cluster(msgspec.Struct, frozen=True):
     containers: int = 0
     applications: dict[str, int] = {}
     safe_mode: bool = False
+    scheduler_title: str = ""
+    has_priorities: bool = True
+    moves_applications: bool = True
 
 
 class Version(msgspec.Struct, frozen=True):

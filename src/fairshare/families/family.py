@@ -147,6 +147,9 @@ class SchedulerFamily(ABC, Generic[Settings]):
     has_priorities: ClassVar[bool] = True
     """Whether the priority of an application means anything."""
 
+    moves_applications: ClassVar[bool] = True
+    """Whether applications can be moved to another queue."""
+
     section: ClassVar[str] = ""
     """The section of fairshare.toml that `read_section` reads; empty: it has none."""
 

@@ -5,6 +5,7 @@ from starlette.responses import Response
 
 from fairshare import __version__
 from fairshare.api.cluster import Cluster, ShutdownBody, Stopping, Version
+from fairshare.families.registry import family_of
 from fairshare.web.actors import check_administrator
 from fairshare.web.answers import answer, filled
 from fairshare.web.openapi.operation import AT, NUMBER, SECONDS, Parameter, get, post
@@ -23,6 +24,7 @@ async def show_cluster(request: Request) -> Response:
         view = moment_at(request, whole_number(parameters, "at", 0, 2**63 - 1)).cluster
     else:
         view = server.service.views.cluster
+    family = family_of(server.scheduler_name)
     return answer(
         filled(
             Cluster,
@@ -37,6 +39,9 @@ async def show_cluster(request: Request) -> Response:
             started_ms=server.started_ms,
             now_ms=server.service.now_ms(),
             disk_problem=server.disk.problem,
+            scheduler_title=family.title,
+            has_priorities=family.has_priorities,
+            moves_applications=family.moves_applications,
         )
     )
 

@@ -37,6 +37,7 @@ class FifoFamily(SchedulerFamily[FifoSettings]):
     stored_classes = STORED_CLASSES
     settings_type = FifoSettings
     has_priorities = False
+    moves_applications = False
 
     def create(self, types: ResourceTypes) -> FifoScheduler:
         """As `SchedulerFamily.create`."""

@@ -93,7 +93,7 @@ export class Shell {
     const here = this.entryOf(address.path);
     fill(this.top,
       h("a", { class: "brand", href: link("/cluster/scheduler"), title: "The queues" }, logo(), "fairshare",
-        this.cluster && h("small", {}, { fair: "Fair Scheduler", capacity: "Capacity Scheduler", pools: "MapReduce pools", fifo: "FIFO Scheduler" }[this.cluster.scheduler] ?? this.cluster.scheduler)),
+        this.cluster && h("small", {}, this.cluster.scheduler_title)),
       h("nav", { "aria-label": "Pages" }, this.views.filter((one) => one.nav).map((one) => h("a", {
         href: link(one.path), "aria-current": one === here || one.nav === here?.under ? "page" : null }, one.nav))),
       drawFinder(),

@@ -1,5 +1,5 @@
-// application-actions.js owns kill, move and priority of one application: offered to who may, asked
-// before, with what will happen. The server decides again.
+// application-actions.js owns kill, move and priority of one application: offered to users that may,
+// after a question that says what will happen. The server decides again.
 
 import { ask, confirm } from "../dialog.js";
 import { h } from "../document.js";
@@ -8,16 +8,14 @@ import { session } from "../session.js";
 import { store } from "../store.js";
 import { OVER } from "./application-words.js";
 
-// What a scheduler refuses to anybody is not offered.
-const WITHOUT_PRIORITY = new Set(["fair", "fifo"]);
-
-export function actionsOf(one, queues, scheduler) {
+// What the scheduler has no use for is not offered; `cluster` is the answer of /cluster.
+export function actionsOf(one, queues, cluster) {
   if (OVER.has(one.state) || store.moment !== null || !session.mayChange(one)) return [];
   const path = `/applications/${encodeURIComponent(one.id)}`;
   const button = (word, action, danger = false) => h("button", { class: `btn small${danger ? " danger" : ""}`, type: "button", on: { click: action } }, word);
   return [
-    scheduler && !WITHOUT_PRIORITY.has(scheduler) && button("Priority…", () => changePriority(one, path)),
-    scheduler !== "fifo" && button("Move…", () => move(one, path, queues())),
+    cluster?.has_priorities && button("Priority…", () => changePriority(one, path)),
+    cluster?.moves_applications && button("Move…", () => move(one, path, queues())),
     button("Kill…", () => kill(one, path), true),
   ];
 }

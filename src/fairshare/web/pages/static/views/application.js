@@ -53,7 +53,7 @@ class ApplicationPage {
       store.watch(`${path}/containers`, keep("containers"), { every_ms: 2000, keep: true }),
       store.watch(`${path}/efficiency`, keep("efficiency"), { every_ms: 5000 }),
       store.watch("/pages/queues", ({ data }) => { if (data) { families.learn(data.queues); this.queues = data.queues; this.draw(); } }, { every_ms: 15_000 }),
-      store.watch("/cluster", ({ data }) => { if (data) this.scheduler = data.scheduler; }),
+      store.watch("/cluster", ({ data }) => { if (data) this.cluster = data; }),
       session.onChange(() => this.draw()),
     ];
     this.clock = setInterval(() => { if (!document.hidden) this.draw(); }, 1000);
@@ -117,7 +117,7 @@ class ApplicationPage {
       h("div", { class: "path" }, path.map((_, n) => [n > 0 && " › ",
         h("a", { href: link("/cluster/scheduler", { queue: path.slice(0, n + 1).join(".") }) }, path[n])])),
       h("div", { class: "title" }, h("i", { class: "swatch" }), h("h1", {}, one.name || one.id), stateMark(one),
-        h("div", { class: "right actions" }, actionsOf(one, () => this.queues ?? [], this.scheduler))),
+        h("div", { class: "right actions" }, actionsOf(one, () => this.queues ?? [], this.cluster))),
       h("p", { class: "verdict" }, one.at_ms ? sentenceThen(one, one.at_ms) : sentenceOf(one, this.parts.reasons?.reasons, Date.now())),
       h("p", { class: "faint small" }, h("span", { class: "mono" }, one.id), ` · ${one.user} · submitted ${instant(one.submitted_ms)}`,
         one.finished_ms && ` · ended ${instant(one.finished_ms)}`, one.preempted > 0 && ` · ${count(one.preempted)} containers preempted`));
