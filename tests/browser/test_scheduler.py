@@ -168,6 +168,7 @@ def test_configured_and_absolute_capacities_are_shown(visit, capacity):
 def test_jobs_of_a_pool_have_their_deficits_and_their_priority_is_changed_in_place(visit, pools):
     page = ready(visit(f"{pools.url}{PAGE}?queue=root.ads"))
     job = page.locator("table.jobs tbody tr", has_text="clicks")
+    job.wait_for()
     heads = page.locator("table.jobs thead th").all_inner_texts()
     assert heads[-1] == "Deficit"
     assert re.search(r"\d", job.locator("td").last.inner_text())

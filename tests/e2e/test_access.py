@@ -35,7 +35,7 @@ def test_without_authentication_a_server_refuses_to_listen_to_the_network(conf, 
         *("serve", "--conf", conf, "--state", tmp_path / "state", "--listen", "0.0.0.0:0")
     )
     assert done.returncode == 2
-    assert "nobody has to prove who he is" in done.stderr
+    assert "users need no proof of who they are" in done.stderr
     assert "fairshare admin token create USER" in done.stderr
     assert not (tmp_path / "state").exists()
 

@@ -341,7 +341,7 @@ def test_a_port_in_use_is_told_with_what_to_do(conf, tmp_path):
 def test_an_address_of_the_network_is_refused(conf, tmp_path):
     refusal = refused(conf, tmp_path / "state", "--host", "0.0.0.0")
     assert refusal.returncode == 2
-    assert "nobody has to prove who he is" in refusal.stderr
+    assert "users need no proof of who they are" in refusal.stderr
     assert not (tmp_path / "state").exists()
 
 

@@ -122,6 +122,8 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         super()._configuration_loaded(now_ms, event)
 
     def _queues_configured(self, now_ms: int, event: QueuesConfigured) -> None:
+        # Those that are due are computed with the policies of before, as Hadoop has done at once.
+        sharing.settle_steady_shares(self)
         for queue in self.queues.values():
             configuration.configure(self, queue, policy=queue.name in event.policies)
             self.stale_demand[queue.name] = None
