@@ -80,7 +80,7 @@ class AuthenticationMiddleware:
                 return
             given = "authorization" in headers
             why = "an unknown, revoked or expired token" if given else "no credentials"
-            where = f"{scope['method']} {redacted(path)} from {address or 'somebody'}"
+            where = f"{scope['method']} {redacted(path)} from {address or 'an unknown address'}"
             self._tell(address, f"401 {where}: {why}")
             answer = refusal(
                 401,
