@@ -49,7 +49,7 @@ def join(step: Step, scheduler: Scheduler, given: NodeJoined) -> None:
         return
     if drain is not None and drain.deadline_ms is not None:
         return
-    step.emit(NodeAdded(given.node, given.total, given.rack, given.attributes))
+    step.emit(NodeAdded(given.node, given.total, given.rack, given.attributes, given.host))
     if drain is not None:
         step.emit(NodeDrained(given.node, given.total))
         step.emit(NodeTotalChanged(given.node, state.none))

@@ -5,7 +5,7 @@ The library keeps counts by priority, place and size, and sends the totals; so a
 more becomes the outstanding count plus four (see `ContainerRequest`).
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from fairshare.model.applications import Application
 from fairshare.model.nodes import Node
@@ -25,7 +25,7 @@ _Key = tuple[int, int, str]
 def entries(
     application: Application,
     requests: Iterable[ContainerRequest],
-    nodes: Mapping[str, Node],
+    node_on: Callable[[str], Node | None],
     normalise: Callable[[Resource], Resource],
     label_of: Callable[[ContainerRequest], str] = lambda request: "",
 ) -> tuple[ResourceRequest, ...]:
@@ -33,7 +33,7 @@ def entries(
 
     Example: with 2 containers of (1024, 1) outstanding anywhere, a request for 3 more on host n1
     of rack r1 gives the entries n1: 3, r1: 3 and *: 5. `label_of` returns the partition of a
-    request; only the entry for anywhere has it, as in Hadoop.
+    request; only the entry for anywhere has it, as in Hadoop. `node_on` returns a node of a host.
     """
     found: dict[_Key, ResourceRequest] = {}
     for request in requests:
@@ -42,7 +42,7 @@ def entries(
         if request.location:
             _put(found, request, request.location, size, 0, label, relax=request.relax)
             continue
-        for place, relax in _places(request, nodes):
+        for place, relax in _places(request, node_on):
             key = (request.priority, request.request, place)
             earlier = found.get(key)
             if earlier is not None:
@@ -53,11 +53,14 @@ def entries(
     return tuple(found.values())
 
 
-def _places(request: ContainerRequest, nodes: Mapping[str, Node]) -> list[tuple[str, bool]]:
+def _places(
+    request: ContainerRequest, node_on: Callable[[str], Node | None]
+) -> list[tuple[str, bool]]:
     """All places of a request, each with its relax flag: named places are always acceptable."""
     hosts = list(dict.fromkeys(request.hosts))
     racks = list(dict.fromkeys(request.racks))
-    implied = dict.fromkeys(nodes[host].rack if host in nodes else DEFAULT_RACK for host in hosts)
+    found = [node_on(host) for host in hosts]
+    implied = dict.fromkeys(DEFAULT_RACK if node is None else node.rack for node in found)
     return [
         *((host, True) for host in hosts),
         *((rack, True) for rack in racks),

@@ -66,13 +66,13 @@ class AskKey:
         self.level = level
         self.since_ms = since_ms
 
-    def size_at(self, node: str, rack: str, locality: Locality) -> Resource:
+    def size_at(self, host: str, rack: str, locality: Locality) -> Resource:
         """The size of the entry that a grant of this locality serves; KeyError if none exists."""
         if locality == Locality.OFF_SWITCH or not self.places:
             if self.anywhere is None:
                 raise KeyError(self.order)
             return self.anywhere.resource
-        return self.places[node if locality == Locality.NODE_LOCAL else rack].resource
+        return self.places[host if locality == Locality.NODE_LOCAL else rack].resource
 
 
 class AskTable:
@@ -137,14 +137,14 @@ class AskTable:
             if wanted:
                 self.wanting.remove(key)
 
-    def granted(self, key: AskKey, locality: Locality, node: str, rack: str) -> None:
+    def granted(self, key: AskKey, locality: Locality, host: str, rack: str) -> None:
         """Count down one container in the entries of anywhere and, depending on the locality, of
-        the rack and the node."""
+        the rack and the host."""
         ask = key.anywhere
         assert ask is not None
         if key.places:
             if locality == Locality.NODE_LOCAL:
-                self._count_down(key, node)
+                self._count_down(key, host)
             if locality != Locality.OFF_SWITCH:
                 self._count_down(key, rack)
         ask.count -= 1

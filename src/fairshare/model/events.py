@@ -298,12 +298,13 @@ class ConfigurationLoaded(Event, frozen=True):
 
 
 class NodeAdded(Event, frozen=True):
-    """A node offers its resources."""
+    """A node offers its resources; an empty `host` is the node's name."""
 
     node: str
     total: Resource
     rack: str
     attributes: dict[str, str]
+    host: str = ""
 
 
 class NodeRemoved(Event, frozen=True):

@@ -32,12 +32,14 @@ class ReloadRefused(msgspec.Struct, frozen=True, tag=tag_of):
 
 
 class NodeJoined(msgspec.Struct, frozen=True, tag=tag_of):
-    """A node registered, with its resources."""
+    """A node registered, with its resources. `host` is the name of its machine, which requests
+    and blacklists use; empty: the node's name."""
 
     node: str
     total: Resource
     rack: str = "/default-rack"
     attributes: dict[str, str] = {}
+    host: str = ""
 
 
 class NodeLost(msgspec.Struct, frozen=True, tag=tag_of):
@@ -160,7 +162,8 @@ class SubmissionDetails(msgspec.Struct, frozen=True, omit_defaults=True):
     `max_attempts` 0: as many as the cluster allows. The access lists have Hadoop's form
     (`alice,bob ops`); None: only the owner and administrators. A label expression is None if the
     client set none. `keep_containers`: when the master is lost, running containers that it
-    launched continue, and the next attempt takes them over.
+    launched continue, and the next attempt takes them over. `must_unregister`: a master that exits
+    without UnregisterMaster has failed, whatever its exit code, as in YARN.
     """
 
     type: str = "YARN"
@@ -170,6 +173,7 @@ class SubmissionDetails(msgspec.Struct, frozen=True, omit_defaults=True):
     application_label: str | None = None
     master_label: str | None = None
     keep_containers: bool = False
+    must_unregister: bool = False
 
 
 class SubmitApplication(msgspec.Struct, frozen=True, tag=tag_of):

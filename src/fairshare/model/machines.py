@@ -19,7 +19,8 @@ from fairshare.model.resources import Resource, ResourceTypes, add, largest, sub
 
 
 class Machines(Operations):
-    """The nodes by name and by rack; `total` is the sum of their totals.
+    """The nodes by name and by rack; `total` is the sum of their totals. `hosts` has the nodes that
+    are not named like their hosts, by host.
 
     `running` has the containers that an engine reported as running, and whether each holds its room
     until the engine reports its end. `ending` has the completed containers that still hold their
@@ -33,6 +34,7 @@ class Machines(Operations):
         self.total: Resource = types.none
         self.nodes: dict[str, Node] = {}
         self.racks: dict[str, dict[str, Node]] = {}
+        self.hosts: dict[str, dict[str, Node]] = {}
         self.running: dict[ContainerId, bool] = {}
         self.ending: dict[ContainerId, str] = {}
         self._largest_node: Resource | None = None
@@ -46,6 +48,13 @@ class Machines(Operations):
             self._largest_node = biggest
         return self._largest_node
 
+    def node_on(self, host: str) -> Node | None:
+        """A node of a host, which may have several; None: no node is there."""
+        found = self.nodes.get(host)
+        if found is not None and found.host == host:
+            return found
+        return next(iter(self.hosts.get(host, {}).values()), None)
+
     def event_handlers(self) -> Handlers:
         """Adds the handlers of node events."""
         return {
@@ -57,9 +66,11 @@ class Machines(Operations):
         }
 
     def _node_added(self, now_ms: int, event: NodeAdded) -> None:
-        node = Node(event.node, event.rack, event.total, event.attributes)
+        node = Node(event.node, event.rack, event.total, event.attributes, event.host)
         self.nodes[event.node] = node
         self.racks.setdefault(event.rack, {})[event.node] = node
+        if node.host != node.name:
+            self.hosts.setdefault(node.host, {})[node.name] = node
         self.total = add(self.total, event.total)
         self._largest_node = None
 
@@ -71,6 +82,11 @@ class Machines(Operations):
         del rack[event.node]
         if not rack:
             del self.racks[node.rack]
+        if node.host != node.name:
+            here = self.hosts[node.host]
+            del here[node.name]
+            if not here:
+                del self.hosts[node.host]
         self.total = subtract(self.total, node.total)
         self._largest_node = None
 

@@ -19,7 +19,9 @@ class Reservation(msgspec.Struct, frozen=True):
 
 
 class Node:
-    """One node. `available` may be negative after a node became smaller.
+    """One node. `host` is what requests and blacklists name; several nodes may share one.
+
+    `available` may be negative after a node became smaller.
 
     `ending` has the completed containers that hold their room until the node reports their end.
     `promised` is the room kept free for applications on whose behalf containers were preempted.
@@ -30,6 +32,7 @@ class Node:
         "available",
         "containers",
         "ending",
+        "host",
         "marked",
         "name",
         "promised",
@@ -38,8 +41,16 @@ class Node:
         "total",
     )
 
-    def __init__(self, name: str, rack: str, total: Resource, attributes: dict[str, str]) -> None:
+    def __init__(
+        self,
+        name: str,
+        rack: str,
+        total: Resource,
+        attributes: dict[str, str],
+        host: str = "",
+    ) -> None:
         self.name = name
+        self.host = host or name
         self.rack = rack
         self.total = total
         self.available = total

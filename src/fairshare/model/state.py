@@ -165,7 +165,7 @@ class ClusterState(Machines, ABC, Generic[QueueType, ApplicationType]):
         if key.order != order:
             key = asks.keys[order]
         if key.places:
-            asks.granted(key, event.locality, event.node, node.rack)
+            asks.granted(key, event.locality, node.host, node.rack)
         else:  # the same as `granted`, for asks without places, which nearly all are
             ask = key.anywhere
             assert ask is not None

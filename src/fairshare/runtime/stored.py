@@ -44,6 +44,7 @@ _LATER: Final[dict[str, Any]] = {
     "safe_mode": False,
     "ending": {},
     "_largest_node": None,
+    "hosts": {},
 }
 """What each scheduler's state has got since 0.1.0."""
 _CLUSTER: Final = (
@@ -56,6 +57,7 @@ _CLUSTER: Final = (
     "total",
     "nodes",
     "racks",
+    "hosts",
     "queues",
     "applications",
     "next_application",
@@ -84,7 +86,7 @@ add("locality", Locality)
 add("master-unregistered", MasterUnregistered)
 add("submission-details", SubmissionDetails)
 add("submit-application", SubmitApplication)
-add("node", Node, changes=Changes(added={"ending": {}}))
+add("node", Node, changes=Changes(added={"ending": {}, "host": lambda node: node.name}))
 add("reservation", Reservation)
 add("drain", Drain)
 add("queue", Queue)

@@ -148,7 +148,7 @@ class BaseScheduler:
 
     def serve(self, step: Step, application: Application, node: Node) -> bool:
         """Grant an application one container on a node, for its first ask that fits there."""
-        if node.name in application.blacklist or node.rack in application.blacklist:
+        if node.host in application.blacklist or node.rack in application.blacklist:
             return False
         for key in application.asks.wanting:
             level = level_of(key, node)

@@ -11,7 +11,7 @@ def level_of(key: AskKey, node: Node) -> Locality | None:
     Example: an ask for n1 on /r1 that does not relax is node-local on n1 and None on all other
     nodes.
     """
-    here, rack, ask = key.places.get(node.name), key.places.get(node.rack), key.anywhere
+    here, rack, ask = key.places.get(node.host), key.places.get(node.rack), key.anywhere
     if ask is None:
         return None
     if here is not None and rack is not None:

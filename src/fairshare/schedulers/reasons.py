@@ -265,7 +265,7 @@ def _of_places(
             most = largest(most, node.total)
         return replace(about, cause=Cause.TOO_LARGE, available=most, count=len(allowed))
     refused = application.blacklist
-    if refused and all(node.name in refused or node.rack in refused for node in large):
+    if refused and all(node.host in refused or node.rack in refused for node in large):
         return replace(about, cause=Cause.BLACKLISTED, count=len(large))
     return None
 
@@ -286,7 +286,7 @@ def _of_room(
         for node in nodes
         if _accepts(key, node)
         and fits(size, node.total)
-        and not (refused and (node.name in refused or node.rack in refused))
+        and not (refused and (node.host in refused or node.rack in refused))
     ]
     own = [r for r in application.reservations.values() if (r.priority, r.request) == key.order]
     if own:
@@ -312,7 +312,7 @@ def _of_room(
     if not free:
         only = roomy[0].name if len(nodes) == 1 else ""
         return replace(about, cause=Cause.RESERVED_FOR_OTHERS, count=len(roomy), node=only)
-    if key.places and not any(n.name in key.places for n in free) and key.opportunities:
+    if key.places and not any(n.host in key.places for n in free) and key.opportunities:
         return replace(about, cause=Cause.NEARER_NODE, count=key.opportunities)
     if count:
         return replace(about, cause=Cause.OTHERS_FIRST, count=count, ahead=ahead)
@@ -325,7 +325,7 @@ def _accepts(key: AskKey, node: Node) -> bool:
     assert ask is not None
     rack = key.places.get(node.rack)
     if rack is not None and not rack.relax:
-        return node.name in key.places
+        return node.host in key.places
     return ask.relax or rack is not None
 
 

@@ -68,7 +68,7 @@ def offer(beat: "Heartbeat", application: CapacityApplication, room: ResourceLim
         if beat.wait_for_default(application, key):
             return Answer.SKIPPED
         blacklist = application.blacklist
-        if blacklist and (beat.node.name in blacklist or beat.node.rack in blacklist):
+        if blacklist and (beat.node.host in blacklist or beat.node.rack in blacklist):
             return Answer.SKIPPED
         before = beat.misses(application, key)
         beat.missed(application, key, before + 1)
@@ -98,7 +98,7 @@ def _by_locality(
     assert ask is not None
     misses = beat.misses(application, key)
     if places:
-        here = places.get(node.name, _NO_ASK)
+        here = places.get(node.host, _NO_ASK)
         rack = places.get(node.rack, _NO_ASK)
         if here.count > 0 and rack.count > 0:
             choice = _fit(beat, application, key, here, Locality.NODE_LOCAL, room)
@@ -303,7 +303,7 @@ def fulfil(
     (Hadoop: CapacityScheduler.allocateFromReservedContainer)."""
     blacklist = application.blacklist
     node = beat.node
-    if blacklist and (node.name in blacklist or node.rack in blacklist):
+    if blacklist and (node.host in blacklist or node.rack in blacklist):
         return
     before = beat.misses(application, key)
     beat.missed(application, key, before + 1)

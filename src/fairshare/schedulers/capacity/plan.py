@@ -49,7 +49,8 @@ def planned_tree(settings: CapacitySettings, live: CapacityState | None = None) 
         state.apply(0, LabelsChanged(live.added_labels))
         state.apply(0, NodesLabelled(dict(live.assigned_labels)))
     for node in live.nodes.values() if live is not None else ():
-        state.apply(0, NodeAdded(node.name, node.total, node.rack, node.attributes))
+        added = NodeAdded(node.name, node.total, node.rack, node.attributes, node.host)
+        state.apply(0, added)
     for name, leaf in named_queues(settings).items():
         if name != ROOT:
             state.apply(0, QueueCreated(name, leaf, False))

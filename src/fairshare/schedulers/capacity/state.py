@@ -96,7 +96,8 @@ class CapacityState(CapacityCluster):
     ) -> None:
         """The container counts as used, and has its number, since the reservation."""
         next_container = application.next_container
-        wanted = key.size_at(event.node, self.nodes[event.node].rack, event.locality)
+        node = self.nodes[event.node]
+        wanted = key.size_at(node.host, node.rack, event.locality)
         self._fulfilling = True
         super()._container_allocated(now_ms, event)
         self._fulfilling = False

@@ -220,7 +220,7 @@ class Heartbeat:
 
     def _refused_by(self, application: FairApplication) -> bool:
         blacklist = application.blacklist
-        return self.node.name in blacklist or self.node.rack in blacklist
+        return self.node.host in blacklist or self.node.rack in blacklist
 
     def _offer(
         self, application: FairApplication, fitting: Resource | None = None
@@ -266,7 +266,7 @@ class Heartbeat:
             rack = places.get(node.rack, _NO_ASK)
             if not ask.relax and rack.count == 0:
                 return False
-            if rack.count and not rack.relax and node.name not in places:
+            if rack.count and not rack.relax and node.host not in places:
                 return False
         resource = ask.resource
         if not fits(resource, node.total):
@@ -288,7 +288,7 @@ class Heartbeat:
             return True, self._attempt(application, key, ask, Locality.OFF_SWITCH, fulfilling)
         node = self.node
         rack = places.get(node.rack, _NO_ASK)
-        here = places.get(node.name, _NO_ASK)
+        here = places.get(node.host, _NO_ASK)
         if self._patiences.in_force:
             self._waiting = True
         if rack.count and here.count:

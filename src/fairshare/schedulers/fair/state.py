@@ -361,7 +361,7 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         application = self.applications[event.application]
         refused = application.blacklist
         application.refused_nodes = [
-            node for node in self.nodes.values() if node.name in refused or node.rack in refused
+            node for node in self.nodes.values() if node.host in refused or node.rack in refused
         ]
 
     def _shares_updated(self, now_ms: int, event: SharesUpdated) -> None:

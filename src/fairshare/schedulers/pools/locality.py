@@ -70,10 +70,10 @@ def nearest(
 
     A more urgent ask (`priority`) goes before a nearer one.
     """
-    if node.name in job.blacklist or node.rack in job.blacklist:
+    if node.host in job.blacklist or node.rack in job.blacklist:
         return None
     found: tuple[AskKey, Locality] | None = None
-    here_only, name = farthest == Locality.NODE_LOCAL, node.name
+    here_only, name = farthest == Locality.NODE_LOCAL, node.host
     size: Resource | None = None
     fit = False
     for key in job.asks.wanting:

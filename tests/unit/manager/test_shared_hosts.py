@@ -1,0 +1,96 @@
+"""Requests and blacklists name hosts, of which each may have several nodes."""
+
+import msgspec
+import pytest
+
+from fairshare.families.registry import family_of
+from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.events import Locality
+from fairshare.model.inputs import (
+    ChangeBlacklist,
+    LoadConfiguration,
+    MasterRegistered,
+    NodeBeat,
+    NodeJoined,
+    NodeLost,
+    RequestContainers,
+    SubmitApplication,
+    UpdateShares,
+)
+from fairshare.model.resources import ResourceTypes
+from fairshare.model.work import ContainerRequest
+from tests.unit.manager.test_kept_containers import SETTINGS
+
+SIZE = (1024, 1)
+NODES = (("here:1", "here"), ("here:2", "here"), ("there:1", "there"))
+
+
+class Cluster:
+    """An application with a master on `there:1`, and two nodes on the host `here` of rack /a."""
+
+    def __init__(self, kind: str) -> None:
+        self.manager = ResourceManager(family_of(kind).create(ResourceTypes()))
+        self.feed(LoadConfiguration(msgspec.json.encode(SETTINGS[kind]), 1))
+        self.feed(NodeJoined("there:1", (8192, 8), "/b", host="there"))
+        self.feed(SubmitApplication("ann", "root.default", master=SIZE))
+        self.beat("there:1")
+        self.feed(MasterRegistered(1))
+        for name in ("here:1", "here:2"):
+            self.feed(NodeJoined(name, (8192, 8), "/a", host="here"))
+
+    def feed(self, given):
+        events = self.manager.handle(0, given)
+        self.manager.state.check()
+        return events
+
+    def beat(self, *names: str) -> None:
+        self.feed(UpdateShares())
+        for name in names:
+            self.feed(NodeBeat(name))
+
+    @property
+    def application(self):
+        return self.manager.state.applications[1]
+
+    def placed(self) -> list[tuple[str, Locality]]:
+        return [(one.node, one.locality) for one in self.application.containers.values()][1:]
+
+
+@pytest.fixture(params=("fair", "capacity", "fifo"))
+def cluster(request):
+    return Cluster(request.param)
+
+
+def test_each_node_of_a_host_is_local_to_a_request_for_the_host(cluster):
+    cluster.feed(RequestContainers(1, (ContainerRequest(1, SIZE, hosts=("here",), relax=False),)))
+    cluster.beat("there:1")
+    assert cluster.placed() == []
+    cluster.beat("here:2")
+    assert cluster.placed() == [("here:2", Locality.NODE_LOCAL)]
+    asks = cluster.application.asks
+    assert not any(key.pending or key.places for key in asks.keys.values())
+
+
+def test_the_rack_of_a_host_is_requested_with_it(cluster):
+    cluster.feed(RequestContainers(1, (ContainerRequest(1, SIZE, hosts=("here",)),)))
+    assert set(cluster.application.asks.keys[1, 0].places) == {"here", "/a"}
+
+
+def test_a_blacklisted_host_refuses_all_its_nodes(cluster):
+    cluster.feed(ChangeBlacklist(1, ("here",)))
+    cluster.feed(RequestContainers(1, (ContainerRequest(3, SIZE),)))
+    cluster.beat("here:1", "here:2")
+    assert cluster.placed() == []
+    cluster.feed(ChangeBlacklist(1, (), ("here",)))
+    cluster.beat("here:1", "here:2")
+    assert {node for node, _ in cluster.placed()} <= {"here:1", "here:2"}
+    assert cluster.placed()
+
+
+def test_a_host_is_forgotten_with_its_last_node(cluster):
+    state = cluster.manager.state
+    cluster.feed(NodeLost("here:1"))
+    assert state.node_on("here").name == "here:2"
+    cluster.feed(NodeLost("here:2"))
+    assert state.node_on("here") is None
+    assert state.node_on("there:1") is None, "a node's name is not a host"
