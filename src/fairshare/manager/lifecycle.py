@@ -103,7 +103,7 @@ class Lifecycle:
         found = entries(
             application,
             requests,
-            self.state.nodes,
+            self.state.node_on,
             lambda resource: self.scheduler.normalise(step, queue, resource),
             lambda request: self._partitions.label_of(application, request),
         )
@@ -186,12 +186,14 @@ class Lifecycle:
         if application.unregistered is not None:
             self.end_unregistered(step, application)
             return
-        if event.exit_code == 0 and application.submission.driver is not None:
+        details = application.submission.details
+        succeeded = event.exit_code == 0
+        if succeeded and application.submission.driver is not None and not details.must_unregister:
             self.end(step, application, ApplicationState.FINISHED, event.diagnostics)
             return
-        failed = is_own_failure(event.exit_code)
+        failed = is_own_failure(event.exit_code) or (succeeded and details.must_unregister)
         attempts = self.scheduler.master_attempts
-        wanted = application.submission.details.max_attempts
+        wanted = details.max_attempts
         if 0 < wanted < attempts:
             attempts = wanted
         if failed and application.failed_attempts + 1 >= attempts:
