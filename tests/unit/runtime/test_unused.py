@@ -64,6 +64,15 @@ def test_what_is_not_launched_in_time_is_taken_back(driver):
     assert not application.over
 
 
+def test_a_container_that_its_node_reports_as_running_is_used(driver):
+    bench = driver(OWN)
+    used = max(bench.state.applications[1].containers)
+    bench.runtime.turn(22_000, [ContainerStarted(used)])
+    bench.runtime.settle(26_000)
+    assert len(expired(bench)) == 1
+    assert used in bench.state.applications[1].containers
+
+
 def test_a_restart_forgets_no_unused_container(driver):
     bench = driver(OWN)
     bench.restart(unused_expiry_ms=5_000)
