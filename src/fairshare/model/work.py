@@ -33,6 +33,10 @@ class Command(msgspec.Struct, frozen=True):
     file of `payload` has a pickled Python callable with its arguments: the engine runs it with its
     own interpreter, and keeps its return value as the container's result. `callable` is the same
     pickle in the journals of an early release, and before it is written to a file.
+
+    With `is_launch_context` the file has a launch context of YARN instead
+    (`ContainerLaunchContextProto`): its commands, environment, files and tokens, which may be
+    secret. `arguments` then only shows what it runs.
     """
 
     arguments: tuple[str, ...] = ()
@@ -40,11 +44,12 @@ class Command(msgspec.Struct, frozen=True):
     directory: str | None = None  # its working directory; None: one of the container's own
     callable: bytes = b""
     payload: Payload | None = None
+    is_launch_context: bool = False
 
     @property
     def is_callable(self) -> bool:
         """Whether it runs a Python callable."""
-        return bool(self.callable) or self.payload is not None
+        return (bool(self.callable) or self.payload is not None) and not self.is_launch_context
 
 
 class TaskGroup(msgspec.Struct, frozen=True):
