@@ -1,10 +1,10 @@
 """A master that must unregister fails if it exits without, whatever its exit code, as in YARN."""
 
 import pytest
+from tests.unit.manager.test_kept_containers import SETTINGS, Cluster
 
 from fairshare.model.events import ApplicationState
 from fairshare.model.inputs import ContainerExited, SubmissionDetails, UnregisterMaster
-from tests.unit.manager.test_kept_containers import SETTINGS, Cluster
 
 MUST = SubmissionDetails(must_unregister=True, max_attempts=2)
 

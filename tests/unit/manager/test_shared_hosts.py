@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from tests.unit.manager.test_kept_containers import SETTINGS
 
 from fairshare.families.registry import family_of
 from fairshare.manager.resource_manager import ResourceManager
@@ -19,7 +20,6 @@ from fairshare.model.inputs import (
 )
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import ContainerRequest
-from tests.unit.manager.test_kept_containers import SETTINGS
 
 SIZE = (1024, 1)
 NODES = (("here:1", "here"), ("here:2", "here"), ("there:1", "there"))
