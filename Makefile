@@ -19,7 +19,7 @@ endif
 NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick facts rest-samples lint format bench screenshots soak lock clean
+.PHONY: help setup demo test quick facts rest-samples lint format bench screenshots soak lock protocols clean
 
 help: ## list these doors
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -97,8 +97,19 @@ lock: ## write the lock files from pyproject.toml (UPGRADE=1 takes newer version
 	@$(PYTHON) -m venv --clear build/lock
 	@build/lock/bin/pip install --quiet --disable-pip-version-check pip-tools==7.6.2
 	$(LOCK) --output-file requirements.lock pyproject.toml
-	$(LOCK) --extra dev --constraint requirements.lock --output-file requirements-dev.lock \
+	$(LOCK) --extra dev --extra hadoop --constraint requirements.lock --output-file requirements-dev.lock \
 	  pyproject.toml
+
+# The four jars of one version of Hadoop that hold the classes with the descriptors.
+HADOOP := 3.4.1
+HADOOP_JARS ?= $(foreach jar,hadoop-common hadoop-yarn-api hadoop-yarn-common \
+  hadoop-yarn-server-common,$(HOME)/.m2/repository/org/apache/hadoop/$(jar)/$(HADOOP)/$(jar)-$(HADOOP).jar)
+protocols: $(STAMP) ## write Hadoop's protobuf descriptors from its jars (HADOOP_JARS=... names them)
+	@for jar in $(HADOOP_JARS); do \
+	  [ -f "$$jar" ] || mvn --batch-mode --quiet dependency:get -Dtransitive=false \
+	    -Dartifact=org.apache.hadoop:$$(basename "$$jar" -$(HADOOP).jar):$(HADOOP) || exit 1; \
+	done
+	$(BIN)/python -m tests.protocols src/fairshare/hadoop/wire/files/hadoop.desc $(HADOOP_JARS)
 
 clean: ## remove all that these doors have made, the environment too
 	rm -rf $(VENV) build dist src/*.egg-info .hypothesis

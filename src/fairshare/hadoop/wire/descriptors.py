@@ -1,0 +1,88 @@
+"""Hadoop's protobuf messages, made from the descriptors that Hadoop's own classes hold.
+
+`files/hadoop.desc` is a FileDescriptorSet that `make protocols` writes. The protocols and methods
+in it are listed here by the names that travel; what a method does is the handlers' business.
+"""
+
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
+from msgspec import Struct
+
+PACKAGES = ("hadoop.yarn", "hadoop.common")
+
+APPLICATION_CLIENT = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"
+APPLICATION_MASTER = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
+CONTAINER_MANAGEMENT = "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB"
+RESOURCE_TRACKER = "org.apache.hadoop.yarn.server.api.ResourceTrackerPB"
+ADMINISTRATION = "org.apache.hadoop.yarn.server.api.ResourceManagerAdministrationProtocolPB"
+HIGH_AVAILABILITY = "org.apache.hadoop.ha.HAServiceProtocol"
+PROTOCOL_INFORMATION = "org.apache.hadoop.ipc.ProtocolMetaInfoPB"
+
+PROTOCOLS: Mapping[str, str] = {
+    APPLICATION_CLIENT: "hadoop.yarn.ApplicationClientProtocolService",
+    APPLICATION_MASTER: "hadoop.yarn.ApplicationMasterProtocolService",
+    CONTAINER_MANAGEMENT: "hadoop.yarn.ContainerManagementProtocolService",
+    RESOURCE_TRACKER: "hadoop.yarn.ResourceTrackerService",
+    ADMINISTRATION: "hadoop.yarn.ResourceManagerAdministrationProtocolService",
+    HIGH_AVAILABILITY: "hadoop.common.HAServiceProtocolService",
+    PROTOCOL_INFORMATION: "hadoop.common.ProtocolInfoService",
+}
+"""A protocol's name on the wire, and the service of the .proto files that it names."""
+
+
+class Method(Struct, frozen=True):
+    """One method of a protocol: its name on the wire and the classes of its messages."""
+
+    name: str
+    request: Any
+    response: Any
+
+
+def shipped() -> bytes:
+    """The serialized FileDescriptorSet of this package."""
+    return (files(__package__) / "files" / "hadoop.desc").read_bytes()
+
+
+def _pool() -> Any:
+    pool = descriptor_pool.DescriptorPool()
+    for file in descriptor_pb2.FileDescriptorSet.FromString(shipped()).file:
+        pool.AddSerializedFile(file.SerializeToString())
+    return pool
+
+
+_POOL = _pool()
+
+
+def message_or_enum(name: str) -> Any:
+    """The class of the message, or the enum, that Hadoop calls so. KeyError: there is none."""
+    for package in PACKAGES:
+        full_name = f"{package}.{name}"
+        try:
+            return message_factory.GetMessageClass(_POOL.FindMessageTypeByName(full_name))
+        except KeyError:
+            pass
+        try:
+            return EnumTypeWrapper(_POOL.FindEnumTypeByName(full_name))
+        except KeyError:
+            pass
+    raise KeyError(name)
+
+
+def _methods() -> dict[tuple[str, str], Method]:
+    return {
+        (protocol, method.name): Method(
+            method.name,
+            message_factory.GetMessageClass(method.input_type),
+            message_factory.GetMessageClass(method.output_type),
+        )
+        for protocol, service in PROTOCOLS.items()
+        for method in _POOL.FindServiceByName(service).methods
+    }
+
+
+METHODS: Mapping[tuple[str, str], Method] = _methods()
+"""Each method of each protocol, by both names on the wire."""

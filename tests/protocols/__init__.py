@@ -1,0 +1,1 @@
+"""Hadoop's protobuf descriptors, read out of Hadoop's jars: `make protocols`."""
