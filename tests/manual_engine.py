@@ -30,6 +30,7 @@ class ManualEngine:
         self.stopped: list[ContainerId] = []
         self.pruned: list[str] = []
         self.forgotten: list[str] = []
+        self.web_addresses: dict[str, str] = {}  # of nodes that keep their files themselves
         self.closed: bool | None = None
         self.at_start: list[Input] = []
         self.exits: dict[ContainerId, ContainerExited] = {}
@@ -69,8 +70,13 @@ class ManualEngine:
     def running(self) -> frozenset[ContainerId]:
         return frozenset(self.live)
 
-    def files(self, application_name: str, container_name: str) -> ContainerDirectory:
+    def files(self, application_name: str, container_name: str) -> ContainerDirectory | None:
+        if self.web_addresses:  # files are on the nodes
+            return None
         return ContainerDirectory(self.path / application_name / container_name)
+
+    def node_web_address(self, node: str) -> str:
+        return self.web_addresses.get(node, "")
 
     def exit_of(
         self, container: ContainerId, application_name: str, container_name: str

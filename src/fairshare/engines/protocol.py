@@ -106,8 +106,15 @@ class ContainerFiles(Protocol):
 class HostEngine(Engine, Protocol):
     """The additional interface of an engine for a server: files, accounts, health."""
 
-    def files(self, application_name: str, container_name: str) -> ContainerFiles:
-        """The logs and the result of a container; raises EngineError for an invalid name."""
+    def files(self, application_name: str, container_name: str) -> ContainerFiles | None:
+        """The logs and the result of a container; None if they are on its node, another machine.
+
+        Raises EngineError for an invalid name.
+        """
+
+    def node_web_address(self, node: str) -> str:
+        """`host:port` of a node's own web server, which has its containers' logs under YARN's
+        paths; empty: it has none, or is not registered."""
 
     def exit_of(
         self, container: ContainerId, application_name: str, container_name: str

@@ -202,8 +202,8 @@ class LiveServer:
         launched = self._launched()
         return len({application_of(one) for one in launched}), len(launched)
 
-    def container_files(self, container: ContainerId) -> ContainerFiles:
-        """The logs and the result of a container, if it has any."""
+    def container_files(self, container: ContainerId) -> ContainerFiles | None:
+        """The logs and the result of a container, if it has any; None: they are on its node."""
         return self.engine.files(*self._names(container))
 
     def _exit_of(self, container: ContainerId) -> ContainerExited | None:

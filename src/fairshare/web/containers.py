@@ -16,11 +16,13 @@ from starlette.responses import Response, StreamingResponse
 from fairshare.api.applications import ContainerStopping
 from fairshare.api.values import ActorBody
 from fairshare.errors import InputError
-from fairshare.model.identifiers import ContainerId, application_of
+from fairshare.model.identifiers import ContainerId, application_of, container_name
+from fairshare.server.server import LiveServer
 from fairshare.web.actors import caller_of, check_administrator
 from fairshare.web.answers import answer, refusal
 from fairshare.web.openapi.operation import NUMBER, TEXT, Parameter, get, post
 from fairshare.web.ranges import NotSatisfiable, read_range
+from fairshare.web.remote_logs import log_client, log_url, read_remote_part
 from fairshare.web.requests import (
     read_body,
     read_container,
@@ -53,6 +55,8 @@ async def read_log(request: Request) -> Response:
     if stream not in ("stdout", "stderr"):
         raise InputError("unknown-log", f"there is no log '{stream}', only stdout and stderr")
     files = server.container_files(container)
+    if files is None:
+        return await _read_log_of_node(server, container, stream, offset, limit)
     # This is checked before the file is read, so that bytes written meanwhile are not missed. A
     # container that was ordered to end may still run for a moment.
     over = files.ended() and server.service.is_over(container)
@@ -95,6 +99,26 @@ async def read_log(request: Request) -> Response:
     return file_answer(path, start, count, status, headers, "text/plain", has_lost)
 
 
+async def _read_log_of_node(
+    server: LiveServer, container: ContainerId, stream: str, offset: int, limit: int
+) -> Response:
+    name = container_name(server.service.state.epoch_ms, container)
+    record = server.projections.history.container(container)
+    if record is None:
+        raise InputError("node-unreachable", f"the node of {name} is not known any more")
+    address = server.engine.node_web_address(record.node)
+    if not address:
+        raise InputError(
+            "node-unreachable", f"{record.node}, the node of {name}, is not registered"
+        )
+    over = server.service.is_over(container)
+    async with log_client() as client:
+        part = await read_remote_part(client, log_url(address, name, stream), offset, limit)
+    complete = over and offset + len(part.content) >= part.size
+    headers = {"X-Fairshare-Complete": "true" if complete else "false"}
+    return Response(part.content, headers=headers, media_type="text/plain")
+
+
 async def read_result(request: Request) -> Response:
     """GET /containers/ID/result: the pickled value that the container's callable returned.
 
@@ -103,8 +127,11 @@ async def read_result(request: Request) -> Response:
     read_parameters(request)
     container = read_container(request)
     server = server_of(request)
-    path = server.container_files(container).result
     name = request.path_params["container"]
+    files = server.container_files(container)
+    if files is None:
+        raise InputError("no-result", f"{name} ran on a NodeManager, which keeps no results")
+    path = files.result
     try:
         os.close(await run_in_threadpool(open_regular, path))
     except FileNotFoundError:

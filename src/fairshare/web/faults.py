@@ -21,6 +21,7 @@ STATUSES = {
     "unknown-container": 404,
     "unknown-log": 404,
     "no-result": 404,
+    "node-unreachable": 502,
     "unknown-moment": 404,
     "unknown-node": 404,
     "no-such-queue": 404,

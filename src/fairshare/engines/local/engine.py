@@ -305,6 +305,10 @@ class LocalEngine:
         """The files of a container's logs and result; raises EngineError for an invalid name."""
         return self._directory(application_name, container_name)
 
+    def node_web_address(self, node: str) -> str:
+        """The nodes of this machine have no web servers of their own."""
+        return ""
+
     def exit_of(
         self, container: ContainerId, application_name: str, container_name: str
     ) -> ContainerExited | None:

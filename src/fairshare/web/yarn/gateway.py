@@ -119,6 +119,9 @@ class Gateway(Protocol):
     def unknown_node_address(self, node: str) -> str:
         """The identifier of a node that has not registered yet."""
 
+    def node_of(self, container: ContainerId) -> str | None:
+        """The node on which a container runs or ran; None if it is not known."""
+
     def files(self, container: ContainerId) -> ContainerFiles | None:
         """Where a container's logs are, if there is such a container."""
 
@@ -248,6 +251,11 @@ class LiveGateway:
     def unknown_node_address(self, node: str) -> str:
         """As for a registered node."""
         return self.node_address(node)
+
+    def node_of(self, container: ContainerId) -> str | None:
+        """From the history of containers."""
+        record = self._server.projections.history.container(container)
+        return None if record is None else record.node
 
     def files(self, container: ContainerId) -> ContainerFiles | None:
         """Where a container's logs are, if its application is known."""

@@ -18,6 +18,7 @@ from fairshare.model.identifiers import application_name, application_of, contai
 from fairshare.web.containers import read_part
 from fairshare.web.yarn.access import may_view
 from fairshare.web.yarn.answering import HEADERS
+from fairshare.web.yarn.application_documents import logs_url
 from fairshare.web.yarn.callers import Rejected, identify
 from fairshare.web.yarn.cluster import metrics_of
 from fairshare.web.yarn.errors import Refused
@@ -154,7 +155,8 @@ async def _check_view(request: Request, application: Application) -> None:
 
 
 async def show_logs(request: Request) -> Response:
-    """GET /node/containerlogs/CONTAINER/USER: the logs of a container."""
+    """GET /node/containerlogs/CONTAINER/USER: the logs of a container, or its node's page with
+    them."""
     gateway = gateway_of(request)
     try:
         _, container = read_container_id(request.path_params["container"])
@@ -163,9 +165,14 @@ async def show_logs(request: Request) -> Response:
     name = container_name(gateway.scheduler.state.epoch_ms, container)
     directory = gateway.files(container)
     application = gateway.scheduler.state.applications.get(application_of(container))
-    if directory is None or application is None:
+    if application is None:
         raise HTTPException(404)
     await _check_view(request, application)
+    if directory is None:
+        node = gateway.node_of(container)
+        if node is None:
+            raise HTTPException(404)
+        return RedirectResponse(logs_url(gateway, node, name, application.user), 302)
     parts = []
     for title, path in (("stdout", directory.stdout), ("stderr", directory.stderr)):
         content = await run_in_threadpool(_end_of, path)

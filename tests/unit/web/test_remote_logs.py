@@ -1,0 +1,139 @@
+"""Logs of containers on NodeManagers are read from the nodes' web servers."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from fairshare.errors import InputError
+from fairshare.model.identifiers import container_name
+from fairshare.web.remote_logs import SLACK_BYTES, log_client, log_url, read_remote_part
+
+pytestmark = pytest.mark.anyio
+
+HEADER = (
+    "Container: C on localhost:1\nLogAggregationType: LOCAL\n=====\nLogType:stdout\n"
+    "LogLastModifiedTime:Mon Nov 23 06:18:46 +0000 2026\nLogLength:{}\nLogContents:\n"
+)
+TRAILER = "\nEnd of LogType:stdout.\n****\n\n"
+
+
+class Node:
+    """The web server of a NodeManager with one log, as Hadoop's writes it."""
+
+    def __init__(self) -> None:
+        self.log = b""
+        self.asked: list[int] = []
+        self.grows_by = b""
+        self.instead: PlainTextResponse | None = None
+
+    async def answer(self, request):
+        size = int(request.query_params["size"])
+        self.asked.append(size)
+        if self.instead is not None:
+            return self.instead
+        content = self.log[:size] if size > 0 else self.log[size:]
+        answer = HEADER.format(len(self.log)).encode() + content + TRAILER.encode()
+        self.log, self.grows_by = self.log + self.grows_by, b""
+        return PlainTextResponse(answer)
+
+
+@asynccontextmanager
+async def listening(node: Node):
+    path = "/ws/v1/node/containers/{container}/logs/stdout"
+    app = Starlette(routes=[Route(path, node.answer)])
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", lifespan="off"))
+    task = asyncio.create_task(server.serve())
+    while not server.started:
+        await asyncio.sleep(0)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        await task
+
+
+@pytest.fixture
+async def node():
+    node = Node()
+    async with listening(node) as address:
+        node.address = address
+        yield node
+
+
+async def part(node: Node, offset: int, limit: int) -> tuple[bytes, int]:
+    async with log_client() as client:
+        found = await read_remote_part(client, log_url(node.address, "C", "stdout"), offset, limit)
+    return found.content, found.size
+
+
+async def test_any_part_of_a_log_can_be_read(node):
+    node.log = b"0123456789\nEnd of LogType:stdout."
+    size = len(node.log)
+    assert await part(node, 0, 4) == (b"0123", size)
+    assert await part(node, 8, 100) == (node.log[8:], size)
+    assert await part(node, size, 5) == (b"", size)
+
+
+async def test_a_long_log_is_asked_for_its_end_only(node):
+    node.log = bytes(range(250)) * 2_000
+    offset = len(node.log) - 10
+    assert await part(node, offset, 5) == (node.log[-10:-5], len(node.log))
+    assert node.asked == [1, -(10 + SLACK_BYTES)]
+
+
+async def test_a_log_that_grows_meanwhile_is_asked_for_once_more(node):
+    node.log, node.grows_by = b"a" * 100_000, b"b" * (2 * SLACK_BYTES)
+    content, size = await part(node, 99_990, 20)
+    assert (content, size) == (b"a" * 10 + b"b" * 10, 100_000 + 2 * SLACK_BYTES)
+    assert len(node.asked) == 3
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "java.lang.Exception: Cannot find this log on the local disk.",
+        "java.lang.Exception: Unknown container. Container either has not started or has already"
+        " completed or doesn't belong to this node at all.",
+    ],
+)
+async def test_a_log_that_is_absent_is_empty(node, words):
+    node.instead = PlainTextResponse(words, 400)
+    assert await part(node, 0, 10) == (b"", 0)
+
+
+async def test_another_server_in_its_place_is_named(node):
+    node.instead = PlainTextResponse("<html>" * 10_000, 200)
+    with pytest.raises(InputError, match="does not answer as a NodeManager does: HTTP 200"):
+        await part(node, 0, 10)
+
+
+async def test_a_node_that_does_not_answer_is_named(node):
+    node.address = "127.0.0.1:9"
+    with pytest.raises(InputError, match="the node does not answer at http://127"):
+        await part(node, 0, 10)
+
+
+async def test_clients_read_logs_of_nodes_as_those_of_this_machine(page, node):
+    page.engine.web_addresses["n1"] = node.address
+    node.log = b"hello\xff"
+    await page.submit(queue="a", tasks=[{"command": "x"}])
+    (container,) = await page.launched()
+    name = container_name(page.server.service.state.epoch_ms, container)
+    answer = await page.get(f"/containers/{name}/logs/stdout", params={"offset": 2})
+    assert answer.content == b"llo\xff"
+    assert answer.headers["x-fairshare-complete"] == "false"
+    page.engine.end(container)
+    await page.until(lambda: page.server.service.is_over(container))
+    answer = await page.get(f"/containers/{name}/logs/stdout")
+    assert (answer.content, answer.headers["x-fairshare-complete"]) == (b"hello\xff", "true")
+    assert (await page.get(f"/containers/{name}/result")).status_code == 404
+    page.engine.web_addresses = {"n2": node.address}
+    answer = await page.get(f"/containers/{name}/logs/stdout")
+    assert answer.status_code == 502
+    assert "is not registered" in answer.text
