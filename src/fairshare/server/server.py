@@ -7,7 +7,7 @@ neither HTTP nor the command line.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from fairshare.engines.protocol import ContainerFiles
 from fairshare.errors import ConfigurationError, EngineError
@@ -80,6 +80,9 @@ class LiveServer:
         self.started = False
         self.left_running = (0, 0)
         self.open_streams = 0
+        self.observers: list[Callable[[Record], None]] = []
+        """Called with each record after its commit, in the event loop; they must not raise. To be
+        added before `start`."""
         self.metrics = Metrics()
         self.groups = user_groups(settings.configuration)
         self.background = Supervisor()
@@ -234,6 +237,8 @@ class LiveServer:
         self._retention.observe(record)
         for application in self.projections.history.take_forgotten():
             self._prune(application)
+        for observer in self.observers:
+            observer(record)
 
     def _prune(self, application: ApplicationId) -> None:
         """The containers of this application can no longer be looked up: delete their files too."""

@@ -15,7 +15,7 @@ import contextlib
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from fairshare.errors import FairshareError, InputError, UndecidedError
 from fairshare.model.events import Event, RequestRefused
@@ -56,6 +56,9 @@ _log = logging.getLogger("fairshare.service")
 
 Answer = asyncio.Future[tuple[Event, ...]]
 
+_Pending = tuple[Input, Answer | None, bool]
+"""An input in the inbox; who waits for its events; whether the next one belongs to its batch."""
+
 
 def log_undecided(given: Input, error: UndecidedError) -> None:
     """Log that a valid input was refused."""
@@ -76,6 +79,13 @@ def enough_after(seconds: float) -> Enough:
     return enough
 
 
+def _refusal(events: Iterable[Event]) -> InputError | None:
+    for event in events:
+        if isinstance(event, RequestRefused):
+            return InputError(event.code, event.reason)
+    return None
+
+
 class Service:
     """Feeds one runtime, and answers the waiting callers.
 
@@ -90,7 +100,7 @@ class Service:
         self._clock = clock
         self._history = history
         self._loop = asyncio.get_running_loop()
-        self._inbox: deque[tuple[Input, Answer | None]] = deque()
+        self._inbox: deque[_Pending] = deque()
         self._wake = asyncio.Event()
         self._changed = asyncio.Event()
         self._writer: asyncio.Task[None] | None = None
@@ -167,24 +177,52 @@ class Service:
 
         Raises InputError with the code of the refusal, `busy`, `disk-full` or `stopping`.
         """
+        self._check_accepts((wish,))
+        events = await self._enqueue(wish)
+        refusal = _refusal(events)
+        if refusal is not None:
+            raise refusal
+        return events
+
+    async def ask_all(self, wishes: Sequence[Input]) -> list[tuple[Event, ...] | InputError]:
+        """Feed inputs in this order, with nothing between them and in one commit.
+
+        Returns for each its events, or the error with which it was refused: the others count
+        nevertheless. Raises InputError (`busy`, `disk-full`, `stopping`) if none was fed.
+        """
+        self._check_accepts(wishes)
+        last = len(wishes) - 1
+        answers = [self._enqueue(wish, joined=place < last) for place, wish in enumerate(wishes)]
+        found: list[tuple[Event, ...] | InputError] = []
+        for answer in answers:
+            events = await answer
+            found.append(_refusal(events) or events)
+        return found
+
+    def _check_accepts(self, wishes: Sequence[Input]) -> None:
         if self._stopping or self._writer is None or self._writer.done():
             raise InputError("stopping", "the server is stopping: try again when it is back")
         if self.full:
             raise InputError(
                 "busy", f"{MAX_WAITING} calls are waiting already: try again in a moment"
             )
-        problem = self.admission_problem() if type(wish) in _ADMITTED else ""
-        if problem:
-            raise InputError("disk-full", problem)
+        if any(type(wish) in _ADMITTED for wish in wishes):
+            problem = self.admission_problem()
+            if problem:
+                raise InputError("disk-full", problem)
+
+    def _enqueue(self, wish: Input, *, joined: bool = False) -> Answer:
         answer: Answer = self._loop.create_future()
-        self._inbox.append((wish, answer))
+        self._inbox.append((wish, answer, joined))
         self._asking += 1
         self._wake.set()
-        events = await answer
-        for event in events:
-            if isinstance(event, RequestRefused):
-                raise InputError(event.code, event.reason)
-        return events
+        return answer
+
+    def observe(self, observations: Iterable[Input]) -> None:
+        """Put reports into the inbox, from the event loop itself: `report` without the pipe by
+        which another thread wakes the loop."""
+        self._inbox.extend((one, None, False) for one in observations)
+        self._wake.set()
 
     def report(self, observation: Input) -> None:
         """Put an engine's report into the inbox; from any thread, returns at once."""
@@ -192,8 +230,7 @@ class Service:
             self._loop.call_soon_threadsafe(self._reported, observation)
 
     def _reported(self, observation: Input) -> None:
-        self._inbox.append((observation, None))
-        self._wake.set()
+        self.observe((observation,))
 
     # The writer.
 
@@ -202,7 +239,7 @@ class Service:
 
         For the start and the end only, while the writer does not run. Raises JournalError.
         """
-        waiting = [given for given, _ in self._inbox]
+        waiting = [given for given, _, _ in self._inbox]
         self._inbox.clear()
         self._asking = 0
         steps = self._runtime.feed(self._clock.now_ms(), [*waiting, *inputs])
@@ -289,12 +326,12 @@ class Service:
         batch = self._take_batch()
         before, began_s = self.version, time.perf_counter()
         try:
-            inputs = [given for given, _ in batch]
+            inputs = [given for given, _, _ in batch]
             steps = self._runtime.turn(self._clock.now_ms(), inputs, enough_after(ASKING_S))
         except Exception:
             self._inbox.extendleft(reversed(batch))
             raise
-        for (_, answer), (_, events) in zip(batch, steps, strict=False):
+        for (_, answer, _), (_, events) in zip(batch, steps, strict=False):
             if answer is not None and not answer.done():
                 answer.set_result(events)
             elif answer is None and events and type(events[0]) is RequestRefused:
@@ -307,17 +344,18 @@ class Service:
         fruitful = batch or self.version != before or self._runtime.unsettled
         self._vain_wakes = 0 if fruitful else min(self._vain_wakes + 1, 16)
 
-    def _take_batch(self) -> list[tuple[Input, Answer | None]]:
-        batch: list[tuple[Input, Answer | None]] = []
-        calls = 0
-        while self._inbox and len(batch) < MAX_BATCH and calls < MAX_CALLS:
+    def _take_batch(self) -> list[_Pending]:
+        batch: list[_Pending] = []
+        calls, joined = 0, False
+        while joined or (self._inbox and len(batch) < MAX_BATCH and calls < MAX_CALLS):
             batch.append(self._inbox.popleft())
-            calls += batch[-1][1] is not None
+            _, answer, joined = batch[-1]
+            calls += answer is not None
         self._asking -= calls
         return batch
 
     def _refuse_the_rest(self) -> None:
-        for _, answer in self._inbox:
+        for _, answer, _ in self._inbox:
             if answer is not None and not answer.done():
                 answer.set_exception(
                     InputError("stopping", "the server had to stop: nothing was recorded")

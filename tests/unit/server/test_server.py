@@ -64,6 +64,20 @@ async def test_a_task_is_run_and_its_application_finishes(server, engine):
     assert (view.peak_memory_mb, view.cpu_ms) == (7, 42)
 
 
+async def test_observers_see_each_record_once_it_is_committed(settings, engine):
+    server = LiveServer(settings, lambda settings, path: engine)
+    seen: list[tuple[int, bool]] = []
+    server.observers.append(
+        lambda record: seen.append((record.sequence, record.sequence <= server.service.version))
+    )
+    await server.start("http://127.0.0.1:1")
+    await server.service.ask(ONE_TASK)
+    numbers = [number for number, _ in seen]
+    assert numbers == list(range(1, server.service.version + 1))
+    assert all(committed for _, committed in seen)
+    await server.close()
+
+
 async def test_a_driver_gets_the_token_of_its_attempt_and_its_containers_get_none(server, engine):
     await server.service.ask(DRIVER)
     (master,) = await launched(server, engine)

@@ -136,6 +136,37 @@ async def test_calls_of_one_batch_are_fewer_than_reports(service, runtime, monke
     assert [len(batch) for batch in runtime.batches] == [5, 1]
 
 
+async def test_inputs_asked_together_are_one_batch_whatever_its_bounds(
+    service, runtime, monkeypatch
+):
+    monkeypatch.setattr(service_module, "MAX_CALLS", 2)
+    wishes = [NodeBeat(str(number)) for number in range(3)]
+    before, answers, behind = await asyncio.gather(
+        service.ask(NodeBeat("a")), service.ask_all(wishes), service.ask(NodeBeat("b"))
+    )
+    assert (before, answers, behind) == ((), [(), (), ()], ())
+    assert runtime.batches == [[NodeBeat("a"), *wishes], [NodeBeat("b")]]
+
+
+async def test_one_refusal_among_inputs_asked_together_leaves_the_others(service, runtime):
+    first, second, third = await service.ask_all([NodeBeat("a"), KillApplication(3), NodeBeat("b")])
+    assert (first, third) == ((), ())
+    assert isinstance(second, InputError)
+    assert second.code == "no"
+    assert len(runtime.batches) == 1
+
+
+async def test_nothing_asked_together_is_nothing_fed(service, runtime):
+    assert await service.ask_all([]) == []
+    assert runtime.batches == []
+
+
+async def test_what_the_loop_itself_observes_wakes_the_writer(service, runtime):
+    service.observe([NodeLost("n1"), NodeLost("n2")])
+    await service.changed(0, 5.0)
+    assert runtime.batches == [[NodeLost("n1"), NodeLost("n2")]]
+
+
 async def test_what_is_not_settled_goes_on_at_once_and_lets_callers_in(service, runtime):
     runtime.slices = 1_000
     service.report(NodeBeat("a burst"))
