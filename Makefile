@@ -19,7 +19,7 @@ endif
 NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick facts rest-samples lint format bench screenshots soak lock protocols clean
+.PHONY: help setup demo test quick facts hadoop rest-samples lint format bench screenshots soak lock protocols clean
 
 help: ## list these doors
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -59,6 +59,9 @@ quick: $(STAMP) ## run the tests that start no server, random ones briefly (less
 facts: $(STAMP) ## run a folder of facts: make facts DIR=... (KINDS=a,b runs only these kinds)
 	@$(if $(DIR),,echo "Name a folder of facts: make facts DIR=../shared/facts" >&2; exit 2)
 	@$(BIN)/python -m tests.facts "$(DIR)" $(if $(KINDS),--kinds "$(KINDS)")
+
+hadoop: $(STAMP) ## run Hadoop's and Spark's own programs on our server (needs Java 17 and Maven)
+	@$(BIN)/python -m tests.hadoop $(PROGRAMS) $(if $(CLUSTERS),--clusters $(CLUSTERS))
 
 rest-samples: $(STAMP) ## compare with answers of a real ResourceManager: make rest-samples DIR=...
 	@$(if $(DIR),,echo "Name a folder: make rest-samples DIR=../shared/rest-samples" >&2; exit 2)

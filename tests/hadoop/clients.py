@@ -1,0 +1,328 @@
+"""Owns the programs that run against a cluster, with the exit code and the output that each must
+have: the same as with the real ResourceManager.
+"""
+
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+
+import msgspec
+from tests.hadoop.cluster import OPENS, Cluster
+from tests.hadoop.configuration import JVM
+
+COMMANDS = "org.apache.hadoop.yarn.client.cli."
+EXAMPLES = "org.apache.hadoop.examples.ExampleDriver"
+SLEEP = "org.apache.hadoop.mapreduce.SleepJob"
+SHELL = "org.apache.hadoop.yarn.applications.distributedshell.Client"
+ABSENT = "application_1_0001"
+
+
+class Result(msgspec.Struct, frozen=True):
+    """How a program ended, and what is wrong with that; nothing if all is as it must be."""
+
+    exit_code: int
+    output: str
+    problems: tuple[str, ...] = ()
+
+
+class Clients:
+    """Runs programs against one cluster; their output is kept below `RUN/out`."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.run_folder = cluster.run
+        self.output = cluster.run / "out"
+        self.output.mkdir(exist_ok=True)
+
+    def start(self, name: str, arguments: list[str]) -> "subprocess.Popen[bytes]":
+        """Start a program in the background."""
+        with (self.output / f"{name}.txt").open("wb") as log:
+            return subprocess.Popen(
+                ["nice", "-n", "10", *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=self.cluster.environment,
+                cwd=self.run_folder,
+                start_new_session=True,
+            )
+
+    def finish(self, name: str, process: "subprocess.Popen[bytes]", limit_s: float) -> Result:
+        """Wait for a program; one that takes too long is killed, with -9."""
+        try:
+            code = process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            code = process.wait()
+        return Result(code, (self.output / f"{name}.txt").read_text(errors="replace"))
+
+    def run(
+        self,
+        name: str,
+        arguments: list[str],
+        *patterns: str,
+        limit_s: float = 60,
+        exit_code: int = 0,
+    ) -> Result:
+        """Run a program; its output must match all patterns."""
+        result = self.finish(name, self.start(name, arguments), limit_s)
+        problems = [f"no /{one}/" for one in patterns if not re.search(one, result.output)]
+        if result.exit_code != exit_code:
+            problems.insert(0, f"exit code {result.exit_code}, not {exit_code}")
+        return msgspec.structs.replace(result, problems=tuple(problems))
+
+    def java(self, main: str, *arguments: str) -> list[str]:
+        """The command of a Java program."""
+        classpath = f"{self.cluster.conf}:{self.cluster.installation.jars}/*"
+        java = ["java", "-Xmx300m", *JVM.split(), *OPENS, f"-Duser.home={self.run_folder}"]
+        return [*java, "-cp", classpath, main, *arguments]
+
+    # What YARN's command line asks.
+
+    def node_list(self) -> Result:
+        """`yarn node -list -all`"""
+        return self.run(
+            "node-list",
+            self.java(COMMANDS + "NodeCLI", "-list", "-all"),
+            rf"Total Nodes:{self.cluster.nodes or 1}",
+            "RUNNING",
+        )
+
+    def app_list(self) -> Result:
+        """`yarn application -list -appStates ALL`"""
+        return self.run(
+            "app-list",
+            self.java(COMMANDS + "ApplicationCLI", "application", "-list", "-appStates", "ALL"),
+            r"Total number of applications .*:\d+",
+            r"Application-Id\s+Application-Name",
+        )
+
+    def app_unknown(self) -> Result:
+        """`yarn application -status` of an application that never was."""
+        return self.run(
+            "app-unknown",
+            self.java(COMMANDS + "ApplicationCLI", "application", "-status", ABSENT),
+            f"Application with id '{ABSENT}' doesn't exist in RM",
+            exit_code=255,
+        )
+
+    def app_status(self) -> Result:
+        """`yarn application -status` of the last application that ended."""
+        names = re.findall(r"application_\d+_\d+", self.app_list().output)
+        if not names:
+            return Result(0, "", ("there is no application yet",))
+        return self.run(
+            "app-status",
+            self.java(COMMANDS + "ApplicationCLI", "application", "-status", max(names)),
+            r"Application-Id : application_",
+            r"Final-State : SUCCEEDED",
+            r"Aggregate Resource Allocation : [1-9]\d* MB-seconds, \d+ vcore-seconds",
+        )
+
+    def queue_status(self) -> Result:
+        """`yarn queue -status default`"""
+        return self.run(
+            "queue-status",
+            self.java(COMMANDS + "QueueCLI", "-status", "default"),
+            r"Queue Name : (root\.)?default",
+            "State : RUNNING",
+        )
+
+    def refresh_queues(self) -> Result:
+        """`yarn rmadmin -refreshQueues`"""
+        return self.run("refresh-queues", self.java(COMMANDS + "RMAdminCLI", "-refreshQueues"))
+
+    # Applications.
+
+    def shell(self, queue: str = "default") -> Result:
+        """The distributed shell: two containers that echo a word, found in their logs."""
+        (jar,) = self.cluster.installation.jars.glob("*applications-distributedshell-*.jar")
+        word = f"word{time.time_ns()}"
+        result = self.run(
+            "shell",
+            self.java(
+                SHELL,
+                *("-jar", str(jar), "-shell_command", "echo", "-shell_args", word),
+                *("-num_containers", "2", "-container_memory", "128", "-master_memory", "256"),
+                *("-queue", queue),
+            ),
+            "Application completed successfully",
+            limit_s=180,
+        )
+        names = re.findall(r"application_\d+_\d+", result.output)
+        printed = self._fairshare("logs", names[0]) if names else ""
+        if printed.count(word) == 2:
+            return result
+        problem = f"{printed.count(word)} containers printed the word, not 2"
+        return msgspec.structs.replace(result, problems=(*result.problems, problem))
+
+    def pi(self, queue: str = "default", name: str = "pi") -> Result:
+        """MapReduce's estimate of pi: 2 maps, 1 reduce."""
+        return self.run(
+            name,
+            self.java(EXAMPLES, "pi", f"-Dmapreduce.job.queuename={queue}", "2", "10"),
+            "completed successfully",
+            r"Estimated value of Pi is 3\.80000000000000000000",
+            limit_s=240,
+        )
+
+    def wordcount(self) -> Result:
+        """MapReduce's word count over three files; its output must have the right counts."""
+        folder = self.run_folder / "wordcount"
+        source = folder / "in"
+        source.mkdir(parents=True, exist_ok=True)
+        texts = ["the queue and the node\n" * 50, "a node is a node\n" * 40, "and the share\n"]
+        for number, text in enumerate(texts):
+            (source / f"{number}.txt").write_text(text)
+        target = folder / f"out-{time.time_ns()}"
+        result = self.run(
+            "wordcount",
+            self.java(EXAMPLES, "wordcount", f"file://{source}", f"file://{target}"),
+            "completed successfully",
+            limit_s=240,
+        )
+        counted: dict[str, int] = {}
+        for part in target.glob("part-*"):
+            for line in part.read_text().splitlines():
+                word, count = line.split("\t")
+                counted[word] = int(count)
+        if counted == Counter(" ".join(texts).split()):
+            return result
+        return msgspec.structs.replace(
+            result, problems=(*result.problems, f"the counts are wrong: {counted}")
+        )
+
+    def sleep(self) -> Result:
+        """Six maps and a reduce that sleep."""
+        return self.run(
+            "sleep",
+            self.java(SLEEP, "-m", "6", "-r", "1", "-mt", "500", "-rt", "500"),
+            "completed successfully",
+            "Launched map tasks=6",
+            limit_s=300,
+        )
+
+    def kill(self) -> Result:
+        """A MapReduce job that sleeps, ended by `yarn application -kill`."""
+        job = self.start("kill-job", self.java(SLEEP, "-m", "2", "-r", "0", "-mt", "120000"))
+        name = self._submitted("kill-job", job)
+        if name is None:
+            return Result(self.finish("kill-job", job, 1).exit_code, "", ("nothing was submitted",))
+        self._running(name)
+        result = self.run(
+            "kill",
+            self.java(COMMANDS + "ApplicationCLI", "application", "-kill", name),
+            rf"Killed application {name}|Waiting for application {name} to be killed",
+        )
+        status = self.run(
+            "kill-status",
+            self.java(COMMANDS + "ApplicationCLI", "application", "-status", name),
+            r"\sState : KILLED",
+        )
+        ended = self.finish("kill-job", job, 60)
+        problems = [*result.problems, *status.problems]
+        if ended.exit_code != 1:
+            problems.append(f"the job's client ended with {ended.exit_code}, not 1")
+        return msgspec.structs.replace(result, problems=tuple(problems))
+
+    def spark_client(self) -> Result:
+        """Pi by Spark, whose driver is the client."""
+        return self._spark("client", "spark.driver.host=127.0.0.1", r"Pi is roughly 3\.1")
+
+    def spark_cluster(self) -> Result:
+        """Pi by Spark, whose driver is the master."""
+        local = "spark.yarn.appMasterEnv.SPARK_LOCAL_IP=127.0.0.1"
+        return self._spark("cluster", local, "final status: SUCCEEDED")
+
+    def _spark(self, mode: str, setting: str, pattern: str) -> Result:
+        script = self.run_folder / "spark_pi.py"
+        script.write_text(SPARK_PI)
+        python = self.cluster.installation.spark_python
+        settings = (
+            setting,
+            f"spark.yarn.jars=local:{self.cluster.installation.spark}/jars/*",
+            f"spark.yarn.stagingDir=file://{self.run_folder}/staging",
+            "spark.ui.enabled=false",
+            "spark.executorEnv.SPARK_LOCAL_IP=127.0.0.1",
+            "spark.yarn.am.memory=512m",
+            f"spark.pyspark.python={python}",
+            f"spark.yarn.appMasterEnv.PYSPARK_PYTHON={python}",
+            f"spark.executorEnv.PYSPARK_PYTHON={python}",
+        )
+        return self.run(
+            f"spark-{mode}",
+            [
+                *("bash", str(self.cluster.installation.spark / "bin/spark-submit")),
+                *("--master", "yarn", "--deploy-mode", mode, "--num-executors", "1"),
+                *("--executor-memory", "512m", "--executor-cores", "1", "--driver-memory", "512m"),
+                *(part for one in settings for part in ("--conf", one)),
+                str(script),
+            ],
+            pattern,
+            limit_s=240,
+        )
+
+    def _submitted(self, name: str, process: "subprocess.Popen[bytes]") -> str | None:
+        """The application that a program in the background submits; None if it ends without."""
+        end = time.monotonic() + 90
+        while time.monotonic() < end:
+            words = (self.output / f"{name}.txt").read_text(errors="replace")
+            found = re.search(r"Submitted application (application_\d+_\d+)", words)
+            if found:
+                return found[1]
+            if process.poll() is not None:
+                return None
+            time.sleep(0.2)
+        process.kill()
+        return None
+
+    def _running(self, application: str) -> None:
+        def runs() -> bool:
+            return '"RUNNING"' in self._fairshare("status", application, "--json")
+
+        self.cluster.wait(runs, f"{application} runs", 60)
+
+    def _fairshare(self, *arguments: str) -> str:
+        command = [sys.executable, "-m", "fairshare", *arguments, "--url", self.cluster.url]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+
+
+SPARK_PI = """\
+from pyspark.sql import SparkSession
+
+session = SparkSession.builder.appName("pi").getOrCreate()
+count = 200_000
+
+
+def inside(number):
+    x, y = (number * 0.6180339887) % 1, (number + 0.5) / count
+    return x * x + y * y <= 1
+
+
+hits = session.sparkContext.parallelize(range(count), 4).filter(inside).count()
+print("Pi is roughly", 4 * hits / count)
+session.stop()
+"""
+
+PROGRAMS: dict[str, Callable[[Clients], Result]] = {
+    "node-list": Clients.node_list,
+    "app-list": Clients.app_list,
+    "app-unknown": Clients.app_unknown,
+    "queue-status": Clients.queue_status,
+    "refresh-queues": Clients.refresh_queues,
+    "shell": Clients.shell,
+    "pi": Clients.pi,
+    "wordcount": Clients.wordcount,
+    "sleep": Clients.sleep,
+    "app-status": Clients.app_status,
+    "kill": Clients.kill,
+    "spark-client": Clients.spark_client,
+    "spark-cluster": Clients.spark_cluster,
+}
+"""All programs, in the order in which they run."""
+
+NEED_SHUFFLE = frozenset({"pi", "wordcount", "sleep"})
+"""Programs that need the auxiliary service `mapreduce_shuffle`."""

@@ -1,0 +1,183 @@
+"""Owns a running cluster: our server, and the NodeManagers of Hadoop that belong to it.
+
+Every process of a run carries the run's mark in its environment, containers too. `stop` ends the
+processes that it started and then what carries the mark, and nothing else.
+"""
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+from tests.hadoop import configuration
+from tests.hadoop.installation import Installation
+
+NODE_MANAGER = "org.apache.hadoop.yarn.server.nodemanager.NodeManager"
+OPENS = ("--add-opens", "java.base/java.lang=ALL-UNNAMED")
+READY_S = 90
+
+
+class Cluster:
+    """Our server with `nodes` NodeManagers; 0: its own local engine runs the containers."""
+
+    def __init__(
+        self,
+        run: Path,
+        installation: Installation,
+        scheduler: str = "capacity",
+        nodes: int = 2,
+        more: dict[str, object] | None = None,
+    ) -> None:
+        self.run = run
+        self.installation = installation
+        self.nodes = nodes
+        self.mark = secrets.token_hex(8)
+        numbers = configuration.free_ports(len(configuration.SERVER_PORTS))
+        self.ports = dict(zip(configuration.SERVER_PORTS, numbers, strict=True))
+        self.url = f"http://127.0.0.1:{self.ports['web']}"
+        self.conf = configuration.write_server(
+            run, installation.jars, scheduler, self.ports, more or {}
+        )
+        self.server: subprocess.Popen[bytes] | None = None
+        self.managers: dict[str, subprocess.Popen[bytes]] = {}
+        (run / "log").mkdir()
+
+    def __enter__(self) -> "Cluster":
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables of all processes."""
+        return {
+            **os.environ,
+            configuration.MARK: self.mark,
+            "HADOOP_CONF_DIR": str(self.conf),
+            "YARN_CONF_DIR": str(self.conf),
+            "JAVA_HOME": self.installation.java_home,
+            "LC_ALL": "C.UTF-8",
+            "TZ": "UTC",
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "FAIRSHARE_STATE": str(self.run / "state"),
+        }
+
+    def start(self) -> None:
+        """Start everything, and wait until all nodes are registered; raises RuntimeError."""
+        self.start_server()
+        for number in range(1, self.nodes + 1):
+            self.start_node(f"node{number}")
+        self.wait(lambda: self.active_nodes() == (self.nodes or 1), "all nodes are registered")
+
+    def start_server(self) -> None:
+        """Start the server, on the state directory that a server before it left."""
+        engine = ("--engine", "nodemanagers") if self.nodes else ("--hadoop",)
+        self.server = self._spawn(
+            "server",
+            [
+                *(sys.executable, "-m", "fairshare", "serve", "--conf", str(self.conf)),
+                *("--port", str(self.ports["web"]), "--state", str(self.run / "state")),
+                *engine,
+            ],
+        )
+        self.wait(lambda: self.active_nodes() >= 0, "the server answers")
+
+    def kill_server(self) -> None:
+        """End the server as a crash would."""
+        assert self.server is not None
+        self.server.kill()
+        self.server.wait()
+
+    def start_node(self, name: str) -> None:
+        """Start a NodeManager; the second time with the ports of the first."""
+        folder = self.run / f"conf-{name}"
+        if not folder.exists():
+            configuration.write_node(self.run, name)
+        classpath = f"{folder}:{self.conf}:{self.installation.jars}/*"
+        java = ("nice", "-n", "10", "java", "-Xmx400m", *configuration.JVM.split(), *OPENS)
+        self.managers[name] = self._spawn(name, [*java, "-cp", classpath, NODE_MANAGER])
+
+    def wait(self, condition: Callable[[], bool], what: str, seconds: float = READY_S) -> None:
+        """Wait until something holds; raises RuntimeError, also when a process has ended."""
+        end = time.monotonic() + seconds
+        while not condition():
+            processes = {"server": self.server, **self.managers}
+            gone = [n for n, one in processes.items() if one is not None and one.poll() is not None]
+            if gone or time.monotonic() > end:
+                why = f"{gone[0]} has ended" if gone else f"not within {seconds:.0f} s"
+                raise RuntimeError(f"{what}: {why}; see {self.run}/log\n{self._last_words(gone)}")
+            time.sleep(0.2)
+
+    def active_nodes(self) -> int:
+        """The number of registered nodes; -1 while the server does not answer."""
+        try:
+            answer = httpx.get(f"{self.url}/ws/v1/cluster/metrics", timeout=3, trust_env=False)
+            found: int = answer.json()["clusterMetrics"]["activeNodes"]
+        except (httpx.HTTPError, ValueError, KeyError):
+            return -1
+        return found
+
+    def _spawn(self, name: str, arguments: list[str]) -> subprocess.Popen[bytes]:
+        with (self.run / "log" / f"{name}.log").open("ab") as log:
+            return subprocess.Popen(
+                arguments,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=self.environment,
+                cwd=self.run,
+                start_new_session=True,
+            )
+
+    def _last_words(self, names: list[str]) -> str:
+        logs = [self.run / "log" / f"{name}.log" for name in names]
+        return "\n".join(log.read_text(errors="replace")[-2_000:] for log in logs)
+
+    def stop(self) -> list[int]:
+        """End all processes of the run; the pids of those that could not be ended."""
+        for process in (*self.managers.values(), self.server):
+            if process is not None and process.poll() is None:
+                process.terminate()
+        for process in (*self.managers.values(), self.server):
+            if process is not None:
+                try:
+                    process.wait(15)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+        for _ in range(25):
+            left = self.marked()
+            if not left:
+                break
+            for pid in left:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+            time.sleep(0.2)
+        return self.marked()
+
+    def marked(self) -> list[int]:
+        """The processes that carry the mark of this run."""
+        mark = f"{configuration.MARK}={self.mark}".encode()
+        found = []
+        for folder in Path("/proc").iterdir():
+            if not folder.name.isdigit():
+                continue
+            try:
+                if mark in (folder / "environ").read_bytes().split(b"\0"):
+                    found.append(int(folder.name))
+            except OSError:
+                continue
+        return found
