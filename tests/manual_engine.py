@@ -15,8 +15,11 @@ class ManualEngine:
     `orders` are all launches, `live` the containers that have not ended. Without `starts` no start
     is reported, and without `stops` a stop ends nothing; with it the exit code is 143. `at_start`
     is reported when the server starts. The files of containers are below `path`; only a test writes
-    any. `exits` are those that an earlier server did not record.
+    any. `exits` are those that an earlier server did not record. With `nodes_register` it offers
+    nothing: a test lets the nodes register.
     """
+
+    nodes_register = False
 
     def __init__(
         self, path: Path, *offers: NodeOffer, starts: bool = True, stops: bool = True

@@ -106,6 +106,10 @@ class ContainerFiles(Protocol):
 class HostEngine(Engine, Protocol):
     """The additional interface of an engine for a server: files, accounts, health."""
 
+    nodes_register: bool
+    """Whether nodes register by themselves, at any time: then an earlier server's nodes and
+    containers are kept until their nodes return or expire. False: `nodes` and `running` say all."""
+
     def files(self, application_name: str, container_name: str) -> ContainerFiles | None:
         """The logs and the result of a container; None if they are on its node, another machine.
 

@@ -156,6 +156,19 @@ class HeartbeatRounds:
                 # A setting, a queue: what was refused before may be granted now.
                 pass
 
+    def set_silent(self, node: str, silent: bool) -> None:
+        """Leave a node out of the rounds that follow, or let it beat again."""
+        among = self._candidates.rooms.silent
+        if silent == (node in among):
+            return
+        if silent:
+            among.add(node)
+        else:
+            among.discard(node)
+            self._restless = True
+        self._candidates.node_changed(node, touched=not silent)
+        self._fruitless.clear()
+
     @property
     def disturbed(self) -> bool:
         """Whether something has been noted since the last rounds began."""

@@ -19,7 +19,8 @@ class NodeGroups:
     """All nodes, numbered in the order in which they joined.
 
     `groups` holds the numbers of those that are alike, in order; `reserved` and `promised` the
-    nodes that are separate. `fresh` are the groups made since it was last emptied.
+    nodes that are separate; `silent` ones are neither, and are never asked. `fresh` are the groups
+    made since it was last emptied.
     """
 
     def __init__(self, state: State) -> None:
@@ -32,6 +33,7 @@ class NodeGroups:
         self.fresh: list[Group] = []
         self.reserved: dict[int, Node] = {}
         self.promised: dict[int, Node] = {}
+        self.silent: set[str] = set()
 
     def refresh(self, name: str) -> None:
         """Look at a node again: it joined, left, or has another room."""
@@ -43,10 +45,11 @@ class NodeGroups:
             self._joined += 1
             number = self.numbers[name] = self._joined
             self.names[number] = name
-        if node is None:
+        if node is None or name in self.silent:
             self._join(number, None)
             self._stand_apart(number, None)
-            del self.numbers[name], self.names[number]
+            if node is None:
+                del self.numbers[name], self.names[number]
         elif node.reservation is None and not node.promised:
             self._stand_apart(number, None)
             state = self._state

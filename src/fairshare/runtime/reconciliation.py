@@ -1,10 +1,11 @@
-"""Owns the comparison of the state with an engine's containers and nodes, after a restart.
+"""Owns the comparison of the state with an engine's containers and nodes, after a restart, or when
+a single node returns.
 
 Pure: returns the inputs to feed and the containers to stop, and does neither. The inputs are
 ordinary ones.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -22,6 +23,9 @@ from fairshare.model.inputs import (
 from fairshare.schedulers.protocol import State
 
 LOST = "The container ended while no server was watching, and left no exit status."
+
+
+MISSING = "The node returned without this container: it ended unnoticed, or never started."
 
 
 class Findings(msgspec.Struct, frozen=True):
@@ -56,6 +60,41 @@ def reconcile(
     ]
     inputs += _nodes(state, offers)
     return Findings(tuple(inputs), tuple(sorted(running - known)))
+
+
+def reconcile_node(
+    state: State,
+    name: str,
+    reported: Mapping[ContainerId, ContainerExited | None],
+    *,
+    may_start: bool,
+) -> Findings:
+    """Compare the containers of one node with those that it reports when it registers.
+
+    `reported` has the end of each container that is over, and None for those that run. A container
+    that ran and is not reported was aborted, and no longer holds room. One that never ran is kept
+    if it still `may_start`: not after a restart of the server, since the node refuses containers
+    that an earlier one granted. Containers that run and should not are to be stopped.
+    """
+    node = state.nodes.get(name)
+    live = node.containers if node is not None else {}
+    ending = node.ending if node is not None else {}
+    inputs: list[Input] = []
+    for container in live:
+        if container not in reported:
+            if container in state.running or not may_start:
+                inputs.append(ContainerExited(container, ExitCode.ABORTED, MISSING))
+            continue
+        exited = reported[container]
+        if exited is not None:
+            inputs.append(exited)
+        elif container not in state.running:
+            inputs.append(ContainerStarted(container, holds_room=True))
+    for container in ending:
+        if container not in reported or reported[container] is not None:
+            inputs.append(ContainerExited(container, ExitCode.ABORTED, MISSING))
+    stops = (one for one, exited in reported.items() if exited is None and one not in live)
+    return Findings(tuple(inputs), tuple(sorted(stops)))
 
 
 def _nodes(state: State, offers: Iterable[NodeOffer]) -> list[Input]:

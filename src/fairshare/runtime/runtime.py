@@ -170,6 +170,12 @@ class Runtime:
         """Whether `settle` was left and must go on, now."""
         return self._settling is not None
 
+    def set_silent(self, node: str, silent: bool = True) -> None:
+        """Allocate nothing on a node from now on, or again; not recorded, and forgotten by
+        `recover`."""
+        self._beats.set_silent(node, silent)
+        self._eventful = True
+
     def next_deadline_ms(self) -> int | None:
         """When `settle` must be called at the latest, though nothing happens; None: never."""
         if self._settling is not None:

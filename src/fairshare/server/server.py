@@ -28,9 +28,9 @@ from fairshare.model.identifiers import (
 from fairshare.model.inputs import ContainerExited, LoadConfiguration
 from fairshare.projections.projections import MANAGER, Projections
 from fairshare.runtime.clock import WallClock
-from fairshare.runtime.reconciliation import reconcile
 from fairshare.runtime.runtime import Runtime
 from fairshare.schedulers.protocol import Scheduler
+from fairshare.server import adoption
 from fairshare.server.access.active_counts import ActiveCounts
 from fairshare.server.access.audit import AuditLog
 from fairshare.server.access.authentication import Authentication
@@ -42,7 +42,7 @@ from fairshare.server.disk import Disk
 from fairshare.server.engines import EngineMaker, local_engine
 from fairshare.server.event_feed import EventFeed
 from fairshare.server.event_log import EventLog, close_log, open_log
-from fairshare.server.journal_epochs import is_new, launches, numbers_given_away, unreported_exits
+from fairshare.server.journal_epochs import is_new, launches, numbers_given_away
 from fairshare.server.list_rows import ListRows
 from fairshare.server.metrics import MeasuredJournal, Metrics
 from fairshare.server.metrics_of_state import StateCollector
@@ -200,10 +200,10 @@ class LiveServer:
         self.stop_requested.set()
 
     def running_work(self) -> tuple[int, int]:
-        """The number of applications with launched containers, and the number of these
+        """The number of applications with containers that run something, and the number of these
         containers."""
-        launched = self._launched()
-        return len({application_of(one) for one in launched}), len(launched)
+        live = self._live()
+        return len({application_of(one) for one in live}), len(live)
 
     def container_files(self, container: ContainerId) -> ContainerFiles | None:
         """The logs and the result of a container, if it has any; None: they are on its node."""
@@ -291,20 +291,11 @@ class LiveServer:
         self._load_configuration()
         behind = self.service.state.next_application
         self.service.record(numbers_given_away(self.directory.containers, self.service.state))
-        self.engine.start(
-            self.service.report,
-            launched=launches(self.service.state, self.projections.history, behind),
-            failed=self.service.fail_soon,
-        )
-        # Running containers are listed before pending reports are processed: a container that ends
-        # in between is in both, and one that is in neither never ran.
-        running = self.engine.running()
-        await asyncio.sleep(0)
-        self.service.record(unreported_exits(self._launched(), running, self._exit_of))
-        findings = reconcile(self.service.state, self.engine.nodes(), running)
-        self.service.record(findings.inputs)
-        for container in findings.stops:
-            self.engine.stop(container)
+        known = launches(self.service.state, self.projections.history, behind)
+        if self.engine.nodes_register:
+            adoption.await_nodes(self.engine, self.service)
+        else:
+            await adoption.adopt(self.engine, self.service, known, self._live, self._exit_of)
         self._warn_of_limits()
         self.directory.publish_url(url)
         self.service.start()
@@ -332,10 +323,12 @@ class LiveServer:
                     [f"the {self.scheduler_name} scheduler refuses its settings: {event.reason}"]
                 )
 
-    def _launched(self) -> list[ContainerId]:
-        """All live containers that were launched."""
-        applications = self.service.state.applications.values()
-        return [container for application in applications for container in application.launched]
+    def _live(self) -> list[ContainerId]:
+        """All live containers that were launched, or started by their masters."""
+        state = self.service.state
+        applications = state.applications.values()
+        launched = (container for application in applications for container in application.launched)
+        return list(dict.fromkeys((*launched, *state.running)))
 
     def _warn_of_limits(self) -> None:
         """Log the settings that this machine cannot enforce."""
@@ -362,7 +355,7 @@ class LiveServer:
         if well and self.stop_containers:
             # Recorded first, and not as the containers' own failure: their tasks will wait again.
             how = (ExitCode.ABORTED, STOPPED)
-            self.service.record([ContainerExited(one, *how) for one in self._launched()])
+            self.service.record([ContainerExited(one, *how) for one in self._live()])
         self.left_running = self.running_work()
         await asyncio.to_thread(self.engine.close, stop_containers=well and self.stop_containers)
         if well and not any(self.left_running):  # else clients wait for the next server

@@ -224,6 +224,14 @@ class Service:
         self._inbox.extend((one, None, False) for one in observations)
         self._wake.set()
 
+    def set_silent(self, node: str, silent: bool = True) -> None:
+        """Allocate no containers on a node that does not answer, or again on one that is back.
+
+        Not recorded: the nodes themselves say it again after a restart.
+        """
+        self._runtime.set_silent(node, silent)
+        self._wake.set()
+
     def report(self, observation: Input) -> None:
         """Put an engine's report into the inbox; from any thread, returns at once."""
         with contextlib.suppress(RuntimeError):  # the loop is closed: the next server will see it

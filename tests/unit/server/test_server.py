@@ -192,6 +192,25 @@ async def test_a_node_that_is_not_offered_any_more_is_lost_with_what_ran_there(s
     await server.close()
 
 
+async def test_nodes_that_register_by_themselves_are_kept_until_they_return(settings, engine):
+    settings = msgspec.structs.replace(settings, stop_containers=False)
+    first = await restarted(settings, engine)
+    await first.service.ask(ONE_TASK)
+    (container,) = await launched(first, engine)
+    await first.close()
+    engine.nodes_register, engine.live = True, set()
+    second = await restarted(settings, engine)
+    state = second.service.state
+    assert list(state.nodes["n1"].containers) == [container]
+    assert engine.stopped == []
+    await second.service.ask(ONE_TASK)
+    await asyncio.sleep(0)
+    assert list(engine.orders) == [container]
+    second.service.set_silent("n1", False)
+    await launched(second, engine, 2)
+    await second.close()
+
+
 async def test_a_container_that_nobody_knows_is_stopped_at_the_start(settings, engine):
     engine.live.add(1 << 40 | 1 << 32 | 99)
     server = await restarted(settings, engine)

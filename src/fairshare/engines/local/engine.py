@@ -76,6 +76,8 @@ class LocalEngine:
     Raises EngineError for impossible settings.
     """
 
+    nodes_register = False
+
     def __init__(
         self,
         state_directory: Path,
