@@ -28,7 +28,7 @@ HEADER = (
 
 
 class Period(msgspec.Struct, frozen=True):
-    """A period: its length, the server's processor time, answered heartbeats, granted containers."""
+    """A period: its length, the server's processor time, answered heartbeats, and grants."""
 
     wall_s: float
     processor_s: float

@@ -7,10 +7,8 @@ import time
 from collections import deque
 from typing import Any
 
-from fairshare.hadoop.wire.client import RpcClient
-from fairshare.hadoop.wire.tokens import Token, token_of
-
 from benchmarks.hadoop.nodes import PretendedNodes
+from fairshare.hadoop.wire.client import RpcClient
 from fairshare.hadoop.wire.messages import (
     AllocateRequestProto,
     FinishApplicationMasterRequestProto,
@@ -19,6 +17,7 @@ from fairshare.hadoop.wire.messages import (
     RegisterApplicationMasterRequestProto,
     SubmitApplicationRequestProto,
 )
+from fairshare.hadoop.wire.tokens import Token, token_of
 
 CLIENT = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"
 MASTER = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
