@@ -1,0 +1,1 @@
+"""The engine of NodeManagers: containers run on the nodes of a Hadoop cluster."""

@@ -1,0 +1,52 @@
+"""Our own commands as a NodeManager runs them: a line for a shell, and variables for its script.
+
+A NodeManager writes `export NAME="VALUE"` and `exec /bin/bash -c "LINE"` into a script, without
+escaping anything, after it has replaced `<LOG_DIR>`, `<CPS>`, `{{NAME}}` and the like. So texts are
+escaped for double quotes here, and what it would replace is broken up by quotes. Source: Hadoop
+3.4.1, ContainerLaunch.UnixShellScriptBuilder and expandEnvironment.
+"""
+
+import re
+import shlex
+
+from fairshare.engines.protocol import LaunchOrder
+
+LOGS = "1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"
+
+_SPECIAL = re.compile(r'([\\"$`])')
+_REPLACED = re.compile(r"(?<=\{)(?=\{)|(?<=\})(?=\})|(?<=<)(?=[A-Z_]+>)")
+
+
+def line_of(order: LaunchOrder) -> str:
+    """The line that runs an order's arguments in its directory, within its time limit.
+
+    A command that is over its limit is ended with SIGTERM and then SIGKILL; its exit code is 124.
+    """
+    command = shlex.join(order.command.arguments)
+    if order.time_limit_ms is not None:
+        command = f"timeout -k 1 {order.time_limit_ms / 1000:g} {command}"
+    change = ""
+    if order.command.directory is not None:
+        change = f"cd {shlex.quote(order.command.directory)} && "
+    # Only single quotes can be around what the node would replace: shlex quotes braces and <.
+    parted = _REPLACED.sub("''", f"{change}exec {command}")
+    return f"{_escaped(parted)} {LOGS}"
+
+
+def variables_of(order: LaunchOrder) -> dict[str, str]:
+    """The variables of an order for the node's script: the command's, the task's, and our own."""
+    variables = {
+        **order.command.environment,
+        **order.environment,
+        "FAIRSHARE_APPLICATION": order.application_name,
+        "FAIRSHARE_CONTAINER": order.container_name,
+        "FAIRSHARE_NODE": order.node,
+        "FAIRSHARE_MEMORY_MB": str(order.memory_mb),
+        "FAIRSHARE_VCORES": str(order.vcores),
+    }
+    return {name: _REPLACED.sub('""', _escaped(value)) for name, value in sorted(variables.items())}
+
+
+def _escaped(text: str) -> str:
+    """`text` within double quotes of a shell."""
+    return _SPECIAL.sub(r"\\\1", text)

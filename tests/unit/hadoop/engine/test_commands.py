@@ -1,0 +1,109 @@
+"""Our commands reach a program as they were given, through the script that a NodeManager writes."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairshare.engines.protocol import LaunchOrder
+from fairshare.hadoop.engine.commands import line_of, variables_of
+from fairshare.model.identifiers import container_id
+from fairshare.model.work import Command
+
+NASTY = [
+    "plain",
+    "",
+    "two words",
+    "$HOME `id` \\ \" ' !",
+    "{{HOME}} {{{x}}} }}{{",
+    "<LOG_DIR> <CPS> <ADD_OPENS> <<LOG_DIR>",
+    "line\nbreak\ttab",
+    "*.py;exit 3 #",
+    "ümläut",
+    "\\\\",
+    "${HOME}",
+]
+
+
+def order_of(command: Command, **other: object) -> LaunchOrder:
+    return LaunchOrder(
+        container=container_id(1, 1, 2),
+        container_name="container_1_0001_01_000002",
+        application_name="application_1_0001",
+        node="host:1",
+        user="ann",
+        memory_mb=512,
+        vcores=1,
+        command=command,
+        **other,  # type: ignore[arg-type]
+    )
+
+
+def as_a_node_runs_it(order: LaunchOrder, folder: Path) -> subprocess.CompletedProcess[str]:
+    """What ContainerLaunch writes, after its replacements, and runs."""
+
+    def replaced(text: str) -> str:
+        for name, value in (("<LOG_DIR>", str(folder)), ("<CPS>", ":"), ("<ADD_OPENS>", "OPENS")):
+            text = text.replace(name, value)
+        return text.replace("{{", "$").replace("}}", "")
+
+    lines = ["#!/bin/bash"]
+    lines += [f'export {name}="{replaced(text)}"' for name, text in variables_of(order).items()]
+    lines += [f'exec /bin/bash -c "{replaced(line_of(order))}"']
+    script = folder / "launch_container.sh"
+    script.write_text("\n".join(lines) + "\n")
+    return subprocess.run(["/bin/bash", script], check=False, text=True, cwd=folder, timeout=30)
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_arguments_and_variables_arrive_as_they_were_given(text: str, tmp_path: Path) -> None:
+    command = Command(
+        ("/bin/sh", "-c", 'printf %s "$1"; printf %s "$GIVEN" >&2', "name", text),
+        environment={"GIVEN": text},
+    )
+    assert as_a_node_runs_it(order_of(command), tmp_path).returncode == 0
+    assert (tmp_path / "stdout").read_text() == text
+    assert (tmp_path / "stderr").read_text() == text
+
+
+@settings(max_examples=40, deadline=None)
+@given(text=st.text(st.sampled_from("a{}<>LOG_DIRCPS$`\"'\\ \n&|;()!"), max_size=30))
+def test_any_argument_arrives_as_it_was_given(
+    text: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("container")
+    command = Command(("/usr/bin/printf", "%s", text))
+    assert as_a_node_runs_it(order_of(command), folder).returncode == 0
+    assert (folder / "stdout").read_text() == text
+
+
+def test_the_exit_code_is_the_commands_own(tmp_path: Path) -> None:
+    command = Command(("/bin/sh", "-c", "exit 7"))
+    assert as_a_node_runs_it(order_of(command), tmp_path).returncode == 7
+
+
+def test_a_command_runs_in_its_directory(tmp_path: Path) -> None:
+    inner = tmp_path / "it's {{here}}"
+    inner.mkdir()
+    command = Command(("/bin/pwd",), directory=str(inner))
+    assert as_a_node_runs_it(order_of(command), tmp_path).returncode == 0
+    assert (tmp_path / "stdout").read_text() == f"{inner}\n"
+
+
+def test_a_command_is_ended_when_its_time_is_over(tmp_path: Path) -> None:
+    order = order_of(Command(("/bin/sleep", "60")), time_limit_ms=100)
+    assert as_a_node_runs_it(order, tmp_path).returncode == 124
+
+
+def test_a_command_knows_its_container() -> None:
+    order = order_of(Command(("true",)), environment={"FAIRSHARE_TASK_INDEX": "3"})
+    assert variables_of(order) == {
+        "FAIRSHARE_APPLICATION": "application_1_0001",
+        "FAIRSHARE_CONTAINER": "container_1_0001_01_000002",
+        "FAIRSHARE_MEMORY_MB": "512",
+        "FAIRSHARE_NODE": "host:1",
+        "FAIRSHARE_TASK_INDEX": "3",
+        "FAIRSHARE_VCORES": "1",
+    }
