@@ -81,6 +81,9 @@ class ManualEngine:
     def node_web_address(self, node: str) -> str:
         return self.web_addresses.get(node, "")
 
+    def last_heartbeat_ms(self, node: str) -> int | None:
+        return None
+
     def exit_of(
         self, container: ContainerId, application_name: str, container_name: str
     ) -> ContainerExited | None:

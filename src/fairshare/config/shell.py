@@ -61,7 +61,7 @@ class EngineSettings(msgspec.Struct, frozen=True):
     `user_disk_mb`; 0: all. A container may have `process_limit` processes and threads; 0: any.
     """
 
-    kind: Literal["local"] = "local"
+    kind: Literal["local", "nodemanagers"] = "local"
     nodes: int = 1
     memory_mb: int | None = None
     vcores: int | None = None
@@ -72,6 +72,18 @@ class EngineSettings(msgspec.Struct, frozen=True):
     application_disk_mb: int = 0
     user_disk_mb: int = 0
     process_limit: int = 8192
+
+
+class HadoopSettings(msgspec.Struct, frozen=True):
+    """Whether Hadoop's own clients and nodes are served, over Hadoop's RPC (`enabled`).
+
+    `auto`: if the extra fairshare[hadoop] is installed and `port` is not 0. Callers say who they
+    are, and are believed, as in any Hadoop cluster without Kerberos; so these ports are on loopback
+    unless `open_to_network` says otherwise.
+    """
+
+    enabled: Literal["auto", "yes", "no"] = "auto"
+    open_to_network: bool = False
 
 
 class WatchSettings(msgspec.Struct, frozen=True):
@@ -136,6 +148,7 @@ class ShellSettings(msgspec.Struct, frozen=True):
 
     server: ServerSettings = ServerSettings()
     engine: EngineSettings = EngineSettings()
+    hadoop: HadoopSettings = HadoopSettings()
     configuration: WatchSettings = WatchSettings()
     users: UserSettings = UserSettings()
     retention: RetentionSettings = RetentionSettings()
@@ -179,6 +192,7 @@ _KEYS: Final[dict[str, dict[str, _Key]]] = {
         "user_disk_mb": _Key(int, 0, 2**40),
         "process_limit": _Key(int, 0, 2**22),
     },
+    "hadoop": {"enabled": _TEXT, "open_to_network": _Key(bool)},
     "configuration": {
         "check_interval_ms": _Key(int, 10, _DAY_MS),
         "settle_ms": _Key(int, 0, _DAY_MS),
@@ -202,10 +216,14 @@ _UNITS: Final[dict[str, Callable[[str], int]]] = {
     "_mb": parse_size,
 }
 """How a text is read as a number, by the unit with which the name of its key ends."""
-_KINDS: Final = ("local",)
-_ACCOUNTS: Final = ("server", "user")
-_LOG_FORMATS: Final = ("text", "json")
-_RESERVATIONS: Final = ("auto", "on", "off")
+_CHOICES: Final[dict[str, tuple[str, ...]]] = {
+    "log_format": ("text", "json"),
+    "reservations": ("auto", "on", "off"),
+    "run_as": ("server", "user"),
+    "enabled": ("auto", "yes", "no"),
+}
+"""The words that a text may be, by its key."""
+_KINDS: Final = ("local", "nodemanagers")
 _WORDS: Final = {
     str: "a text",
     int: "a whole number",
@@ -268,6 +286,7 @@ def read_shell(
     return ShellSettings(
         ServerSettings(**values["server"]),
         EngineSettings(**values["engine"]),
+        HadoopSettings(**values["hadoop"]),
         WatchSettings(**values["configuration"]),
         UserSettings(**values["users"]),
         RetentionSettings(**values["retention"]),
@@ -368,13 +387,10 @@ def _wrong(section: str, key: str, value: object) -> str:
     if isinstance(value, list):
         return _wrong_words(key, value)
     if key == "kind" and value not in _KINDS:
-        return f"there is no engine {value!r}: there is {', '.join(_KINDS)}"
-    if key == "log_format" and value not in _LOG_FORMATS:
-        return f"log_format must be {' or '.join(map(repr, _LOG_FORMATS))}, not {value!r}"
-    if key == "reservations" and value not in _RESERVATIONS:
-        return f"reservations must be {', '.join(map(repr, _RESERVATIONS))}, not {value!r}"
-    if key == "run_as" and value not in _ACCOUNTS:
-        return f"run_as must be {' or '.join(map(repr, _ACCOUNTS))}, not {value!r}"
+        return f"there is no engine {value!r}: there are {', '.join(_KINDS)}"
+    choices = _CHOICES.get(key)
+    if choices is not None and value not in choices:
+        return f"{key} must be {' or '.join(map(repr, choices))}, not {value!r}"
     return ""
 
 

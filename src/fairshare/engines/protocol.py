@@ -120,6 +120,9 @@ class HostEngine(Engine, Protocol):
         """`host:port` of a node's own web server, which has its containers' logs under YARN's
         paths; empty: it has none, or is not registered."""
 
+    def last_heartbeat_ms(self, node: str) -> int | None:
+        """When a node that registers by itself was last heard of; None for any other."""
+
     def exit_of(
         self, container: ContainerId, application_name: str, container_name: str
     ) -> ContainerExited | None:

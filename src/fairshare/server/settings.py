@@ -11,7 +11,7 @@ from fairshare.config.limits import LimitSettings
 from fairshare.config.node_manager import NodeManagerSettings
 from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.shell import FILE as SHELL_FILE
-from fairshare.config.shell import AuthenticationSettings, RetentionSettings
+from fairshare.config.shell import AuthenticationSettings, HadoopSettings, RetentionSettings
 from fairshare.engines.hardware import physical_memory_mb
 from fairshare.families.configuration import Configuration
 from fairshare.families.directory import collect_directory, read_directory
@@ -36,6 +36,8 @@ class Overrides(msgspec.Struct, frozen=True, kw_only=True):
     vcores: int | None = None
     scheduler: str | None = None
     stop_containers: bool = False
+    engine: str | None = None
+    hadoop: bool | None = None
 
 
 class LiveSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,6 +78,8 @@ class LiveSettings(msgspec.Struct, frozen=True, kw_only=True):
     log_format: str = "text"
     configuration: Configuration | None = None
     read_ms: int = 0
+    engine: str = "local"
+    hadoop: HadoopSettings = HadoopSettings(enabled="no")
 
 
 def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
@@ -123,7 +127,15 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
         log_format=server.log_format,
         configuration=configuration,
         read_ms=read_ms,
+        engine=overrides.engine or engine.kind,
+        hadoop=_hadoop(configuration.shell.hadoop, overrides),
     )
+
+
+def _hadoop(written: HadoopSettings, overrides: Overrides) -> HadoopSettings:
+    if overrides.hadoop is None:
+        return written
+    return msgspec.structs.replace(written, enabled="yes" if overrides.hadoop else "no")
 
 
 def _beyond_machine(place: Place, nodes: int, memory_mb: int) -> tuple[Problem, ...]:

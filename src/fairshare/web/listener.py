@@ -13,7 +13,8 @@ import resource
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Protocol
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -187,8 +188,22 @@ def port_of(url: str | None) -> int | None:
         return None
 
 
-async def serve(server: LiveServer, ready: Callable[[str], None]) -> None:
+class Door(Protocol):
+    """A further interface of a server, on sockets of its own."""
+
+    async def start(self) -> None:
+        """Serve; called when the server has started. Raises FairshareError."""
+
+    async def stop(self) -> None:
+        """Stop serving; called before the server ends."""
+
+
+async def serve(
+    server: LiveServer, ready: Callable[[str], None], doors: Sequence[Door] = ()
+) -> None:
     """Bind, start the server, call `ready` with the URL when it answers, and serve until its end.
+
+    `doors` are open as long as the web server answers.
 
     Raises FairshareError, also when the service failed.
     """
@@ -200,7 +215,11 @@ async def serve(server: LiveServer, ready: Callable[[str], None]) -> None:
             await server.start(url_of(listener, "https" if settings.certificate else "http"))
             warn_of_exposure(settings)
             with _stop_on_signals(server):
-                await _serve_until_stopped(server, listener, ready)
+                async with contextlib.AsyncExitStack() as opened:
+                    for door in doors:
+                        await door.start()
+                        opened.push_async_callback(door.stop)
+                    await _serve_until_stopped(server, listener, ready, opened.aclose)
     finally:
         await server.close()
     failure = server.service.failure
@@ -213,7 +232,10 @@ async def serve(server: LiveServer, ready: Callable[[str], None]) -> None:
 
 
 async def _serve_until_stopped(
-    server: LiveServer, listener: socket.socket, ready: Callable[[str], None]
+    server: LiveServer,
+    listener: socket.socket,
+    ready: Callable[[str], None],
+    close_doors: Callable[[], Awaitable[None]],
 ) -> None:
     limits = server.settings.limits
     crowd = Crowd(limits, server.authentication.proxies, most_connections(limits.connections))
@@ -249,6 +271,7 @@ async def _serve_until_stopped(
         task.cancel()
     try:
         # The listener closes last: clients see the server as alive as long as it answers.
+        await close_doors()
         await server.end()
     finally:
         web.should_exit = True

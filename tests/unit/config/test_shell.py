@@ -80,7 +80,11 @@ def test_the_given_port_counts_only_if_the_file_names_none() -> None:
         ("[server]\nport = '1'", 2, "port must be a whole number, not '1'"),
         ("[server]\nport = 70000", 2, "port must be 0 to 65535"),
         ("[server]\nhost = ' '", 2, "host must not be empty"),
-        ("[engine] # here\n\"kind\" = 'ray'", 2, "there is no engine 'ray': there is local"),
+        (
+            "[engine] # here\n\"kind\" = 'ray'",
+            2,
+            "there is no engine 'ray': there are local, nodemanagers",
+        ),
         ("[retention]\nfinished_hours = '90m'", 2, "'90m' is not a whole number of hours"),
         ("[retention]\nfinished_hours = '0s'", 2, "finished_hours must be 1 to 1000000, not 0"),
         ("[configuration]\nsettle_ms = 'soon'", 2, "settle_ms: 'soon' is not a duration: write"),

@@ -311,6 +311,10 @@ class LocalEngine:
         """The nodes of this machine have no web servers of their own."""
         return ""
 
+    def last_heartbeat_ms(self, node: str) -> int | None:
+        """The nodes are this machine."""
+        return None
+
     def exit_of(
         self, container: ContainerId, application_name: str, container_name: str
     ) -> ContainerExited | None:

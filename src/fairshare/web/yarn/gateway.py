@@ -229,24 +229,31 @@ class LiveGateway:
         return True
 
     def last_beat_ms(self, node: str) -> int:
-        """The nodes are on this machine: their last heartbeat is always now."""
-        return self.now_ms()
+        """Nodes on this machine are always heard of now."""
+        beat_ms = self._server.engine.last_heartbeat_ms(node)
+        return self.now_ms() if beat_ms is None else beat_ms
 
     def now_ms(self) -> int:
         """The instant."""
         return self._server.service.now_ms()
 
     def node_address(self, node: str) -> str:
-        """Nodes of one machine have no ports: their names identify them."""
+        """The name of a node that registers by itself. Those of this machine have no ports."""
+        if self._server.engine.nodes_register:
+            return node
         return f"{node}:{self.address.rpartition(':')[2]}"
 
     def node_web_address(self, node: str) -> str:
-        """This server shows the logs of its nodes' containers."""
-        return self.address
+        """A node's own web server; if it has none, this server shows its containers' logs."""
+        return self._server.engine.node_web_address(node) or self.address
 
     def node_name(self, node_id: str) -> str:
-        """The part before the port."""
-        return node_id.rpartition(":")[0] or node_id
+        """A host without its port names the first of its nodes. Nodes of this machine have no
+        ports."""
+        if not self._server.engine.nodes_register:
+            return node_id.rpartition(":")[0] or node_id
+        found = self.scheduler.state.node_on(node_id)
+        return node_id if found is None else found.name
 
     def unknown_node_address(self, node: str) -> str:
         """As for a registered node."""

@@ -201,7 +201,7 @@ def _present(gateway: Gateway, node: Node) -> NodeInfo:
         rack=node.rack,
         state=state_of(gateway, node),
         id=gateway.node_address(node.name),
-        nodeHostName=node.name,
+        nodeHostName=node.host,
         nodeHTTPAddress=gateway.node_web_address(node.name),
         lastHealthUpdate=gateway.last_beat_ms(node.name),
         version=HADOOP_VERSION,

@@ -1,0 +1,193 @@
+"""Reads what Hadoop's protocols need from an unmodified configuration directory.
+
+Addresses and intervals come from yarn-site.xml and core-site.xml under Hadoop's own names. What
+this server cannot honour, and must not ignore, is refused by name, file and line.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from fairshare.config.problems import Problems
+from fairshare.config.shell import FILE as SHELL_FILE
+from fairshare.config.site import Site
+from fairshare.errors import ConfigurationError
+from fairshare.hadoop.host_lists import HostLists
+from fairshare.hadoop.racks import Racks
+from fairshare.hadoop.settings import (
+    DAY_MS,
+    MINUTE_MS,
+    VERSION,
+    KeySettings,
+    MasterSettings,
+    NodeSettings,
+)
+from fairshare.server.settings import LiveSettings
+
+_RM: Final = "yarn.resourcemanager."
+_HOST: Final = f"{_RM}hostname"
+_BIND: Final = f"{_RM}bind-host"
+_HA: Final = f"{_RM}ha."
+_HEARTBEAT: Final = f"{_RM}nodemanagers.heartbeat-interval"
+
+LOOPBACK: Final = "127.0.0.1"
+
+PORTS: Final[Mapping[str, tuple[str, int]]] = {
+    "client": (f"{_RM}address", 8032),
+    "scheduler": (f"{_RM}scheduler.address", 8030),
+    "tracker": (f"{_RM}resource-tracker.address", 8031),
+    "admin": (f"{_RM}admin.address", 8033),
+}
+"""The property of each address, and its default port."""
+
+_REFUSED: Final = {
+    "hadoop.security.authentication": ("simple", "Kerberos is not supported"),
+    "hadoop.rpc.protection": ("authentication", "calls are neither signed nor encrypted"),
+    "yarn.http.policy": ("HTTP_ONLY", "the web servers of nodes are read by HTTP"),
+}
+"""The only value that each may have, and why others are refused."""
+
+
+class HadoopSettings(msgspec.Struct, frozen=True):
+    """All that the protocols need. `addresses` has host and port by the names of PORTS."""
+
+    addresses: Mapping[str, tuple[str, int]]
+    keys: KeySettings
+    nodes: NodeSettings
+    masters: MasterSettings
+    host_lists: HostLists
+    graceful_timeout_s: int
+
+
+def read_hadoop(settings: LiveSettings) -> HadoopSettings:
+    """Read them; raises ConfigurationError with all problems.
+
+    With a web port of 0 the ports are 0 too: any free ones.
+    """
+    configuration = settings.configuration
+    site = Site.of({}) if configuration is None else configuration.site
+    problems = Problems()
+    _check_security(site, problems)
+    addresses = _addresses(site, problems, any_port=settings.port == 0)
+    node_expiry_ms = _interval(site, problems, "yarn.nm.liveness-monitor.expiry-interval-ms")
+    master_expiry_ms = _interval(site, problems, "yarn.am.liveness-monitor.expiry-interval-ms")
+    lists = HostLists(
+        site.string(f"{_RM}nodes.include-path", "", problems),
+        site.string(f"{_RM}nodes.exclude-path", "", problems),
+    )
+    for problem in lists.refresh():
+        problems.error(site.place(f"{_RM}nodes.include-path"), "host-list", problem)
+    found = HadoopSettings(
+        addresses=addresses,
+        keys=KeySettings(
+            container_rolling_ms=_rolling(site, problems, "container-tokens"),
+            node_rolling_ms=_rolling(site, problems, "nm-tokens"),
+            master_rolling_ms=_rolling(site, problems, "am-rm-tokens"),
+            node_delay_ms=node_expiry_ms * 3 // 2,
+            master_delay_ms=master_expiry_ms * 3 // 2,
+        ),
+        nodes=NodeSettings(
+            heartbeat_ms=settings.heartbeat_interval_ms,
+            longest_heartbeat_ms=_longest_heartbeat_ms(site, problems, node_expiry_ms),
+            expiry_ms=node_expiry_ms,
+            minimum_version=_minimum_version(site, problems),
+            allowed=lists.allows,
+            rack_of=Racks.of(site, problems).rack_of,
+        ),
+        masters=MasterSettings(
+            expiry_ms=master_expiry_ms, token_life_ms=settings.container_expiry_ms
+        ),
+        host_lists=lists,
+        graceful_timeout_s=site.integer(
+            f"{_RM}nodemanager-graceful-decommission-timeout-secs", 3_600, problems
+        ),
+    )
+    problems.raise_errors()
+    if not settings.hadoop.open_to_network:
+        _check_exposure(addresses)
+    return found
+
+
+def _check_security(site: Site, problems: Problems) -> None:
+    for name, (only, why) in _REFUSED.items():
+        written = site.string(name, only, problems)
+        if written.lower() != only.lower():
+            message = f"{name} is {written!r}: {why}; it must be {only!r}"
+            problems.error(site.place(name), "unsupported", message, "honours it")
+    name = "hadoop.security.authorization"
+    if site.boolean(name, False, problems):
+        message = (
+            f"{name} is true: lists of users for each protocol (hadoop-policy.xml) are not"
+            " supported; queues and applications have access lists"
+        )
+        problems.error(site.place(name), "unsupported", message, "honours it")
+
+
+def _addresses(site: Site, problems: Problems, *, any_port: bool) -> dict[str, tuple[str, int]]:
+    """Of each port. With `yarn.resourcemanager.ha.enabled` the properties end with the id of this
+    ResourceManager."""
+    suffix = ""
+    if site.boolean(f"{_HA}enabled", False, problems):
+        number = site.string(f"{_HA}id", "", problems)
+        known = site.strings(f"{_HA}rm-ids", problems)
+        if number not in known:
+            message = (
+                f"{_HA}enabled is true: set {_HA}id to the one of {_HA}rm-ids"
+                f" ({', '.join(known) or 'none'}) that this server is"
+            )
+            problems.error(site.place(f"{_HA}id", f"{_HA}enabled"), "address", message)
+        suffix = f".{number}"
+    host = site.string(_HOST + suffix, "", problems) or site.string(_HOST, LOOPBACK, problems)
+    bound = site.string(_BIND, "", problems)
+    found = {}
+    for port_name, (name, default) in PORTS.items():
+        written = site.string(name + suffix, "", problems) or site.string(name, "", problems)
+        own, port = _address(site, problems, name + suffix, written or f"{host}:{default}")
+        found[port_name] = (bound or own or host, 0 if any_port else port)
+    return found
+
+
+def _address(site: Site, problems: Problems, name: str, written: str) -> tuple[str, int]:
+    host, colon, digits = written.rpartition(":")
+    if not colon:
+        return written, next(port for key, port in PORTS.values() if name.startswith(key))
+    if not (digits.isascii() and digits.isdigit() and int(digits) <= 65_535):
+        message = f"{name}: {written!r} must be host:port"
+        problems.error(site.place(name), "address", message, "does not start")
+        return host, 0
+    return host, int(digits)
+
+
+def _check_exposure(addresses: Mapping[str, tuple[str, int]]) -> None:
+    """Raise ConfigurationError for an address of the network."""
+    outside = {host for host, _ in addresses.values() if host not in (LOOPBACK, "localhost")}
+    if outside:
+        raise ConfigurationError(
+            [
+                f"{', '.join(sorted(outside))}: Hadoop's callers say who they are without a proof,"
+                " so everyone who can reach this address could act as any user. If only people"
+                " whom you trust can reach it, write `open_to_network = true` below [hadoop] in"
+                f" {SHELL_FILE}; else set {_HOST} to {LOOPBACK}"
+            ]
+        )
+
+
+def _interval(site: Site, problems: Problems, name: str) -> int:
+    return site.integer(name, 10 * MINUTE_MS, problems, minimum=1)
+
+
+def _rolling(site: Site, problems: Problems, kind: str) -> int:
+    name = f"{_RM}{kind}.master-key-rolling-interval-secs"
+    return site.long(name, DAY_MS // 1_000, problems, minimum=1) * 1_000
+
+
+def _longest_heartbeat_ms(site: Site, problems: Problems, expiry_ms: int) -> int:
+    """Nodes must not expire because they were asked to be quiet."""
+    written = site.integer(f"{_HEARTBEAT}-max-ms", 10_000, problems, minimum=1)
+    return max(1, min(written, expiry_ms // 3))
+
+
+def _minimum_version(site: Site, problems: Problems) -> str:
+    written = site.string(f"{_RM}nodemanager.minimum.version", "NONE", problems)
+    return {"NONE": "", "EqualToRM": VERSION}.get(written, written)
