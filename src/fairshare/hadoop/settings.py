@@ -8,11 +8,12 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from fairshare.manager.requests import DEFAULT_RACK
+from fairshare.web.yarn.cluster import HADOOP_VERSION
 
 MINUTE_MS = 60_000
 DAY_MS = 24 * 60 * MINUTE_MS
 
-VERSION = "3.4.1"
+VERSION = HADOOP_VERSION
 """The release of Hadoop whose ResourceManager this is to nodes and clients: nodes compare it with
 their `yarn.nodemanager.resourcemanager.minimum.version`."""
 

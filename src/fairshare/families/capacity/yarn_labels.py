@@ -21,6 +21,11 @@ class CapacityNodeLabels:
     def __init__(self, state: CapacityState) -> None:
         self._state = state
 
+    @property
+    def nodes_report(self) -> bool:
+        """Whether nodes report their labels themselves (`configuration-type` distributed)."""
+        return self._state.settings.labels_distributed
+
     def labels(self) -> Mapping[str, bool]:
         """All labels, sorted: whether each is exclusive."""
         return dict(sorted(partitions.of_cluster(self._state).items()))

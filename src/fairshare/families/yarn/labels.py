@@ -10,6 +10,10 @@ from fairshare.model.resources import Resource
 class NodeLabels(Protocol):
     """The labels of a cluster and of its nodes; the label of the default partition is empty."""
 
+    @property
+    def nodes_report(self) -> bool:
+        """Whether nodes report their labels themselves (`configuration-type` distributed)."""
+
     def labels(self) -> Mapping[str, bool]:
         """All labels, sorted: whether each is exclusive."""
 

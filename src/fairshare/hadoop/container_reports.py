@@ -1,0 +1,162 @@
+"""What nodes report of containers, as inputs; and which finished containers they may forget.
+
+A node repeats the status of a finished container until it is allowed to forget it: once its master
+has fetched the end, at once if no master waits for it. Source: Hadoop 3.4.1,
+RMNodeImpl.handleContainerStatus, RMAppAttemptImpl.sendFinishedContainersToNM.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from fairshare.hadoop import ids
+from fairshare.hadoop.registered_nodes import RegisteredNode, RegisteredNodes
+from fairshare.hadoop.wire.messages import ContainerStateProto
+from fairshare.model.events import ApplicationEnded, ContainerCompleted, Event, ExitCode
+from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
+from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
+from fairshare.runtime.reconciliation import MISSING
+from fairshare.schedulers.protocol import State
+
+_COMPLETE = ContainerStateProto.Value("C_COMPLETE")
+
+
+class ContainerReports:
+    """The statuses of all nodes' containers. `awaited` says whether a master has yet to fetch the
+    end of a container."""
+
+    def __init__(self, nodes: RegisteredNodes) -> None:
+        self.awaited: Callable[[ContainerId], bool] = lambda container: False
+        self._nodes = nodes
+        self._finished: dict[ContainerId, RegisteredNode] = {}
+        self._nodes_of: dict[ApplicationId, dict[str, None]] = {}
+
+    def changes(
+        self, node: RegisteredNode, state: State, statuses: Sequence[Any], raw: list[bytes]
+    ) -> list[Input]:
+        """The inputs that follow from a heartbeat whose statuses (serialized: `raw`) differ from
+        those of the last one."""
+        before = set(node.statuses)
+        inputs: list[Input] = []
+        seen: set[ContainerId] = set()
+        for message, data in zip(statuses, raw, strict=True):
+            container = ids.container_of(message.container_id, state.epoch_ms)
+            if container is not None:
+                seen.add(container)
+            if data in before:
+                continue
+            if container is None:
+                self._report_foreign(node, message)
+            elif message.state == _COMPLETE:
+                self._report_end(node, state, container, message, inputs)
+            else:
+                self._report_run(node, state, container, inputs)
+        for container in [one for one in node.running if one not in seen]:
+            self._nodes.ended(node, container)
+            inputs.append(ContainerExited(container, ExitCode.ABORTED, MISSING))
+        node.statuses = raw
+        return inputs
+
+    def register(
+        self, node: RegisteredNode, state: State, statuses: Sequence[Any]
+    ) -> dict[ContainerId, ContainerExited | None]:
+        """What a node reports of its containers when it registers, as `reconcile_node` wants it.
+
+        Its first heartbeat reports all of them again.
+        """
+        reported: dict[ContainerId, ContainerExited | None] = {}
+        for message in statuses:
+            container = ids.container_of(message.container_id, state.epoch_ms)
+            if container is None:
+                continue
+            if message.container_state == _COMPLETE:
+                reported[container] = ContainerExited(
+                    container, message.container_exit_status, message.diagnostics
+                )
+            else:
+                reported[container] = None
+                self._runs(node, state, container)
+        return reported
+
+    def runs_application(self, node: RegisteredNode, state: State, message: Any) -> None:
+        """A node that registers has files and log threads of an application."""
+        application = state.applications.get(message.id)
+        ours = message.cluster_timestamp == state.epoch_ms
+        if application is None or application.over or not ours:
+            node.finished.append(message)
+            node.busy = True
+        else:
+            self._nodes_of.setdefault(message.id, {})[node.name] = None
+
+    def acknowledge(self, container: ContainerId, epoch_ms: int) -> None:
+        """No master waits for this end (any more): its node may forget the container."""
+        node = self._finished.pop(container, None)
+        if node is not None:
+            self._forget(node, ids.container_id_message(epoch_ms, container))
+
+    def observe(self, event: Event, epoch_ms: int) -> None:
+        """Follow an event: an end that no master waits for, an application that is over."""
+        if type(event) is ContainerCompleted:
+            if event.container in self._finished and not self.awaited(event.container):
+                self.acknowledge(event.container, epoch_ms)
+        elif type(event) is ApplicationEnded:
+            message = ids.application_id_message(epoch_ms, event.application)
+            for name in self._nodes_of.pop(event.application, ()):
+                node = self._nodes.get(name)
+                if node is not None:
+                    node.finished.append(message)
+                    node.busy = True
+
+    def _report_foreign(self, node: RegisteredNode, message: Any) -> None:
+        if message.state == _COMPLETE:
+            self._forget(node, message.container_id)
+        else:
+            node.foreign.append(message.container_id)
+            node.busy = True
+
+    def _report_end(
+        self,
+        node: RegisteredNode,
+        state: State,
+        container: ContainerId,
+        message: Any,
+        inputs: list[Input],
+    ) -> None:
+        self._nodes.ended(node, container)
+        live = _is_on(state, node, container)
+        if live or state.ending.get(container) == node.name:
+            inputs.append(ContainerExited(container, message.exit_status, message.diagnostics))
+        if live or self.awaited(container):
+            self._finished[container] = node  # `observe` follows: each end becomes a record
+        else:
+            self._forget(node, message.container_id)
+
+    def _report_run(
+        self, node: RegisteredNode, state: State, container: ContainerId, inputs: list[Input]
+    ) -> None:
+        self._runs(node, state, container)
+        if _is_on(state, node, container):
+            if container not in state.running:
+                inputs.append(ContainerStarted(container, holds_room=True))
+            return
+        self._nodes.clean_up(container)
+        application = state.applications.get(application_of(container))
+        if application is None or application.over:
+            node.finished.append(
+                ids.application_id_message(state.epoch_ms, application_of(container))
+            )
+
+    def _runs(self, node: RegisteredNode, state: State, container: ContainerId) -> None:
+        self._nodes.runs(node, container)
+        application = state.applications.get(application_of(container))
+        if application is not None and not application.over:
+            self._nodes_of.setdefault(application.id, {})[node.name] = None
+
+    @staticmethod
+    def _forget(node: RegisteredNode, message: Any) -> None:
+        node.removable.append(message)
+        node.busy = True
+
+
+def _is_on(state: State, node: RegisteredNode, container: ContainerId) -> bool:
+    there = state.nodes.get(node.name)
+    return there is not None and container in there.containers
