@@ -13,7 +13,7 @@ from typing import Any
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
 from fairshare.errors import EngineError
 from fairshare.hadoop.engine.launch import own_context, submitted_context
-from fairshare.hadoop.engine.nodes import RegisteredNodes
+from fairshare.hadoop.engine.nodes import Nodes
 from fairshare.hadoop.ids import container_id_message
 from fairshare.hadoop.signing import TokenSigner
 from fairshare.hadoop.wire import exceptions
@@ -58,15 +58,13 @@ class NodeManagersEngine:
         self._client = RpcClient(user)
         self._loop: asyncio.AbstractEventLoop
         self._report: Callable[[Input], None]
-        self._nodes: RegisteredNodes
+        self._nodes: Nodes
         self._signer: TokenSigner
         self._state: Callable[[], State]
         self._starting: dict[ContainerId, asyncio.Task[None]] = {}
         self._first_pause_s = FIRST_PAUSE_S
 
-    def connect(
-        self, state: Callable[[], State], nodes: RegisteredNodes, signer: TokenSigner
-    ) -> None:
+    def connect(self, state: Callable[[], State], nodes: Nodes, signer: TokenSigner) -> None:
         """Connect the engine with the state, the registered nodes, and the keys."""
         self._state = state
         self._nodes = nodes
@@ -96,7 +94,7 @@ class NodeManagersEngine:
         starting = self._starting.get(container)
         if starting is not None:
             starting.cancel()
-        self._nodes.stop(container)
+        self._nodes.clean_up(container)
 
     def running(self) -> frozenset[ContainerId]:
         """None are known before their nodes return."""
@@ -114,7 +112,8 @@ class NodeManagersEngine:
 
     def node_web_address(self, node: str) -> str:
         """`host:port` of a node's web server, which has the logs; empty: it is not registered."""
-        return self._nodes.web_address(node)
+        known = self._nodes.get(node)
+        return "" if known is None else known.web_address
 
     def exit_of(self, container: ContainerId, application_name: str, container_name: str) -> None:
         """Not known before the node returns."""
@@ -182,12 +181,12 @@ class NodeManagersEngine:
             if attempt:
                 await asyncio.sleep(pause_s)
                 pause_s *= 2
-            address = self._nodes.address(order.node)
-            if address is None:
+            node = self._nodes.get(order.node)
+            if node is None:
                 problem = f"the node {order.node} is not registered"
                 continue
             try:
-                await self._start(address, order, granted, context)
+                await self._start((node.host, node.port), order, granted, context)
             except Unreachable as error:
                 problem = str(error)
                 continue
@@ -242,30 +241,30 @@ class NodeManagersEngine:
             starting.cancel()
         if stop_containers:
             # The state has ended them already: what runs is what nodes have reported.
-            stops = (self._stop_now(*found) for found in tuple(self._nodes.running()))
+            stops = map(self._stop_now, tuple(self._nodes.running()))
             await asyncio.wait_for(asyncio.gather(*stops), CLOSE_TIMEOUT_S)
         await self._client.close()
 
-    async def _stop_now(self, container: ContainerId, node: str) -> None:
+    async def _stop_now(self, container: ContainerId) -> None:
         """End a container by a call: there are no more heartbeats to answer."""
-        address = self._nodes.address(node)
+        node = self._nodes.node_of(container)
         state = self._state()
         application = state.applications.get(application_of(container))
-        if address is None or application is None:
+        if node is None or application is None:
             return
         request = StopContainersRequestProto()
         request.container_id.append(container_id_message(state.epoch_ms, container))
         try:
             await self._client.call(
-                address,
+                (node.host, node.port),
                 CONTAINER_MANAGEMENT,
                 "stopContainers",
                 request,
-                token=self._login(container, node, application.user),
+                token=self._login(container, node.name, application.user),
                 timeout_s=CLOSE_TIMEOUT_S,
             )
         except (RemoteError, Unreachable) as error:
-            _log.warning("a container on %s goes on running: %s", node, error)
+            _log.warning("a container on %s goes on running: %s", node.name, error)
 
 
 def _first_line(message: str) -> str:

@@ -1,4 +1,4 @@
-"""What the engine needs to know of registered nodes; the resource tracker keeps it."""
+"""What the engine needs to know of registered nodes; `registered_nodes` keeps it."""
 
 from collections.abc import Iterable
 from typing import Protocol
@@ -6,18 +6,29 @@ from typing import Protocol
 from fairshare.model.identifiers import ContainerId
 
 
-class RegisteredNodes(Protocol):
+class Node(Protocol):
+    """A NodeManager."""
+
+    name: str
+    host: str
+    port: int
+
+    @property
+    def web_address(self) -> str:
+        """`host:port` of its web server."""
+
+
+class Nodes(Protocol):
     """The nodes that have registered in this life of the server."""
 
-    def address(self, node: str) -> tuple[str, int] | None:
-        """Where a node's ContainerManagementProtocol listens; None: it is not registered."""
+    def get(self, name: str) -> Node | None:
+        """A registered node; None: it is unknown, has not returned, or is lost."""
 
-    def web_address(self, node: str) -> str:
-        """`host:port` of the node's own web server; empty: it is not registered."""
+    def node_of(self, container: ContainerId) -> Node | None:
+        """The node that runs a container; None if none has reported it."""
 
-    def stop(self, container: ContainerId) -> None:
-        """Let the container's node end it with its next heartbeat, if it runs there."""
+    def clean_up(self, container: ContainerId) -> None:
+        """Have its node stop a container with the next heartbeat."""
 
-    def running(self) -> Iterable[tuple[ContainerId, str]]:
-        """The containers that nodes reported as running with their last heartbeats, each with its
-        node."""
+    def running(self) -> Iterable[ContainerId]:
+        """All containers that nodes have reported as running."""

@@ -48,21 +48,23 @@ class Node:
         self.stops_wanted: list[ContainerId] = []
         self.port = 0
         self.registered = True
-        self.silent = False
+        self.host = "127.0.0.1"
+        self.web_address = "127.0.0.1:8042"
+        self.name = ""
 
     # What the engine asks of registered nodes.
 
-    def address(self, node: str) -> tuple[str, int] | None:
-        return ("127.0.0.1", self.port) if self.registered else None
+    def get(self, name: str) -> "Node | None":
+        return self if self.registered else None
 
-    def web_address(self, node: str) -> str:
-        return "127.0.0.1:8042"
+    def node_of(self, container: ContainerId) -> "Node | None":
+        return self
 
-    def stop(self, container: ContainerId) -> None:
+    def clean_up(self, container: ContainerId) -> None:
         self.stops_wanted.append(container)
 
-    def running(self) -> Iterable[tuple[ContainerId, str]]:
-        return [(MASTER, self.name)] if self.started else []
+    def running(self) -> Iterable[ContainerId]:
+        return [MASTER] if self.started else []
 
     # What the node answers.
 
@@ -90,10 +92,6 @@ class Node:
         self.stopped += [found.id for found in request.container_id]
         return StopContainersResponseProto()
 
-    @property
-    def name(self) -> str:
-        return f"localhost:{self.port}"
-
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
         handlers = {
@@ -109,6 +107,7 @@ class Node:
         bound.bind(("127.0.0.1", 0))
         await server.start(bound)
         self.port = server.port
+        self.name = f"localhost:{self.port}"
         try:
             yield
         finally:
