@@ -7,7 +7,12 @@ NMTokenSecretManagerInRM.createNMToken, AMRMTokenSecretManager.createAndGetAMRMT
 from collections.abc import Callable
 from typing import Any
 
-from fairshare.hadoop.ids import attempt_id_message, container_id_message, node_id_message
+from fairshare.hadoop.ids import (
+    attempt_id_message,
+    container_id_message,
+    node_id_message,
+    node_name,
+)
 from fairshare.hadoop.keys import Kind, MasterKeys
 from fairshare.hadoop.resources import resource_message
 from fairshare.hadoop.wire import tokens
@@ -34,7 +39,7 @@ class TokenSigner:
 
     `manager_id` identifies the life of this server (`rm_identifier`): nodes refuse containers that
     an earlier one has granted. `life_ms`: how long a container may start after its token was made.
-    `service_of` is `IP:port` of a node.
+    `service_of` is `IP:port` of a node, `node_id` its NodeIdProto: where masters call it.
     """
 
     def __init__(
@@ -46,6 +51,7 @@ class TokenSigner:
         life_ms: int,
         now_ms: Callable[[], int],
         service_of: Callable[[str], str],
+        node_id: Callable[[str], Any] = node_id_message,
     ) -> None:
         self._keys = keys
         self._epoch_ms = epoch_ms
@@ -54,6 +60,7 @@ class TokenSigner:
         self._life_ms = life_ms
         self._now_ms = now_ms
         self._service_of = service_of
+        self.node_id = node_id
 
     def container(self, granted: ContainerAllocated, user: str, log_policy: Any = None) -> Token:
         """The token with which a container is started on its node, once.
@@ -63,7 +70,7 @@ class TokenSigner:
         key = self._keys.current(Kind.CONTAINER)
         identifier = ContainerTokenIdentifierProto(
             containerId=container_id_message(self._epoch_ms, granted.container),
-            nmHostAddr=granted.node,
+            nmHostAddr=node_name(self.node_id(granted.node)),
             appSubmitter=user,
             resource=resource_message(granted.resource, self._types),
             expiryTimeStamp=self._now_ms() + self._life_ms,
@@ -86,7 +93,7 @@ class TokenSigner:
         key = self._keys.current(Kind.NODE)
         identifier = NMTokenIdentifierProto(
             appAttemptId=attempt_id_message(self._epoch_ms, application, attempt),
-            nodeId=node_id_message(node),
+            nodeId=self.node_id(node),
             appSubmitter=user,
             keyId=key.number,
         )

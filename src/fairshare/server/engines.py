@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from fairshare.engines.local.disk_usage import DiskLimits
 from fairshare.engines.local.engine import LocalEngine
@@ -11,13 +12,20 @@ from fairshare.server.settings import LiveSettings
 EngineMaker = Callable[[LiveSettings, Path], HostEngine]
 
 
+Local = TypeVar("Local", bound=LocalEngine)
+
+
 def local_engine(settings: LiveSettings, state_directory: Path) -> HostEngine:
-    """The engine that runs containers on this machine. Its sizes are those of all nodes
-    together."""
+    """The engine that runs containers on this machine."""
+    return made_local(LocalEngine, settings, state_directory)
+
+
+def made_local(kind: type[Local], settings: LiveSettings, state_directory: Path) -> Local:
+    """A local engine of this class. Its sizes are those of all nodes together."""
     memory_mb, vcores, nodes = settings.memory_mb, settings.vcores, settings.nodes
     node_manager = settings.node_manager
     further = {name: settings.resources.get(name, 0) * nodes for name in settings.types.names[2:]}
-    return LocalEngine(
+    return kind(
         state_directory,
         nodes=nodes,
         memory_mb=None if memory_mb is None else memory_mb * nodes,

@@ -78,6 +78,9 @@ class LocalEngine:
 
     nodes_register = False
 
+    launcher: Path | None = None
+    """The program that runs launch contexts of YARN, given a file; None: they are refused."""
+
     def __init__(
         self,
         state_directory: Path,
@@ -169,6 +172,7 @@ class LocalEngine:
             self._grace_ms,
             self._log_limit_mb,
             as_user=self._as_user,
+            launcher=self.launcher,
         )
         reports = Reports(report)
         rooms = EndingRoom(self._offers)

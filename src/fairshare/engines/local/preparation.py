@@ -9,6 +9,7 @@ from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.environment import environment
 from fairshare.engines.local.launch import Launch
 from fairshare.engines.local.limits import Limits
+from fairshare.engines.local.outcome import NOT_EXECUTABLE, StartFailure
 from fairshare.engines.protocol import LaunchOrder
 
 _INVOCATION = Path(__file__).with_name("invocation.py")
@@ -17,7 +18,7 @@ _INVOCATION = Path(__file__).with_name("invocation.py")
 class Preparation:
     """The settings that all containers of an engine share. `grace_ms` is from SIGTERM to SIGKILL,
     `log_limit_mb` the kept size of each stream (0: no limit); with `as_user` each container runs
-    under the account of its application's user."""
+    under the account of its application's user. `launcher` is the program for launch contexts."""
 
     def __init__(
         self,
@@ -27,12 +28,14 @@ class Preparation:
         log_limit_mb: int = 0,
         *,
         as_user: bool = False,
+        launcher: Path | None = None,
     ) -> None:
         self._limits = limits
         self._server = dict(server)
         self._grace_ms = grace_ms
         self._log_limit_bytes = log_limit_mb * 1024 * 1024
         self._as_user = as_user
+        self._launcher = launcher
 
     def launch(self, order: LaunchOrder, directory: ContainerDirectory) -> Launch:
         """The order for a supervisor.
@@ -45,7 +48,7 @@ class Preparation:
         return Launch(
             container=order.container,
             container_name=order.container_name,
-            arguments=_arguments(
+            arguments=self._arguments(
                 order, directory, directory.result if account is None else directory.returned
             ),
             environment=environment(order, directory.path, self._server, account),
@@ -68,12 +71,21 @@ class Preparation:
             gid=-1 if account is None else account.gid,
         )
 
-
-def _arguments(order: LaunchOrder, directory: ContainerDirectory, result: Path) -> tuple[str, ...]:
-    if not order.command.is_callable:
-        return order.command.arguments
-    # -P: modules beside the program cannot be imported by their bare names.
-    program = (sys.executable, "-P", str(_INVOCATION))
-    if result == directory.returned:
-        result /= directory.result.name
-    return (*program, str(directory.call), str(result))
+    def _arguments(
+        self, order: LaunchOrder, directory: ContainerDirectory, result: Path
+    ) -> tuple[str, ...]:
+        if order.command.is_launch_context:
+            if self._launcher is None:
+                raise StartFailure(
+                    NOT_EXECUTABLE,
+                    "a launch context of YARN cannot run here: the server was started without the"
+                    " ports for Hadoop's clients",
+                )
+            return (sys.executable, "-P", str(self._launcher), str(directory.call))
+        if not order.command.is_callable:
+            return order.command.arguments
+        # -P: modules beside the program cannot be imported by their bare names.
+        program = (sys.executable, "-P", str(_INVOCATION))
+        if result == directory.returned:
+            result /= directory.result.name
+        return (*program, str(directory.call), str(result))

@@ -1,0 +1,122 @@
+"""The local engine with one more thing to run: launch contexts of Hadoop's clients and masters."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from google.protobuf.message import DecodeError
+
+from fairshare.engines.local.engine import LocalEngine
+from fairshare.engines.protocol import Launched, LaunchOrder
+from fairshare.errors import EngineError
+from fairshare.hadoop.engine.launch import submitted_context
+from fairshare.hadoop.own.specification import specification
+from fairshare.hadoop.signing import TokenSigner
+from fairshare.hadoop.wire.messages import ContainerLaunchContextProto
+from fairshare.model.identifiers import ContainerId, application_of, attempt_of
+from fairshare.model.inputs import ContainerExited, Input
+from fairshare.model.work import Command
+from fairshare.schedulers.protocol import State
+from fairshare.wording import cause
+
+INVALID_EXIT = -1000
+"""Hadoop's exit code of a container that could not be started."""
+
+KILLED_BY_MASTER = -105
+"""Hadoop's exit code of a container that its master has stopped."""
+
+_STOPPED = "Container killed by the ApplicationMaster.\n"
+
+
+class ContextEngine(LocalEngine):
+    """Runs what LocalEngine runs, and launch contexts. `connect` before it starts."""
+
+    launcher = Path(__file__).with_name("launcher.py")
+
+    _report: Callable[[Input], None]
+    _current_state: Callable[[], State]
+    _signer: TokenSigner
+    _address_of: Callable[[str], tuple[str, int]]
+    _web_address: tuple[str, int] = ("", 0)
+
+    def connect(
+        self,
+        state: Callable[[], State],
+        signer: TokenSigner,
+        address_of: Callable[[str], tuple[str, int]],
+        web_address: tuple[str, int],
+    ) -> None:
+        """Connect the engine with the state and the keys; `address_of` is a node's address for
+        masters, `web_address` the server's."""
+        self._current_state = state
+        self._signer = signer
+        self._address_of = address_of
+        self._web_address = web_address
+
+    def start(
+        self,
+        report: Callable[[Input], None],
+        *,
+        launched: Launched | None = None,
+        failed: Callable[[Exception], None] | None = None,
+    ) -> None:
+        """As LocalEngine's."""
+        self._stopped_by_masters: set[ContainerId] = set()
+        self._report = report
+        super().start(self._reported, launched=launched, failed=failed)
+
+    def launch(self, order: LaunchOrder) -> None:
+        """As LocalEngine's; a launch context is turned into its launcher's specification."""
+        if order.command.is_launch_context:
+            try:
+                order = self._with_specification(order)
+            except EngineError as error:
+                self._report(ContainerExited(order.container, INVALID_EXIT, str(error)))
+                return
+        super().launch(order)
+
+    def stop_for_master(self, container: ContainerId) -> None:
+        """End a container because its master says so."""
+        if container in self.running():
+            self._stopped_by_masters.add(container)
+        self.stop(container)
+
+    def _reported(self, given: Input) -> None:
+        if type(given) is ContainerExited and given.container in self._stopped_by_masters:
+            self._stopped_by_masters.discard(given.container)
+            given = msgspec.structs.replace(
+                given, exit_code=KILLED_BY_MASTER, diagnostics=_STOPPED + given.diagnostics
+            )
+        self._report(given)
+
+    def _with_specification(self, order: LaunchOrder) -> LaunchOrder:
+        context = self._context_of(order)
+        content = specification(
+            context, order, self._address_of(order.node), self._web_address, os.environ
+        )
+        command = Command(callable=content, is_launch_context=True)
+        return msgspec.structs.replace(order, command=command)
+
+    def _context_of(self, order: LaunchOrder) -> Any:
+        payload = order.command.payload
+        application = self._current_state().applications.get(application_of(order.container))
+        if payload is None or application is None:
+            raise EngineError(f"the launch context of {order.container_name} is gone")
+        try:
+            content = (self._state.path / payload.file).read_bytes()
+        except OSError as error:
+            raise EngineError(
+                f"the launch context of {order.container_name} cannot be read: {cause(error)}"
+            ) from error
+        if application.master == order.container:
+            token = self._signer.master(application.id, attempt_of(order.container))
+            name, submitted_ms = order.application_name, application.submitted_ms
+            return submitted_context(content, token, name, submitted_ms)
+        try:
+            return ContainerLaunchContextProto.FromString(content)
+        except DecodeError as error:
+            raise EngineError(
+                f"the launch context of {order.container_name} cannot be read: {error}"
+            ) from error

@@ -1,0 +1,76 @@
+"""The ports of this machine's nodes, on which masters start their containers."""
+
+import contextlib
+import socket
+from typing import Any
+
+from fairshare.errors import FairshareError
+from fairshare.hadoop.ids import node_id_message
+from fairshare.hadoop.keys import Kind, MasterKeys
+from fairshare.hadoop.own.engine import ContextEngine
+from fairshare.hadoop.own.node_manager import NodeManager
+from fairshare.hadoop.wire import tokens
+from fairshare.hadoop.wire.descriptors import CONTAINER_MANAGEMENT
+from fairshare.hadoop.wire.server import RpcServer, TokenLogins, methods_of
+from fairshare.server.server import LiveServer
+from fairshare.wording import cause
+
+
+class NodePorts:
+    """One port for each node, bound at once, so that tokens and containers can name it.
+
+    `first_port`: of the first node, the others follow; 0: any free ones. Raises FairshareError if
+    one is in use.
+    """
+
+    def __init__(self, nodes: tuple[str, ...], host: str, first_port: int = 0) -> None:
+        self._host = host
+        self._listeners: dict[str, socket.socket] = {}
+        self._opened = contextlib.AsyncExitStack()
+        for number, node in enumerate(nodes):
+            port = first_port + number if first_port else 0
+            listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+            self._listeners[node] = listener
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                listener.bind((host, port))
+            except OSError as error:
+                self.release()
+                raise FairshareError(
+                    f"node {node} cannot listen on {host}:{port}: {cause(error)}"
+                ) from error
+        self._ports = {node: one.getsockname()[1] for node, one in self._listeners.items()}
+
+    def address_of(self, node: str) -> tuple[str, int]:
+        """Where a node listens; port 0: it is not a node of this machine."""
+        return self._host, self._ports.get(node, 0)
+
+    def node_id(self, node: str) -> Any:
+        """The NodeIdProto by which masters reach a node."""
+        host, port = self.address_of(node)
+        return node_id_message(f"{host}:{port}" if port else node)
+
+    def service_of(self, node: str) -> str:
+        """`IP:port` of a node, which its tokens name."""
+        host, port = self.address_of(node)
+        return f"{host}:{port}"
+
+    async def start(self, server: LiveServer, engine: ContextEngine, keys: MasterKeys) -> None:
+        """Serve masters."""
+        logins = TokenLogins(tokens.NM_TOKEN, lambda found: keys.known(Kind.NODE, found.keyId))
+        for node, listener in self._listeners.items():
+            manager = NodeManager(server, engine, keys, node, self.service_of(node))
+            handlers = methods_of(CONTAINER_MANAGEMENT, manager.handlers)
+            served = RpcServer(f"node {node}", handlers, logins)
+            await served.start(listener)
+            self._opened.push_async_callback(served.stop)
+
+    async def stop(self) -> None:
+        """Close the ports."""
+        await self._opened.aclose()
+        self.release()
+
+    def release(self) -> None:
+        """Close what is bound."""
+        for listener in self._listeners.values():
+            listener.close()
