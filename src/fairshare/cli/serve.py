@@ -4,7 +4,9 @@ import asyncio
 import os
 import time
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +16,10 @@ from fairshare.cli.shutdown import what_runs_on
 from fairshare.cli.verbs import WrongFiles
 from fairshare.errors import ConfigurationError
 from fairshare.families.registry import all_families
+
+if TYPE_CHECKING:
+    from fairshare.hadoop.doors import HadoopDoors
+    from fairshare.server.settings import LiveSettings
 
 WRONG_CONFIGURATION = 2
 STANDBY_INTERVAL_S = 0.2
@@ -51,6 +57,18 @@ class WrongConfiguration(WrongFiles):
 @click.option("--vcores", type=Whole(1), help="The vcores of each node.")
 @scheduler_option(sorted(all_families()))
 @click.option(
+    "--engine",
+    type=click.Choice(["local", "nodemanagers"]),
+    help="Where containers run: on this machine, or on the NodeManagers of a Hadoop cluster, which"
+    " register with this server. [default: local]",
+)
+@click.option(
+    "--hadoop/--no-hadoop",
+    default=None,
+    help="Serve Hadoop's own clients (yarn, spark-submit) on YARN's ports. [default: if"
+    " fairshare[hadoop] is installed]",
+)
+@click.option(
     "--stop-containers/--keep-containers",
     default=False,
     help="End containers with the server, or let them continue for the next server to take over."
@@ -76,6 +94,8 @@ def command(
     memory_mb: int | None,
     vcores: int | None,
     scheduler: str | None,
+    engine: str | None,
+    hadoop: bool | None,
     stop_containers: bool,
     standby: bool,
     background: bool,
@@ -110,29 +130,59 @@ def command(
         vcores=vcores,
         scheduler=scheduler,
         stop_containers=stop_containers,
+        engine=engine,
+        hadoop=hadoop,
     )
     try:
         settings = read_settings(conf, overrides)
         _print_problems(settings.warnings)
-        from fairshare.server.server import LiveServer
-        from fairshare.web.listener import check_exposure, serve
+        from fairshare.web.listener import check_exposure
 
         check_exposure(settings)
+        doors = _hadoop_doors(settings)
         if settings.run_as == "user":
             # Users can traverse the state directory: they must not have access to new files in it.
             os.umask(0o077)
         if standby:
             _stand_by(settings.state_directory)
 
-        async def run() -> None:
-            server = LiveServer(settings)
-            await serve(server, _tell_ready)
-            if any(server.left_running):
-                click.echo(what_runs_on(*server.left_running))
-
-        asyncio.run(run())
+        asyncio.run(_run(settings, doors))
     except ConfigurationError as error:
         raise WrongConfiguration(error) from error
+
+
+async def _run(settings: "LiveSettings", doors: "HadoopDoors | None") -> None:
+    from fairshare.server.server import LiveServer
+    from fairshare.web.listener import serve
+
+    if doors is None:
+        server = LiveServer(settings)
+        await serve(server, _tell_ready)
+    else:
+        server = LiveServer(settings, doors.make_engine)
+        await serve(server, _tell_ready, (doors.attached_to(server),))
+    if any(server.left_running):
+        click.echo(what_runs_on(*server.left_running))
+
+
+def _hadoop_doors(settings: "LiveSettings") -> "HadoopDoors | None":
+    """The ports for Hadoop's clients and nodes, if they are wanted. Raises ConfigurationError."""
+    wanted = settings.hadoop.enabled
+    if settings.engine == "nodemanagers":
+        if wanted == "no":
+            raise ConfigurationError(["NodeManagers need Hadoop's ports: leave --no-hadoop out"])
+        wanted = "yes"
+    if wanted == "no" or (wanted == "auto" and settings.port == 0):
+        return None
+    if find_spec("google") is None or find_spec("google.protobuf") is None:
+        if wanted == "auto":
+            return None
+        raise ConfigurationError(
+            ["Hadoop's clients and nodes need an extra: pip install 'fairshare[hadoop]'"]
+        )
+    from fairshare.hadoop.doors import HadoopDoors
+
+    return HadoopDoors(settings, optional=wanted == "auto")
 
 
 def _host_and_port(listen: str, host: str | None, port: int | None) -> tuple[str, int]:

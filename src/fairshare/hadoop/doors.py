@@ -2,3 +2,156 @@
 
 Puts the parts of this room together; what a call means is theirs.
 """
+
+import asyncio
+import contextlib
+import logging
+import socket
+from functools import lru_cache
+from pathlib import Path
+
+from fairshare.engines.protocol import HostEngine
+from fairshare.errors import FairshareError
+from fairshare.hadoop.clients import Clients
+from fairshare.hadoop.configuration import LOOPBACK, HadoopSettings, read_hadoop
+from fairshare.hadoop.engine.engine import NodeManagersEngine
+from fairshare.hadoop.keys import MasterKeys
+from fairshare.hadoop.registered_nodes import RegisteredNodes
+from fairshare.hadoop.signing import TokenSigner
+from fairshare.hadoop.tracker import Tracker
+from fairshare.hadoop.wire.descriptors import RESOURCE_TRACKER
+from fairshare.hadoop.wire.server import BACKLOG, RpcServer
+from fairshare.server.engines import local_engine
+from fairshare.server.server import LiveServer
+from fairshare.server.settings import LiveSettings
+from fairshare.web.yarn.gateway import LiveGateway
+from fairshare.wording import cause
+
+_log = logging.getLogger("fairshare.hadoop")
+
+
+class HadoopDoors:
+    """The ports for Hadoop's clients and nodes, as the configuration wants them.
+
+    `optional`: a port that is in use is logged, and the server goes on without all four. Raises
+    ConfigurationError for what cannot be honoured.
+    """
+
+    def __init__(self, settings: LiveSettings, *, optional: bool = False) -> None:
+        self.hadoop = read_hadoop(settings)
+        self._optional = optional
+        self._engine: NodeManagersEngine | None = None
+
+    def make_engine(self, settings: LiveSettings, state_directory: Path) -> HostEngine:
+        """The engine that the settings name."""
+        if settings.engine != "nodemanagers":
+            return local_engine(settings, state_directory)
+        self._engine = NodeManagersEngine(state_directory)
+        return self._engine
+
+    def attached_to(self, server: LiveServer) -> "Ports":
+        """The ports of a server that is not started yet."""
+        return Ports(server, self.hadoop, self._engine, optional=self._optional)
+
+
+class Ports:
+    """The four ports of one server. `numbers` has them by name once they are open."""
+
+    def __init__(
+        self,
+        server: LiveServer,
+        hadoop: HadoopSettings,
+        engine: NodeManagersEngine | None,
+        *,
+        optional: bool,
+    ) -> None:
+        self._server = server
+        self._hadoop = hadoop
+        self._optional = optional
+        self._opened = contextlib.AsyncExitStack()
+        self.numbers: dict[str, int] = {}
+        service = server.service
+        self._keys = MasterKeys.open(server.directory.path, hadoop.keys, service.now_ms())
+        signer = TokenSigner(
+            self._keys,
+            server.epoch_ms,
+            server.started_ms,
+            server.settings.types,
+            hadoop.masters.token_life_ms,
+            service.now_ms,
+            service_of,
+        )
+        nodes = RegisteredNodes()
+        self._tracker = Tracker(server, nodes, self._keys, hadoop.nodes)
+        server.observers.append(self._tracker.observe)
+        if engine is not None:
+            engine.connect(lambda: service.state, nodes, signer, self._tracker.heard_ms)
+        gateway = LiveGateway(server, b"")
+        clients = Clients(gateway, lambda application: None)
+        self._servers = {"client": RpcServer("client", clients.handlers)}
+        if engine is not None:
+            handlers = {(RESOURCE_TRACKER, k): h for k, h in self._tracker.handlers.items()}
+            self._servers["tracker"] = RpcServer("tracker", handlers)
+
+    async def start(self) -> None:
+        """Open the ports. Raises FairshareError if one of them is in use."""
+        async with contextlib.AsyncExitStack() as opened:
+            try:
+                for name, server in self._servers.items():
+                    listener = listen(*self._hadoop.addresses[name])
+                    opened.callback(listener.close)
+                    await server.start(listener)
+                    opened.push_async_callback(server.stop)
+                    self.numbers[name] = server.port
+            except FairshareError as error:
+                if not self._optional:
+                    raise
+                _log.warning("Hadoop's clients are not served: %s", error)
+                return
+            self._server.background.start("keys", self._roll_keys)
+            self._server.background.start("nodes", self._tracker.watch)
+            self._opened = opened.pop_all()
+        ports = ", ".join(f"{name} {number}" for name, number in self.numbers.items())
+        _log.info("Hadoop's clients are served on the ports %s", ports)
+        _log.info("Hadoop's clients say who they are, and are believed")
+
+    async def stop(self) -> None:
+        """Close the ports."""
+        await self._opened.aclose()
+
+    async def _roll_keys(self) -> None:
+        now_ms = self._server.service.now_ms
+        while True:
+            await asyncio.sleep(max(0.05, min(60.0, (self._keys.due_ms() - now_ms()) / 1_000)))
+            for kind in self._keys.advance(now_ms()):
+                _log.info("the key for tokens of kind %s has rolled", kind)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket bound to a host's address; 0: any free port. Raises FairshareError."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host or LOOPBACK, port, type=socket.SOCK_STREAM
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise FairshareError(f"{host}:{port} has no address: {cause(error)}") from error
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+        listener.setblocking(False)
+    except OSError as error:
+        listener.close()
+        raise FairshareError(f"cannot listen on {host}:{port}: {cause(error)}") from error
+    return listener
+
+
+@lru_cache(65_536)
+def service_of(node: str) -> str:
+    """`IP:port` of a node `host:port`, which tokens for it name (Hadoop: SecurityUtil)."""
+    host, _, port = node.rpartition(":")
+    try:
+        return f"{socket.gethostbyname(host)}:{port}"
+    except OSError:
+        return f"{host.lower()}:{port}"

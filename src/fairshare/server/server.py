@@ -256,6 +256,11 @@ class LiveServer:
         asyncio.get_running_loop().run_in_executor(None, delete)
 
     @property
+    def epoch_ms(self) -> int:
+        """The cluster's identity in the names of applications and containers."""
+        return self._identity.epoch_ms
+
+    @property
     def controls_access(self) -> bool:
         """Whether yarn.acl.enable is true, and so the groups of a caller matter."""
         configuration = self.settings.configuration

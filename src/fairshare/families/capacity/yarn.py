@@ -9,11 +9,13 @@ from fairshare.families.capacity import yarn_diagnostics, yarn_labels
 from fairshare.families.capacity.yarn_documents import capacity_scheduler
 from fairshare.families.capacity.yarn_labels import CapacityNodeLabels
 from fairshare.families.capacity.yarn_limits import tested_master_limits
+from fairshare.families.capacity.yarn_queue_reports import queue_report
 from fairshare.families.yarn.context import YarnContext
 from fairshare.families.yarn.documents import Document
 from fairshare.families.yarn.interface import YarnInterface, counts_use, within_largest_node
 from fairshare.families.yarn.master_limits import MasterLimit
 from fairshare.families.yarn.partitions import ResourceUsages
+from fairshare.families.yarn.queue_reports import QueueReport
 from fairshare.families.yarn.resources import percent
 from fairshare.journal.record import Record
 from fairshare.model.applications import Application
@@ -40,6 +42,12 @@ class CapacityYarn(YarnInterface):
     def document(self, context: YarnContext) -> Document:
         """All queues with their capacities in each partition."""
         return capacity_scheduler(context, _own(context.scheduler.state))
+
+    def queue_report(self, context: YarnContext, name: str) -> QueueReport | None:
+        """Its capacities in each partition."""
+        state = _own(context.scheduler.state)
+        queue = state.queues.get(name) or state.queues.get(self.queue_by_last_part(state, name))
+        return None if queue is None else queue_report(state, queue)
 
     def allocation_limits(self, state: State) -> tuple[Resource, Resource]:
         """As configured, and at most the largest node."""

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+import msgspec
+
 from fairshare.families.fair import yarn_diagnostics
 from fairshare.families.fair.yarn_documents import fair_scheduler
 from fairshare.families.fair.yarn_limits import tested_master_limits
@@ -9,6 +11,7 @@ from fairshare.families.yarn.context import YarnContext
 from fairshare.families.yarn.documents import Document
 from fairshare.families.yarn.interface import YarnInterface, counts_use, within_largest_node
 from fairshare.families.yarn.master_limits import MasterLimit
+from fairshare.families.yarn.queue_reports import QueueReport, report_of_view
 from fairshare.families.yarn.resources import percent
 from fairshare.journal.record import Record
 from fairshare.model.applications import Application
@@ -28,6 +31,23 @@ class FairYarn(YarnInterface):
         """All queues with their shares."""
         state = _own(context.scheduler.state)
         return fair_scheduler(context, state, self.allocation_limits(state)[1])
+
+    def queue_report(self, context: YarnContext, name: str) -> QueueReport | None:
+        """Its fair share as a part of the cluster (Hadoop: FSQueue.getQueueInfo)."""
+        found = report_of_view(context, name)
+        if found is None:
+            return None
+        queue = _own(context.scheduler.state).queues[found.name]
+        available = tuple(
+            max(0, share - used) for share, used in zip(queue.fair_share, queue.used, strict=True)
+        )
+        return msgspec.structs.replace(
+            found,
+            scheduler_type="FairScheduler",
+            weight=queue.weight,
+            max_running=min(queue.max_running, 2**31 - 1),
+            available=available,
+        )
 
     def allocation_limits(self, state: State) -> tuple[Resource, Resource]:
         """As configured, and at most the largest node."""

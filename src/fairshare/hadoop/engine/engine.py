@@ -61,11 +61,20 @@ class NodeManagersEngine:
         self._nodes: Nodes
         self._signer: TokenSigner
         self._state: Callable[[], State]
+        self._heard_ms: Callable[[str], int | None]
         self._starting: dict[ContainerId, asyncio.Task[None]] = {}
         self._first_pause_s = FIRST_PAUSE_S
 
-    def connect(self, state: Callable[[], State], nodes: Nodes, signer: TokenSigner) -> None:
-        """Connect the engine with the state, the registered nodes, and the keys."""
+    def connect(
+        self,
+        state: Callable[[], State],
+        nodes: Nodes,
+        signer: TokenSigner,
+        heard_ms: Callable[[str], int | None] = lambda node: None,
+    ) -> None:
+        """Connect the engine with the state, the registered nodes, and the keys. `heard_ms`: when a
+        node was last heard of."""
+        self._heard_ms = heard_ms
         self._state = state
         self._nodes = nodes
         self._signer = signer
@@ -114,6 +123,10 @@ class NodeManagersEngine:
         """`host:port` of a node's web server, which has the logs; empty: it is not registered."""
         known = self._nodes.get(node)
         return "" if known is None else known.web_address
+
+    def last_heartbeat_ms(self, node: str) -> int | None:
+        """When a node was last heard of; None: not since the start."""
+        return self._heard_ms(node)
 
     def exit_of(self, container: ContainerId, application_name: str, container_name: str) -> None:
         """Not known before the node returns."""

@@ -77,7 +77,7 @@ async def identify(request: Request) -> Caller:
     )
     if acting and user:
         groups = await gateway.groups_of(acting)
-        if not _may_act(settings, user, acting, groups):
+        if not may_act(settings, user, acting, groups):
             raise Rejected(403, _no_impersonation(user, acting), cookie)
         user = acting
     user = user or settings.static_user
@@ -109,7 +109,7 @@ def _no_impersonation(user: str, acting: str) -> bytes:
     return natural("RemoteException", document)
 
 
-def _may_act(settings: WebSettings, user: str, acting: str, groups: tuple[str, ...]) -> bool:
+def may_act(settings: WebSettings, user: str, acting: str, groups: tuple[str, ...]) -> bool:
     """Whether the lists of `hadoop.proxyuser.*` let one user act for another, from loopback."""
     lists = settings.proxies.get(user, {})
     hosts = {host.strip() for host in lists.get("hosts", "").split(",")}

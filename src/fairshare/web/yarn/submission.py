@@ -124,7 +124,7 @@ async def submit(request: Request, caller: Caller) -> Answer:
         raise bad_request(str(error), "java.lang.Exception") from None
     found = gateway.scheduler.state.applications.get(number)
     if found is not None and gateway.controls_access and found.over:
-        _refuse_if_forbidden(gateway, found, text)
+        refuse_if_forbidden(gateway, found, text)
     return accepted
 
 
@@ -133,7 +133,7 @@ def _check_enabled(gateway: Gateway) -> None:
         raise PlainRefusal(403, "App submission via REST is disabled.")
 
 
-def _refuse_if_forbidden(gateway: Gateway, application: Application, text: str) -> None:
+def refuse_if_forbidden(gateway: Gateway, application: Application, text: str) -> None:
     """With access control on, Hadoop refuses callers who may not submit at once."""
     if gateway.attempt_history.of(application.id).refusal == "access-denied":
         queue = application.submission.queue

@@ -1,0 +1,24 @@
+"""The user of a call over Hadoop's RPC: that of its connection, or the one for whom that user acts.
+
+A simple cluster believes its callers. `hadoop.proxyuser.*` lists the users that act for others, as
+for the REST interface.
+"""
+
+from fairshare.hadoop.wire.calls import CallContext
+from fairshare.hadoop.wire.exceptions import RpcError
+from fairshare.web.yarn.callers import Caller, may_act
+from fairshare.web.yarn.gateway import Gateway
+
+AUTHORIZATION = "org.apache.hadoop.security.authorize.AuthorizationException"
+
+
+async def caller_of(context: CallContext, gateway: Gateway) -> Caller:
+    """The caller with groups. Raises RpcError for one that may not act for the other."""
+    user = context.user
+    if not user:
+        raise RpcError(AUTHORIZATION, "the connection names no user")
+    groups = await gateway.groups_of(user)
+    acting = context.real_user
+    if acting and acting != user and not may_act(gateway.settings, acting, user, groups):
+        raise RpcError(AUTHORIZATION, f"User: {acting} is not allowed to impersonate {user}")
+    return Caller(user, groups)

@@ -1,0 +1,287 @@
+"""ApplicationClientProtocol, the protocol of Hadoop's clients: submissions, reports, kills.
+
+What a call means is decided where the REST interface decides it; this room converts messages.
+Source: Hadoop 3.4.1, ClientRMService.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+from fairshare.errors import InputError
+from fairshare.hadoop import ids
+from fairshare.hadoop.callers import caller_of
+from fairshare.hadoop.queue_reports import queue_acls, queue_info
+from fairshare.hadoop.reports import MasterToken, application_report, node_report
+from fairshare.hadoop.resources import resource_message, type_messages
+from fairshare.hadoop.submissions import refusal_of, submission_of
+from fairshare.hadoop.wire.calls import CallContext, Handler, Handlers
+from fairshare.hadoop.wire.descriptors import APPLICATION_CLIENT
+from fairshare.hadoop.wire.exceptions import (
+    ACCESS_CONTROL,
+    FEATURE_NOT_ENABLED,
+    RETRIABLE,
+    YARN,
+    RpcError,
+)
+from fairshare.hadoop.wire.messages import (
+    ApplicationsRequestScopeProto,
+    GetAllResourceTypeInfoResponseProto,
+    GetApplicationReportResponseProto,
+    GetApplicationsResponseProto,
+    GetClusterMetricsResponseProto,
+    GetClusterNodesResponseProto,
+    GetNewApplicationResponseProto,
+    GetQueueInfoResponseProto,
+    GetQueueUserAclsInfoResponseProto,
+    KillApplicationResponseProto,
+    NodeStateProto,
+    SubmitApplicationResponseProto,
+    YarnApplicationStateProto,
+)
+from fairshare.model.applications import Application
+from fairshare.model.events import ApplicationNumberTaken
+from fairshare.model.inputs import KillApplication, ReserveApplication
+from fairshare.web.actors import check_account
+from fairshare.web.limits import submission_slot
+from fairshare.web.yarn.access import may_modify, may_view
+from fairshare.web.yarn.callers import Caller
+from fairshare.web.yarn.cluster import metrics_of
+from fairshare.web.yarn.errors import Refused
+from fairshare.web.yarn.filters import MOST_MS, Filter, select
+from fairshare.web.yarn.gateway import LiveGateway
+from fairshare.web.yarn.nodes import all_nodes
+from fairshare.web.yarn.submission import refuse_if_forbidden
+
+Answering = Callable[[Caller, Any], Awaitable[Any]]
+
+LATER = frozenset(("too-many-applications", "too-much-handed-in", "disk-full", "busy", "stopping"))
+"""Refusals that may pass: clients try again."""
+
+_NO_PROFILES = (
+    "Resource profile is not enabled, please enable resource profile feature before using its"
+    " functions. (by setting yarn.resourcemanager.resource-profiles.enabled to true)"
+)
+_OWN = ApplicationsRequestScopeProto.Value("OWN")
+_VIEWABLE = ApplicationsRequestScopeProto.Value("VIEWABLE")
+
+
+class Clients:
+    """The handlers for clients. `token_of` gives the token of an unmanaged application's master."""
+
+    def __init__(self, gateway: LiveGateway, token_of: MasterToken) -> None:
+        self._gateway = gateway
+        self._token_of = token_of
+
+    @property
+    def handlers(self) -> Handlers:
+        """The handlers by protocol and method."""
+        methods: dict[str, Answering] = {
+            "getNewApplication": self.new_application,
+            "submitApplication": self.submit,
+            "getApplicationReport": self.report,
+            "getApplications": self.applications,
+            "forceKillApplication": self.kill,
+            "getClusterMetrics": self.metrics,
+            "getClusterNodes": self.nodes,
+            "getQueueInfo": self.queue,
+            "getQueueUserAcls": self.acls,
+            "getResourceTypeInfo": self.resource_types,
+            "getResourceProfiles": self.no_profiles,
+            "getResourceProfile": self.no_profiles,
+        }
+        return {
+            (APPLICATION_CLIENT, name): self._for_caller(method) for name, method in methods.items()
+        }
+
+    def _for_caller(self, method: Answering) -> Handler:
+        async def handle(context: CallContext, request: Any) -> Any:
+            return await method(await caller_of(context, self._gateway), request)
+
+        return handle
+
+    # Submissions.
+
+    async def new_application(self, caller: Caller, request: Any) -> Any:
+        """getNewApplication: a number, and the largest container."""
+        gateway = self._gateway
+        events = await self._ask(ReserveApplication())
+        number = next(e.application for e in events if isinstance(e, ApplicationNumberTaken))
+        state = gateway.scheduler.state
+        most = gateway.yarn.allocation_limits(state)[1]
+        return GetNewApplicationResponseProto(
+            application_id=ids.application_id_message(state.epoch_ms, number),
+            maximumCapability=resource_message(most, state.types),
+        )
+
+    async def submit(self, caller: Caller, request: Any) -> Any:
+        """submitApplication: a repetition succeeds, and changes nothing."""
+        context = request.application_submission_context
+        gateway, server = self._gateway, self._gateway.server
+        name = ids.application_text(context.application_id)
+        epoch_ms = gateway.scheduler.state.epoch_ms
+        if context.application_id.cluster_timestamp != epoch_ms or context.application_id.id < 1:
+            raise RpcError(YARN, f"{name} is not an application of this cluster, {epoch_ms}")
+        answer = SubmitApplicationResponseProto()
+        if context.application_id.id in gateway.scheduler.state.applications:
+            return answer
+        submission = submission_of(context, caller, gateway)
+        try:
+            await check_account(server, submission.user)
+            async with (
+                submission_slot(server, submission),
+                server.payloads.of_submission(submission) as stored,
+            ):
+                await gateway.ask(stored)
+        except InputError as error:
+            if error.code == "repeated-number":
+                return answer
+            raise RpcError(RETRIABLE if error.code in LATER else YARN, str(error)) from None
+        found = gateway.scheduler.state.applications.get(context.application_id.id)
+        if found is not None and gateway.controls_access and found.over:
+            try:
+                refuse_if_forbidden(gateway, found, name)
+            except Refused as refused:
+                raise RpcError(ACCESS_CONTROL, refusal_of(refused).message) from None
+        return answer
+
+    async def kill(self, caller: Caller, request: Any) -> Any:
+        """forceKillApplication: clients repeat it until the application is over."""
+        gateway = self._gateway
+        application = ids.find_application(request.application_id, gateway.scheduler.state)
+        name = ids.application_text(request.application_id)
+        self._check_modify(
+            caller, application, f"User {caller.user} cannot perform operation MODIFY_APP on {name}"
+        )
+        if application.over or application.unregistered is not None:
+            return KillApplicationResponseProto(is_kill_completed=True)
+        text = f"Application {name} was killed by user {caller.user}"
+        if request.diagnostics:
+            text += f" with diagnostic message: {request.diagnostics}"
+        await self._ask(KillApplication(application.id, text))
+        return KillApplicationResponseProto(is_kill_completed=application.over)
+
+    def _check_modify(self, caller: Caller, application: Application, message: str) -> None:
+        if not may_modify(self._gateway, caller, application):
+            raise RpcError(ACCESS_CONTROL, message)
+
+    async def _ask(self, wish: Any) -> Any:
+        try:
+            return await self._gateway.ask(wish)
+        except InputError as error:
+            raise RpcError(RETRIABLE if error.code in LATER else YARN, str(error)) from None
+
+    # Reports.
+
+    async def report(self, caller: Caller, request: Any) -> Any:
+        """getApplicationReport."""
+        application = ids.find_application(request.application_id, self._gateway.scheduler.state)
+        report = application_report(self._gateway, application, caller, self._token_of)
+        return GetApplicationReportResponseProto(application_report=report)
+
+    async def applications(self, caller: Caller, request: Any) -> Any:
+        """getApplications: with filters; a queue is one of the named ones or below it."""
+        return GetApplicationsResponseProto(
+            applications=[
+                application_report(self._gateway, one, caller, self._token_of)
+                for one in self._chosen(caller, request)
+            ]
+        )
+
+    def _chosen(self, caller: Caller, request: Any) -> Iterator[Application]:
+        gateway = self._gateway
+        words = [YarnApplicationStateProto.Name(one) for one in request.application_states]
+        wanted = Filter(
+            states=frozenset(words),
+            types=frozenset(one.lower() for one in request.application_types),
+            tags=frozenset(one.lower() for one in request.applicationTags),
+            started_ms=_range(request, "start"),
+            finished_ms=_range(request, "finish"),
+            name=request.name if request.HasField("name") else None,
+        )
+        limit = request.limit if request.HasField("limit") else 2**63 - 1
+        users = frozenset(request.users)
+        queues = {gateway.yarn.queue_of_filter(gateway.scheduler.state, q) for q in request.queues}
+        known = gateway.scheduler.state.applications.values()
+        for application in select(wanted, known, gateway.attempt_history, ""):
+            if limit <= 0:
+                return
+            if users and application.user not in users:
+                continue
+            if request.queues and not _is_in(application, queues):
+                continue
+            if request.scope == _OWN and application.user != caller.user:
+                continue
+            sees = may_view(gateway, caller, application)
+            if not sees and (request.scope == _VIEWABLE or gateway.settings.filter_by_user):
+                continue
+            limit -= 1
+            yield application
+
+    async def metrics(self, caller: Caller, request: Any) -> Any:
+        """getClusterMetrics: the numbers of nodes by state."""
+        found = metrics_of(self._gateway)
+        answer = GetClusterMetricsResponseProto()
+        metrics = answer.cluster_metrics
+        metrics.num_node_managers = found.totalNodes
+        metrics.num_decommissioned_nms = found.decommissionedNodes
+        metrics.num_active_nms = found.activeNodes
+        metrics.num_lost_nms = found.lostNodes
+        metrics.num_unhealthy_nms = found.unhealthyNodes
+        metrics.num_rebooted_nms = found.rebootedNodes
+        metrics.num_decommissioning_nms = found.decommissioningNodes
+        metrics.num_shutdown_nms = found.shutdownNodes
+        return answer
+
+    async def nodes(self, caller: Caller, request: Any) -> Any:
+        """getClusterNodes: of the named states, or all."""
+        states = {NodeStateProto.Name(one).removeprefix("NS_") for one in request.nodeStates}
+        types = self._gateway.scheduler.state.types
+        return GetClusterNodesResponseProto(
+            nodeReports=[
+                node_report(info, types)
+                for info in all_nodes(self._gateway)
+                if not states or info.state in states
+            ]
+        )
+
+    async def queue(self, caller: Caller, request: Any) -> Any:
+        """getQueueInfo."""
+        name = request.queueName
+        info = queue_info(
+            self._gateway, name, children=request.includeChildQueues, recursive=request.recursive
+        )
+        if info is None:
+            raise RpcError(YARN, f"Unknown queue: {name}")
+        if request.includeApplications:
+            path = info.queuePath
+            for application in self._gateway.scheduler.state.applications.values():
+                if application.active and application.queue == path:
+                    report = application_report(self._gateway, application, caller, self._token_of)
+                    info.applications.append(report)
+        return GetQueueInfoResponseProto(queueInfo=info)
+
+    async def acls(self, caller: Caller, request: Any) -> Any:
+        """getQueueUserAcls."""
+        return GetQueueUserAclsInfoResponseProto(queueUserAcls=queue_acls(self._gateway, caller))
+
+    async def resource_types(self, caller: Caller, request: Any) -> Any:
+        """getResourceTypeInfo."""
+        types = self._gateway.scheduler.state.types
+        return GetAllResourceTypeInfoResponseProto(resource_type_info=type_messages(types))
+
+    async def no_profiles(self, caller: Caller, request: Any) -> Any:
+        """getResourceProfiles and getResourceProfile: not enabled, as by default in Hadoop."""
+        raise RpcError(FEATURE_NOT_ENABLED, _NO_PROFILES)
+
+
+def _range(request: Any, name: str) -> tuple[int, int]:
+    first = getattr(request, f"{name}_begin") if request.HasField(f"{name}_begin") else 0
+    last = getattr(request, f"{name}_end") if request.HasField(f"{name}_end") else MOST_MS
+    return first, last
+
+
+def _is_in(application: Application, queues: set[str | None]) -> bool:
+    below = (queue for queue in queues if queue)
+    return any(
+        application.queue == queue or application.queue.startswith(f"{queue}.") for queue in below
+    )

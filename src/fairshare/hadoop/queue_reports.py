@@ -1,0 +1,143 @@
+"""Queues, their access lists and their statistics for Hadoop's clients."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from fairshare.families.yarn.queue_reports import PartitionReport, QueueReport
+from fairshare.hadoop.reports import optional_resource
+from fairshare.hadoop.resources import resource_message
+from fairshare.hadoop.wire.messages import (
+    QueueACLProto,
+    QueueInfoProto,
+    QueueStateProto,
+    QueueUserACLInfoProto,
+)
+from fairshare.model.applications import Application
+from fairshare.model.resources import Resource, ResourceTypes, total
+from fairshare.web.yarn.callers import Caller
+from fairshare.web.yarn.gateway import Gateway
+from fairshare.web.yarn.states import public_state
+
+_SUBMIT = QueueACLProto.Value("QACL_SUBMIT_APPLICATIONS")
+_ADMINISTER = QueueACLProto.Value("QACL_ADMINISTER_QUEUE")
+
+
+def queue_info(gateway: Gateway, name: str, *, children: bool, recursive: bool) -> Any | None:
+    """The QueueInfoProto of a queue with its children, and theirs; None: there is no such queue."""
+    report = gateway.yarn.queue_report(gateway, name)
+    if report is None:
+        return None
+    types = gateway.scheduler.state.types
+    info = QueueInfoProto(
+        queueName=report.name,
+        queuePath=report.path,
+        capacity=report.capacity,
+        maximumCapacity=report.maximum_capacity,
+        currentCapacity=report.current_capacity,
+        state=QueueStateProto.Value(f"Q_{report.state}"),
+        accessibleNodeLabels=report.labels,
+    )
+    _add_settings(info, report)
+    for partition in report.partitions:
+        _add_partition(info, partition, types)
+    _add_statistics(info.queueStatistics, gateway, report)
+    if children or recursive:
+        for child in report.children:
+            below = queue_info(gateway, child, children=recursive, recursive=recursive)
+            if below is not None:
+                info.childQueues.append(below)
+    return info
+
+
+def _add_settings(info: Any, report: QueueReport) -> None:
+    settings = {
+        "defaultNodeLabelExpression": report.default_label,
+        "preemptionDisabled": report.preemption_disabled,
+        "intraQueuePreemptionDisabled": report.intra_queue_preemption_disabled,
+        "weight": report.weight,
+        "maxParallelApps": report.max_parallel,
+        "maxRunningApp": report.max_running,
+        "schedulerType": report.scheduler_type or None,
+    }
+    for field, value in settings.items():
+        if value is not None:
+            setattr(info, field, value)
+    amounts = {
+        "minResource": report.minimum,
+        "maxResource": report.maximum,
+        "reservedResource": report.reserved,
+        "steadyFairShare": report.steady_share,
+    }
+    for field, resource in amounts.items():
+        if resource is not None:
+            setattr(info, f"{field}Memory", resource[0])
+            setattr(info, f"{field}VCore", min(resource[1], 2**31 - 1))
+
+
+def _add_partition(info: Any, partition: PartitionReport, types: ResourceTypes) -> None:
+    entry = info.queueConfigurationsMap.add(partitionName=partition.label)
+    found = entry.queueConfigurations
+    found.capacity = partition.capacity
+    found.absoluteCapacity = partition.absolute_capacity
+    found.maxCapacity = partition.maximum_capacity
+    found.absoluteMaxCapacity = partition.absolute_maximum
+    found.maxAMPercentage = partition.masters
+    found.effectiveMinCapacity.CopyFrom(resource_message(partition.effective_minimum, types))
+    found.effectiveMaxCapacity.CopyFrom(resource_message(partition.effective_maximum, types))
+    optional_resource(found.configuredMinCapacity, partition.configured_minimum, types)
+    optional_resource(found.configuredMaxCapacity, partition.configured_maximum, types)
+
+
+def _add_statistics(statistics: Any, gateway: Gateway, report: QueueReport) -> None:
+    """What the applications that the server remembers come to; Hadoop counts since its start."""
+    applications = list(_below(gateway, report.path))
+    live = [one for one in applications if one.active]
+    none = gateway.scheduler.state.none
+    states = [
+        public_state(one, gateway.attempt_history.of(one.id)) for one in applications if one.over
+    ]
+    waiting = sum(one.managed and one.master is None for one in live)
+    statistics.numAppsSubmitted = len(applications)
+    statistics.numAppsRunning = len(live) - waiting
+    statistics.numAppsPending = waiting
+    statistics.numAppsCompleted = states.count("FINISHED")
+    statistics.numAppsKilled = states.count("KILLED")
+    statistics.numAppsFailed = states.count("FAILED")
+    statistics.numActiveUsers = len({one.user for one in live if one.asks.wanting})
+    reservations = [r for one in live for r in one.reservations.values()]
+    size = len(none)
+    sums: dict[str, Resource] = {
+        "available": report.available or none,
+        "allocated": total((one.used for one in live), size),
+        "pending": total((one.asks.pending for one in live), size),
+        "reserved": total((r.resource for r in reservations), size),
+    }
+    for name, amounts in sums.items():
+        setattr(statistics, f"{name}MemoryMB", amounts[0])
+        setattr(statistics, f"{name}VCores", amounts[1])
+    statistics.allocatedContainers = sum(len(one.containers) for one in live)
+    statistics.pendingContainers = sum(
+        key.anywhere.count for one in live for key in one.asks.wanting if key.anywhere
+    )
+    statistics.reservedContainers = len(reservations)
+
+
+def _below(gateway: Gateway, path: str) -> Iterable[Application]:
+    for application in gateway.scheduler.state.applications.values():
+        if application.queue == path or application.queue.startswith(f"{path}."):
+            yield application
+
+
+def queue_acls(gateway: Gateway, caller: Caller) -> list[Any]:
+    """What a user may do in each queue, root first."""
+    found = []
+    scheduler = gateway.scheduler
+    for name in scheduler.state.queues:
+        info = QueueUserACLInfoProto(queueName=name)
+        open_to_all = not gateway.controls_access
+        if open_to_all or scheduler.may_submit(name, caller.user, caller.groups):
+            info.userAcls.append(_SUBMIT)
+        if open_to_all or scheduler.may_administer(name, caller.user, caller.groups):
+            info.userAcls.append(_ADMINISTER)
+        found.append(info)
+    return found
