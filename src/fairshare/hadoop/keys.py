@@ -7,8 +7,10 @@ Source: Hadoop 3.4.1, RMContainerTokenSecretManager, NMTokenSecretManagerInRM,
 AMRMTokenSecretManager.
 """
 
+import asyncio
 import enum
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -22,6 +24,7 @@ FILE = "hadoop-keys"
 
 _KEY_BYTES = 8
 _MOST_IDS = 2**31
+_LONGEST_WAIT_MS = 60_000
 
 
 class Kind(enum.StrEnum):
@@ -187,3 +190,18 @@ def _read(path: Path) -> _Rings | None:
     if missing:
         raise FairshareError(f"{path} has no keys of the kind {missing[0]}: delete it")
     return rings
+
+
+async def watch(
+    keys: MasterKeys,
+    now_ms: Callable[[], int],
+    activated: Callable[[frozenset[Kind]], None],
+) -> None:
+    """Roll keys when they are due, until cancelled; `activated` is called with the kinds that have
+    a new current key. Raises FairshareError if keys cannot be stored."""
+    while True:
+        wait_ms = keys.due_ms() - now_ms()
+        await asyncio.sleep(min(max(wait_ms, 100), _LONGEST_WAIT_MS) / 1_000)
+        kinds = keys.advance(now_ms())
+        if kinds:
+            activated(kinds)

@@ -101,7 +101,7 @@ class TokenSigner:
 
     def master(self, application: ApplicationId, attempt: int) -> Token:
         """The token with which a master logs in here (AMRMToken); it finds the address itself."""
-        key = self._keys.current(Kind.MASTER)
+        key = self._keys.newest(Kind.MASTER)
         identifier = AMRMTokenIdentifierProto(
             appAttemptId=attempt_id_message(self._epoch_ms, application, attempt),
             keyId=key.number,

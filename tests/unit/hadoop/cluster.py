@@ -8,20 +8,31 @@ from typing import Any
 import msgspec
 from tests.manual_engine import ManualEngine
 
+from fairshare.hadoop.ids import container_id_message
 from fairshare.hadoop.keys import Kind, MasterKeys
+from fairshare.hadoop.masters import Masters
 from fairshare.hadoop.registered_nodes import RegisteredNodes
-from fairshare.hadoop.settings import KeySettings, NodeSettings
+from fairshare.hadoop.settings import KeySettings, MasterSettings, NodeSettings
+from fairshare.hadoop.signing import TokenSigner
 from fairshare.hadoop.tracker import Tracker
-from fairshare.hadoop.wire.calls import CallContext
+from fairshare.hadoop.wire.calls import CallContext, TokenIdentity
 from fairshare.hadoop.wire.messages import (
+    AllocateRequestProto,
+    AMRMTokenIdentifierProto,
     ContainerStatusProto,
+    FinishApplicationMasterRequestProto,
     NMContainerStatusProto,
     NodeHeartbeatRequestProto,
     NodeLabelProto,
+    RegisterApplicationMasterRequestProto,
     RegisterNodeManagerRequestProto,
+    ResourceRequestProto,
     UnRegisterNodeManagerRequestProto,
 )
+from fairshare.hadoop.wire.tokens import AMRM_TOKEN
 from fairshare.model.identifiers import application_of, attempt_of, number_of
+from fairshare.model.inputs import SubmissionDetails, SubmitApplication
+from fairshare.model.work import Command
 from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
 from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.server.server import LiveServer
@@ -84,6 +95,7 @@ class Cluster:
         )
         self.path = path
         self.node_settings = NodeSettings(**tracker)
+        self.master_settings = MasterSettings()
         self.key_settings = KeySettings()
         self.clock = Clock()
 
@@ -96,13 +108,36 @@ class Cluster:
             self.server.directory.path, self.key_settings, self.server.started_ms
         )
         self.tracker = Tracker(self.server, self.nodes, self.keys, self.node_settings, self.clock)
+        self.signer = TokenSigner(
+            self.keys,
+            self.state.epoch_ms or self.server.started_ms,
+            self.server.started_ms,
+            self.state.types,
+            self.master_settings.token_life_ms,
+            self.server.service.now_ms,
+            lambda node: node,
+        )
+        self.masters = Masters(
+            self.server,
+            self.keys,
+            self.signer,
+            self.master_settings,
+            lambda node: node.replace(":", ":80"),
+            self.clock,
+        )
         self.connect()
         await self.server.start("http://127.0.0.1:1")
         return self
 
     def connect(self) -> None:
         """Let the parts follow the records."""
-        self.server.observers.append(self.tracker.observe)
+        reports, deliveries = self.tracker.reports, self.masters.deliveries
+        reports.awaited = deliveries.awaits
+        deliveries.acknowledged = lambda container: reports.acknowledge(
+            container, self.state.epoch_ms
+        )
+        self.tracker.on_registered = deliveries.forget_tokens
+        self.server.observers += [self.masters.observe, self.tracker.observe]
 
     async def stop(self) -> None:
         """End the server; nodes and containers go on."""
@@ -126,6 +161,37 @@ class Cluster:
             while self.server.service._inbox:
                 await asyncio.sleep(0)
         await asyncio.sleep(0)
+
+    async def submit(self, **details: Any) -> int:
+        """Submit an application whose master is outside this test; its number."""
+        details.setdefault("must_unregister", True)
+        wish = SubmitApplication(
+            "ann",
+            master=(256, 1),
+            driver=Command(("master",)),
+            details=SubmissionDetails(**details),
+        )
+        await self.server.service.ask(wish)
+        return self.state.next_application - 1
+
+    async def master(self, *nodes: "Node", **details: Any) -> "Master":
+        """A master that runs on one of these nodes, and has registered."""
+        number = await self.submit(**details)
+        await self.until(lambda: self.state.applications[number].master)
+        await self.run_granted(*nodes)
+        made = Master(self, number)
+        await made.register()
+        return made
+
+    async def run_granted(self, *nodes: "Node") -> None:
+        """Let nodes run all containers that the state has there, and report them."""
+        await self.settled()
+        for node in nodes:
+            known = self.state.nodes.get(node.name)
+            for container in known.containers if known is not None else ():
+                node.statuses.setdefault(container, None)
+            node.beat()
+        await self.settled()
 
     def node(self, port: int = 1, **options: Any) -> "Node":
         return Node(self, port, **options)
@@ -243,3 +309,72 @@ class Node:
             request.nodeLabels.SetInParent()
             if self.label:
                 request.nodeLabels.nodeLabels.append(NodeLabelProto(name=self.label))
+
+
+class Master:
+    """The master of an application's present attempt: it calls the handlers with its token."""
+
+    def __init__(self, cluster: Cluster, application: int) -> None:
+        self.cluster = cluster
+        self.application = application
+        self.attempt = cluster.state.applications[application].attempt
+        self.take(cluster.signer.master(application, self.attempt))
+        self.response_id = 0
+
+    def take(self, token: Any) -> None:
+        """Log in with a token."""
+        content = AMRMTokenIdentifierProto.FromString(token.identifier)
+        identity = TokenIdentity(AMRM_TOKEN, token.identifier, content)
+        self.context = CallContext("", "", identity, "127.0.0.1", "")
+
+    async def register(self, host: str = "h1", port: int = 99) -> Any:
+        request = RegisterApplicationMasterRequestProto(
+            host=host, rpc_port=port, tracking_url="http://h1:1"
+        )
+        answer = await self.cluster.masters.register(self.context, request)
+        self.response_id = 0
+        return answer
+
+    async def allocate(self, *asks: Any, response_id: int | None = None, **options: Any) -> Any:
+        """`options`: release, add, remove (of the blacklist), updates, constraints."""
+        request = AllocateRequestProto(
+            response_id=self.response_id if response_id is None else response_id,
+            progress=options.get("progress", 0.0),
+        )
+        request.ask.extend(asks)
+        request.blacklist_request.blacklist_additions.extend(options.get("add", ()))
+        request.blacklist_request.blacklist_removals.extend(options.get("remove", ()))
+        for container in options.get("release", ()):
+            request.release.append(
+                container_id_message(self.cluster.state.epoch_ms, container)
+                if isinstance(container, int)
+                else container
+            )
+        request.update_requests.extend(options.get("updates", ()))
+        if options.get("constraints"):
+            request.scheduling_requests.add()
+        answer = self.cluster.masters.allocate(self.context, request)
+        if asyncio.iscoroutine(answer):
+            answer = await answer
+        self.response_id = answer.response_id
+        return answer
+
+    async def finish(self, status: int = 1, diagnostics: str = "") -> Any:
+        request = FinishApplicationMasterRequestProto(
+            final_application_status=status, diagnostics=diagnostics, tracking_url="http://done"
+        )
+        return await self.cluster.masters.finish(self.context, request)
+
+
+def ask(
+    count: int, place: str = "*", memory_mb: int = 512, priority: int = 1, **fields: Any
+) -> Any:
+    """A ResourceRequestProto."""
+    message = ResourceRequestProto(
+        resource_name=place, num_containers=count, allocation_request_id=fields.pop("number", -1)
+    )
+    message.priority.priority = priority
+    message.capability.memory, message.capability.virtual_cores = memory_mb, 1
+    for name, value in fields.items():
+        setattr(message, name, value)
+    return message

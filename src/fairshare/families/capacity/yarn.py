@@ -36,8 +36,13 @@ class CapacityYarn(YarnInterface):
     class_name = "CapacityScheduler"
     has_activities = True
     counts_partitions = True
+    negotiates_preemption = True
 
     # The scheduler and its queues.
+
+    def counts_vcores(self, state: State) -> bool:
+        """With the DominantResourceCalculator."""
+        return _own(state).settings.dominant
 
     def document(self, context: YarnContext) -> Document:
         """All queues with their capacities in each partition."""

@@ -27,6 +27,10 @@ class FairYarn(YarnInterface):
     title = "Fair Scheduler"
     class_name = "FairScheduler"
 
+    def counts_vcores(self, state: State) -> bool:
+        """Whatever the policies (FairScheduler.getSchedulingResourceTypes)."""
+        return True
+
     def document(self, context: YarnContext) -> Document:
         """All queues with their shares."""
         state = _own(context.scheduler.state)

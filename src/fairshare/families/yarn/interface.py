@@ -47,7 +47,17 @@ class YarnInterface:
     """Whether metrics are those of the default partition, beside sums over all partitions. Then
     `totalMB` includes reservations."""
 
+    negotiates_preemption: ClassVar[bool] = False
+    """Whether masters may give back other containers than those that are to be preempted: they
+    receive YARN's negotiable contract, once; else the strict one, until the containers have ended.
+    """
+
     # The scheduler and its queues.
+
+    def counts_vcores(self, state: State) -> bool:
+        """Whether containers are granted by vcores too, as masters are informed: by default by
+        memory alone."""
+        return False
 
     def document(self, context: YarnContext) -> Document:
         """The content of `schedulerInfo`. By default all queues, with the fields of

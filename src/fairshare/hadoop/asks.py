@@ -1,0 +1,169 @@
+"""What a master asks for, as inputs: its requests, releases and blacklist, checked as Hadoop does
+before its scheduler sees them (RMServerUtils, SchedulerUtils).
+
+Requests are absolute: each replaces the outstanding number of its priority, request id and place.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from fairshare.documents.bounds import GROUP_REQUESTS
+from fairshare.hadoop import ids
+from fairshare.hadoop.node_checks import known_resources
+from fairshare.hadoop.resources import resource_of
+from fairshare.hadoop.wire.exceptions import (
+    INVALID_BLACKLIST_REQUEST,
+    INVALID_CONTAINER_RELEASE,
+    INVALID_RESOURCE_REQUEST,
+    YARN,
+    RpcError,
+)
+from fairshare.hadoop.wire.messages import ExecutionTypeProto
+from fairshare.manager.requests import MOST_OUTSTANDING
+from fairshare.model.applications import Application
+from fairshare.model.identifiers import ContainerId, application_of, attempt_of
+from fairshare.model.inputs import ChangeBlacklist, Input, ReleaseContainers, RequestContainers
+from fairshare.model.resources import ResourceTypes
+from fairshare.model.work import ANYWHERE, ContainerRequest
+from fairshare.schedulers.protocol import State
+
+_OPPORTUNISTIC = ExecutionTypeProto.Value("OPPORTUNISTIC")
+_LONGEST_PLACE = 1_000
+_NO_RESIZING = (
+    "UPDATE_NOT_SUPPORTED: this ResourceManager does not change the resources or the execution type"
+    " of containers that run"
+)
+
+
+def inputs_of(request: Any, application: Application, state: State) -> list[Input]:
+    """The inputs that follow from an AllocateRequestProto, in the order in which they count:
+    releases, requests, blacklist. Raises RpcError; then nothing of it counts."""
+    if not (request.ask or request.release or request.scheduling_requests) and not (
+        request.HasField("blacklist_request") and _names_places(request.blacklist_request)
+    ):
+        return []
+    _check_scheduling_requests(request, application, state)
+    blacklist = _blacklist(request.blacklist_request, application)
+    released = _released(request.release, application, state)
+    asked = [requested(one, state.types) for one in request.ask]
+    inputs: list[Input] = [ReleaseContainers(application.id, (one,)) for one in released]
+    if asked:
+        inputs.append(RequestContainers(application.id, tuple(asked)))
+    if blacklist is not None:
+        inputs.append(blacklist)
+    return inputs
+
+
+def requested(message: Any, types: ResourceTypes) -> ContainerRequest:
+    """One ResourceRequestProto; raises RpcError."""
+    count, number = message.num_containers, message.allocation_request_id
+    if count < 0:
+        raise _invalid(f"a negative number of containers: {count}")
+    if count > MOST_OUTSTANDING:
+        raise _invalid(f"too many containers at once: {MOST_OUTSTANDING} are the most")
+    if number >= GROUP_REQUESTS:
+        raise _invalid(f"the allocation request id {number}: it must be below {GROUP_REQUESTS}")
+    place = message.resource_name
+    if not place or len(place) > _LONGEST_PLACE:
+        raise _invalid("a request without the name of a host or rack, or *")
+    wanted = message.execution_type_request
+    if wanted.execution_type == _OPPORTUNISTIC and wanted.enforce_execution_type:
+        raise _invalid(
+            "the execution type OPPORTUNISTIC is enforced: containers are GUARANTEED here"
+        )
+    resource = resource_of(known_resources(message.capability, types), types)
+    if any(amount < 0 for amount in resource):
+        raise _invalid(f"a negative amount of a resource: {types.mapping(resource)}")
+    return ContainerRequest(
+        count=count,
+        resource=resource,
+        priority=message.priority.priority,
+        relax=message.relax_locality,
+        request=number,
+        location=place,
+        label=message.node_label_expression.strip() or None,
+    )
+
+
+def withdrawals(application: Application) -> tuple[ContainerRequest, ...]:
+    """Requests that withdraw all that an application has outstanding."""
+    found = []
+    for (priority, number), key in application.asks.keys.items():
+        for place, ask in (*key.places.items(), (ANYWHERE, key.anywhere)):
+            if ask is not None and number < GROUP_REQUESTS:
+                found.append(
+                    ContainerRequest(
+                        0,
+                        ask.resource,
+                        priority,
+                        relax=ask.relax,
+                        request=number,
+                        location=place,
+                        label=key.label or None,
+                    )
+                )
+    return tuple(found)
+
+
+def refused_updates(requests: Iterable[Any], add: Any) -> None:
+    """Answer each UpdateContainerRequestProto with an error that says why; `add` makes one."""
+    for request in requests:
+        error = add()
+        error.reason = _NO_RESIZING
+        error.update_request.CopyFrom(request)
+        error.current_container_version = 0
+
+
+def _released(messages: Iterable[Any], application: Application, state: State) -> list[ContainerId]:
+    """The containers that are live; others have ended already, or never existed."""
+    keeps = application.submission.details.keep_containers
+    found: dict[ContainerId, None] = {}
+    for message in messages:
+        container = ids.container_of(message, state.epoch_ms)
+        if container is None or application_of(container) != application.id:
+            own = False
+        else:
+            own = keeps or attempt_of(container) == application.attempt
+        if not own:
+            raise RpcError(
+                INVALID_CONTAINER_RELEASE,
+                f"Cannot release container : {ids.container_text(message)} not belonging to this"
+                " application attempt : "
+                + ids.attempt_text(
+                    ids.attempt_id_message(state.epoch_ms, application.id, application.attempt)
+                ),
+            )
+        if container in application.containers:
+            found[container] = None
+    return list(found)
+
+
+def _blacklist(message: Any, application: Application) -> ChangeBlacklist | None:
+    """What changes; None: nothing."""
+    if ANYWHERE in message.blacklist_additions:
+        raise RpcError(INVALID_BLACKLIST_REQUEST, "Cannot add * to the blacklist!")
+    present = application.blacklist
+    add = dict.fromkeys(one for one in message.blacklist_additions if one not in present)
+    remove = dict.fromkeys(one for one in message.blacklist_removals if one in present)
+    if not add and not remove:
+        return None
+    return ChangeBlacklist(application.id, tuple(add), tuple(remove))
+
+
+def _names_places(message: Any) -> bool:
+    return bool(message.blacklist_additions or message.blacklist_removals)
+
+
+def _check_scheduling_requests(request: Any, application: Application, state: State) -> None:
+    if request.scheduling_requests:
+        attempt = ids.attempt_id_message(state.epoch_ms, application.id, application.attempt)
+        raise RpcError(
+            YARN,
+            "Found non empty SchedulingRequest of AllocateRequest for application="
+            f"{ids.attempt_text(attempt)}, but placement constraints are not supported by this"
+            " ResourceManager; ask by ResourceRequest",
+        )
+
+
+def _invalid(what: str) -> RpcError:
+    return RpcError(INVALID_RESOURCE_REQUEST, f"Invalid resource request, {what}")
