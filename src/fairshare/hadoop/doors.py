@@ -3,24 +3,27 @@
 Puts the parts of this room together; what a call means is theirs.
 """
 
-import asyncio
 import contextlib
 import logging
 import socket
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from fairshare.engines.protocol import HostEngine
 from fairshare.errors import FairshareError
 from fairshare.hadoop.clients import Clients
 from fairshare.hadoop.configuration import LOOPBACK, HadoopSettings, read_hadoop
 from fairshare.hadoop.engine.engine import NodeManagersEngine
-from fairshare.hadoop.keys import MasterKeys
+from fairshare.hadoop.keys import Kind, MasterKeys, watch
+from fairshare.hadoop.masters import Masters
 from fairshare.hadoop.registered_nodes import RegisteredNodes
 from fairshare.hadoop.signing import TokenSigner
 from fairshare.hadoop.tracker import Tracker
-from fairshare.hadoop.wire.descriptors import RESOURCE_TRACKER
-from fairshare.hadoop.wire.server import BACKLOG, RpcServer
+from fairshare.hadoop.wire.descriptors import APPLICATION_MASTER, RESOURCE_TRACKER
+from fairshare.hadoop.wire.server import BACKLOG, RpcServer, TokenLogins, methods_of
+from fairshare.hadoop.wire.tokens import AMRM_TOKEN
+from fairshare.model.applications import Application
 from fairshare.server.engines import local_engine
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
@@ -72,7 +75,7 @@ class Ports:
         self.numbers: dict[str, int] = {}
         service = server.service
         self._keys = MasterKeys.open(server.directory.path, hadoop.keys, service.now_ms())
-        signer = TokenSigner(
+        self._signer = TokenSigner(
             self._keys,
             server.epoch_ms,
             server.started_ms,
@@ -82,13 +85,24 @@ class Ports:
             service_of,
         )
         nodes = RegisteredNodes()
-        self._tracker = Tracker(server, nodes, self._keys, hadoop.nodes)
-        server.observers.append(self._tracker.observe)
-        if engine is not None:
-            engine.connect(lambda: service.state, nodes, signer, self._tracker.heard_ms)
         gateway = LiveGateway(server, b"")
-        clients = Clients(gateway, lambda application: None)
-        self._servers = {"client": RpcServer("client", clients.handlers)}
+        self._tracker = Tracker(server, nodes, self._keys, hadoop.nodes)
+        self._masters = Masters(
+            server, self._keys, self._signer, hadoop.masters, gateway.node_web_address
+        )
+        self._masters.connect(self._tracker)
+        server.observers += [self._masters.observe, self._tracker.observe]
+        if engine is not None:
+            engine.connect(lambda: service.state, nodes, self._signer, self._tracker.heard_ms)
+        clients = Clients(gateway, self._token_of)
+        self._servers = {
+            "client": RpcServer("client", clients.handlers),
+            "scheduler": RpcServer(
+                "scheduler",
+                methods_of(APPLICATION_MASTER, self._masters.handlers),
+                TokenLogins(AMRM_TOKEN, self._masters.key_of),
+            ),
+        }
         if engine is not None:
             handlers = {(RESOURCE_TRACKER, k): h for k, h in self._tracker.handlers.items()}
             self._servers["tracker"] = RpcServer("tracker", handlers)
@@ -110,6 +124,7 @@ class Ports:
                 return
             self._server.background.start("keys", self._roll_keys)
             self._server.background.start("nodes", self._tracker.watch)
+            self._server.background.start("masters", self._masters.watch)
             self._opened = opened.pop_all()
         ports = ", ".join(f"{name} {number}" for name, number in self.numbers.items())
         _log.info("Hadoop's clients are served on the ports %s", ports)
@@ -119,12 +134,20 @@ class Ports:
         """Close the ports."""
         await self._opened.aclose()
 
+    def _token_of(self, application: Application) -> Any:
+        """The token of an unmanaged master, which its client fetches; None: it is over."""
+        if not application.active:
+            return None
+        return self._signer.master(application.id, application.attempt).message()
+
     async def _roll_keys(self) -> None:
-        now_ms = self._server.service.now_ms
-        while True:
-            await asyncio.sleep(max(0.05, min(60.0, (self._keys.due_ms() - now_ms()) / 1_000)))
-            for kind in self._keys.advance(now_ms()):
-                _log.info("the key for tokens of kind %s has rolled", kind)
+        await watch(self._keys, self._server.service.now_ms, self._keys_rolled)
+
+    def _keys_rolled(self, kinds: frozenset[Kind]) -> None:
+        for kind in kinds:
+            _log.info("the key for tokens of kind %s has rolled", kind)
+        if Kind.NODE in kinds:
+            self._masters.deliveries.forget_tokens()
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -21,6 +21,7 @@ from fairshare.hadoop.keys import Kind, MasterKeys
 from fairshare.hadoop.resources import resource_message, type_messages
 from fairshare.hadoop.settings import MasterSettings
 from fairshare.hadoop.signing import TokenSigner
+from fairshare.hadoop.tracker import Tracker
 from fairshare.hadoop.wire.calls import CallContext, Handler
 from fairshare.hadoop.wire.exceptions import (
     ATTEMPT_NOT_FOUND,
@@ -211,6 +212,16 @@ class Masters:
         return FinishApplicationMasterResponseProto(isUnregistered=True)
 
     # What the server calls.
+
+    def connect(self, tracker: Tracker) -> None:
+        """Let nodes keep the ends that masters have yet to receive, and masters get new tokens for
+        nodes that register again."""
+        reports = tracker.reports
+        reports.awaited = self.deliveries.awaits
+        self.deliveries.acknowledged = lambda container: reports.acknowledge(
+            container, self._state.epoch_ms
+        )
+        tracker.on_registered = self.deliveries.forget_tokens
 
     def observe(self, record: Record) -> None:
         """Follow a record after its commit."""

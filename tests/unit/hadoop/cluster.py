@@ -131,12 +131,7 @@ class Cluster:
 
     def connect(self) -> None:
         """Let the parts follow the records."""
-        reports, deliveries = self.tracker.reports, self.masters.deliveries
-        reports.awaited = deliveries.awaits
-        deliveries.acknowledged = lambda container: reports.acknowledge(
-            container, self.state.epoch_ms
-        )
-        self.tracker.on_registered = deliveries.forget_tokens
+        self.masters.connect(self.tracker)
         self.server.observers += [self.masters.observe, self.tracker.observe]
 
     async def stop(self) -> None:
