@@ -17,6 +17,8 @@ from fairshare.hadoop.configuration import LOOPBACK, HadoopSettings, read_hadoop
 from fairshare.hadoop.engine.engine import NodeManagersEngine
 from fairshare.hadoop.keys import Kind, MasterKeys, watch
 from fairshare.hadoop.masters import Masters
+from fairshare.hadoop.own.engine import ContextEngine
+from fairshare.hadoop.own.ports import NodePorts
 from fairshare.hadoop.registered_nodes import RegisteredNodes
 from fairshare.hadoop.signing import TokenSigner
 from fairshare.hadoop.tracker import Tracker
@@ -24,7 +26,7 @@ from fairshare.hadoop.wire.descriptors import APPLICATION_MASTER, RESOURCE_TRACK
 from fairshare.hadoop.wire.server import BACKLOG, RpcServer, TokenLogins, methods_of
 from fairshare.hadoop.wire.tokens import AMRM_TOKEN
 from fairshare.model.applications import Application
-from fairshare.server.engines import local_engine
+from fairshare.server.engines import made_local
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
 from fairshare.web.yarn.gateway import LiveGateway
@@ -43,13 +45,14 @@ class HadoopDoors:
     def __init__(self, settings: LiveSettings, *, optional: bool = False) -> None:
         self.hadoop = read_hadoop(settings)
         self._optional = optional
-        self._engine: NodeManagersEngine | None = None
+        self._engine: NodeManagersEngine | ContextEngine
 
     def make_engine(self, settings: LiveSettings, state_directory: Path) -> HostEngine:
         """The engine that the settings name."""
-        if settings.engine != "nodemanagers":
-            return local_engine(settings, state_directory)
-        self._engine = NodeManagersEngine(state_directory)
+        if settings.engine == "nodemanagers":
+            self._engine = NodeManagersEngine(state_directory)
+        else:
+            self._engine = made_local(ContextEngine, settings, state_directory)
         return self._engine
 
     def attached_to(self, server: LiveServer) -> "Ports":
@@ -58,13 +61,16 @@ class HadoopDoors:
 
 
 class Ports:
-    """The four ports of one server. `numbers` has them by name once they are open."""
+    """The four ports of one server. `numbers` has them by name once they are open.
+
+    With the local engine its nodes have a port each, too, on which masters start containers.
+    """
 
     def __init__(
         self,
         server: LiveServer,
         hadoop: HadoopSettings,
-        engine: NodeManagersEngine | None,
+        engine: NodeManagersEngine | ContextEngine,
         *,
         optional: bool,
     ) -> None:
@@ -75,6 +81,11 @@ class Ports:
         self.numbers: dict[str, int] = {}
         service = server.service
         self._keys = MasterKeys.open(server.directory.path, hadoop.keys, service.now_ms())
+        self._own_nodes: NodePorts | None = None
+        node_of: tuple[Any, ...] = (service_of,)
+        if isinstance(engine, ContextEngine):
+            self._own_nodes = own = NodePorts([one.node for one in engine.nodes()], LOOPBACK)
+            node_of = (own.service_of, own.node_id)
         self._signer = TokenSigner(
             self._keys,
             server.epoch_ms,
@@ -82,7 +93,7 @@ class Ports:
             server.settings.types,
             hadoop.masters.token_life_ms,
             service.now_ms,
-            service_of,
+            *node_of,
         )
         nodes = RegisteredNodes()
         gateway = LiveGateway(server, b"")
@@ -92,8 +103,6 @@ class Ports:
         )
         self._masters.connect(self._tracker)
         server.observers += [self._masters.observe, self._tracker.observe]
-        if engine is not None:
-            engine.connect(lambda: service.state, nodes, self._signer, self._tracker.heard_ms)
         clients = Clients(gateway, self._token_of)
         self._servers = {
             "client": RpcServer("client", clients.handlers),
@@ -103,9 +112,14 @@ class Ports:
                 TokenLogins(AMRM_TOKEN, self._masters.key_of),
             ),
         }
-        if engine is not None:
-            handlers = {(RESOURCE_TRACKER, k): h for k, h in self._tracker.handlers.items()}
+        self._engine = engine
+        if isinstance(engine, NodeManagersEngine):
+            engine.connect(lambda: service.state, nodes, self._signer, self._tracker.heard_ms)
+            handlers = methods_of(RESOURCE_TRACKER, self._tracker.handlers)
             self._servers["tracker"] = RpcServer("tracker", handlers)
+        else:
+            web = server.settings.host, server.settings.port
+            engine.connect(lambda: service.state, self._signer, own.address_of, web)
 
     async def start(self) -> None:
         """Open the ports. Raises FairshareError if one of them is in use."""
@@ -123,7 +137,12 @@ class Ports:
                 _log.warning("Hadoop's clients are not served: %s", error)
                 return
             self._server.background.start("keys", self._roll_keys)
-            self._server.background.start("nodes", self._tracker.watch)
+            if isinstance(self._engine, ContextEngine):
+                assert self._own_nodes is not None
+                opened.push_async_callback(self._own_nodes.stop)
+                await self._own_nodes.start(self._server, self._engine, self._keys)
+            else:
+                self._server.background.start("nodes", self._tracker.watch)
             self._server.background.start("masters", self._masters.watch)
             self._opened = opened.pop_all()
         ports = ", ".join(f"{name} {number}" for name, number in self.numbers.items())
@@ -133,6 +152,8 @@ class Ports:
     async def stop(self) -> None:
         """Close the ports."""
         await self._opened.aclose()
+        if self._own_nodes is not None:
+            self._own_nodes.release()
 
     def _token_of(self, application: Application) -> Any:
         """The token of an unmanaged master, which its client fetches; None: it is over."""

@@ -64,7 +64,7 @@ class Grants:
         state = self._state
         return ContainerProto(
             id=ids.container_id_message(state.epoch_ms, granted.container),
-            nodeId=ids.node_id_message(granted.node),
+            nodeId=self._signer.node_id(granted.node),
             node_http_address=self._web_address_of(granted.node),
             resource=resource_message(granted.resource, state.types),
             priority=PriorityProto(priority=granted.priority),
@@ -83,7 +83,7 @@ class Grants:
                 continue
             deliveries.node_tokens.add(node)
             token = self._signer.node(application.id, deliveries.attempt, node, application.user)
-            found.append(NMTokenProto(nodeId=ids.node_id_message(node), token=token.message()))
+            found.append(NMTokenProto(nodeId=self._signer.node_id(node), token=token.message()))
         return found
 
     def status(self, ended: ContainerCompleted, resource: Resource | None) -> Any:
@@ -141,7 +141,7 @@ class Grants:
         """A NodeReportProto of a node that joined, left, or is being drained."""
         kind, update = _CHANGES[type(change)]
         report = NodeReportProto(
-            nodeId=ids.node_id_message(change.node),
+            nodeId=self._signer.node_id(change.node),
             httpAddress=self._web_address_of(change.node),
             node_state=kind,
             node_update_type=update,

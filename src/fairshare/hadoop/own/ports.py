@@ -2,6 +2,7 @@
 
 import contextlib
 import socket
+from collections.abc import Sequence
 from typing import Any
 
 from fairshare.errors import FairshareError
@@ -23,7 +24,7 @@ class NodePorts:
     one is in use.
     """
 
-    def __init__(self, nodes: tuple[str, ...], host: str, first_port: int = 0) -> None:
+    def __init__(self, nodes: Sequence[str], host: str, first_port: int = 0) -> None:
         self._host = host
         self._listeners: dict[str, socket.socket] = {}
         self._opened = contextlib.AsyncExitStack()
