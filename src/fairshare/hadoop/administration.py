@@ -138,7 +138,7 @@ class Administration:
         await self.refresh_queues(caller, request)
 
     async def refresh_groups(self, caller: Caller, request: Any) -> None:
-        """refreshUserToGroupsMappings: groups are looked up anew when they are needed."""
+        """refreshUserToGroupsMappings: groups are looked up again when they are needed."""
         self._gateway.server.groups.forget()
 
     async def groups(self, caller: Caller, request: Any) -> Any:
@@ -168,14 +168,14 @@ class Administration:
                 if name in state.nodes and (drain is None or drain.deadline_ms is None):
                     wishes.append(self._decommission(caller, name, wait_s))
             elif drain is not None and drain.deadline_ms is not None:
-                wishes.append(UndrainNode(name, caller.user, caller.groups))
+                wishes.append(UndrainNode(name))
         await self._feed(wishes)
 
     @staticmethod
     def _decommission(caller: Caller, node: str, timeout_s: int) -> Input:
         most_ms = 2**53  # negative: without limit, as in Hadoop
         timeout_ms = timeout_s * 1_000 if timeout_s >= 0 else most_ms
-        return DecommissionNode(node, timeout_ms, caller.user, caller.groups)
+        return DecommissionNode(node, timeout_ms)
 
     async def decommissioning(self, caller: Caller, request: Any) -> Any:
         """checkForDecommissioningNodes: those that are on their way out."""
@@ -206,12 +206,12 @@ class Administration:
         """addToClusterNodeLabels."""
         labels = {one.name: one.isExclusive for one in request.nodeLabels}
         labels |= dict.fromkeys(request.deprecatedNodeLabels, True)
-        await self._change_labels(AddLabels(labels, caller.user, caller.groups))
+        await self._change_labels(AddLabels(labels))
 
     async def remove_labels(self, caller: Caller, request: Any) -> None:
         """removeFromClusterNodeLabels."""
         labels = tuple(request.nodeLabels)
-        await self._change_labels(RemoveLabels(labels, caller.user, caller.groups))
+        await self._change_labels(RemoveLabels(labels))
 
     async def replace_labels(self, caller: Caller, request: Any) -> None:
         """replaceLabelsOnNodes: a node without a port names all nodes of its host."""
@@ -221,7 +221,7 @@ class Administration:
                 raise RpcError(INPUT_OUTPUT, f"{len(one.nodeLabels)} labels specified on one host")
             for name in self._nodes_of(one.nodeId):
                 nodes[name] = one.nodeLabels[0] if one.nodeLabels else ""
-        wish = LabelNodes(nodes, request.failOnUnknownNodes, caller.user, caller.groups)
+        wish = LabelNodes(nodes, request.failOnUnknownNodes)
         await self._change_labels(wish)
 
     def _nodes_of(self, node_id: Any) -> Iterable[str]:
@@ -260,5 +260,3 @@ class Administration:
             "a standby takes over when this server ends: stop it, or start another one with"
             " --standby",
         )
-
-

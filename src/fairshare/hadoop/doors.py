@@ -12,6 +12,7 @@ from typing import Any
 
 from fairshare.engines.protocol import HostEngine
 from fairshare.errors import FairshareError
+from fairshare.hadoop.administration import Administration
 from fairshare.hadoop.clients import Clients
 from fairshare.hadoop.configuration import LOOPBACK, HadoopSettings, read_hadoop
 from fairshare.hadoop.engine.engine import NodeManagersEngine
@@ -104,6 +105,7 @@ class Ports:
         self._masters.connect(self._tracker)
         server.observers += [self._masters.observe, self._tracker.observe]
         clients = Clients(gateway, self._token_of)
+        administration = Administration(gateway, hadoop.host_lists, hadoop.graceful_timeout_s)
         self._servers = {
             "client": RpcServer("client", clients.handlers),
             "scheduler": RpcServer(
@@ -111,6 +113,7 @@ class Ports:
                 methods_of(APPLICATION_MASTER, self._masters.handlers),
                 TokenLogins(AMRM_TOKEN, self._masters.key_of),
             ),
+            "admin": RpcServer("admin", administration.handlers),
         }
         self._engine = engine
         if isinstance(engine, NodeManagersEngine):

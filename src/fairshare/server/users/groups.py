@@ -48,6 +48,11 @@ class UserGroups:
         found_s, groups = self._remembered.get(user, (0.0, None))
         return groups if self._now_s() - found_s < self._cache_s else None
 
+    def forget(self) -> None:
+        """Forget all cached answers."""
+        with self._changing:
+            self._remembered.clear()
+
     def of(self, user: str) -> tuple[str, ...]:
         """A user's groups, the primary one first; raises GroupsUnavailable."""
         known = self.remembered(user)
