@@ -85,7 +85,9 @@ class Ports:
         self._own_nodes: NodePorts | None = None
         node_of: tuple[Any, ...] = (service_of,)
         if isinstance(engine, ContextEngine):
-            self._own_nodes = own = NodePorts([one.node for one in engine.nodes()], LOOPBACK)
+            self._own_nodes = own = NodePorts(
+                [one.node for one in engine.nodes()], LOOPBACK, server.directory.path
+            )
             node_of = (own.service_of, own.node_id)
         self._signer = TokenSigner(
             self._keys,

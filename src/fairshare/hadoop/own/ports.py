@@ -3,7 +3,10 @@
 import contextlib
 import socket
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from fairshare.errors import FairshareError
 from fairshare.hadoop.ids import node_id_message
@@ -12,35 +15,37 @@ from fairshare.hadoop.own.engine import ContextEngine
 from fairshare.hadoop.own.node_manager import NodeManager
 from fairshare.hadoop.wire import tokens
 from fairshare.hadoop.wire.descriptors import CONTAINER_MANAGEMENT
-from fairshare.hadoop.wire.server import RpcServer, TokenLogins, methods_of
+from fairshare.hadoop.wire.server import BACKLOG, RpcServer, TokenLogins, methods_of
 from fairshare.server.server import LiveServer
+from fairshare.server.state_directory import write_file
 from fairshare.wording import cause
+
+FILE = "hadoop-node-ports"
 
 
 class NodePorts:
     """One port for each node, bound at once, so that tokens and containers can name it.
 
-    `first_port`: of the first node, the others follow; 0: any free ones. Raises FairshareError if
-    one is in use.
+    A server that starts again takes the same ports if they are free: masters know them. They are in
+    a file of the state directory. Raises FairshareError if a port cannot be had.
     """
 
-    def __init__(self, nodes: Sequence[str], host: str, first_port: int = 0) -> None:
+    def __init__(self, nodes: Sequence[str], host: str, state_directory: Path) -> None:
         self._host = host
         self._listeners: dict[str, socket.socket] = {}
         self._opened = contextlib.AsyncExitStack()
-        for number, node in enumerate(nodes):
-            port = first_port + number if first_port else 0
-            listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
-            self._listeners[node] = listener
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        known = _read(state_directory / FILE)
+        for node in nodes:
             try:
-                listener.bind((host, port))
+                self._listeners[node] = _bound(host, known.get(node, 0))
             except OSError as error:
                 self.release()
                 raise FairshareError(
-                    f"node {node} cannot listen on {host}:{port}: {cause(error)}"
+                    f"node {node} cannot listen on {host}: {cause(error)}"
                 ) from error
         self._ports = {node: one.getsockname()[1] for node, one in self._listeners.items()}
+        if self._ports != known:
+            write_file(state_directory / FILE, msgspec.json.encode(self._ports))
 
     def address_of(self, node: str) -> tuple[str, int]:
         """Where a node listens; port 0: it is not a node of this machine."""
@@ -75,3 +80,28 @@ class NodePorts:
         """Close what is bound."""
         for listener in self._listeners.values():
             listener.close()
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """A socket on this port, or on any free one if it is in use."""
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+    except OSError:
+        listener.close()
+        if not port:
+            raise
+        return _bound(host, 0)
+    listener.setblocking(False)
+    return listener
+
+
+def _read(path: Path) -> dict[str, int]:
+    """The ports of the server before; none if they cannot be read."""
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=dict[str, int])
+    except (OSError, msgspec.DecodeError):
+        return {}
+    return {node: port for node, port in found.items() if 0 < port < 65_536}

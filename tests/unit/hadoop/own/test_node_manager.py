@@ -65,7 +65,7 @@ class Machine:
         self.server = LiveServer(settings, self._engine)
         server = self.server
         self.keys = MasterKeys.open(server.directory.path, KeySettings(), 0)
-        self.ports = NodePorts(("local",), "127.0.0.1")
+        self.ports = NodePorts(("local",), "127.0.0.1", server.directory.path)
         self.signer = self.signer_of(server.started_ms)
         self.engine.connect(
             lambda: server.service.state, self.signer, self.ports.address_of, ("127.0.0.1", 8088)
@@ -79,7 +79,7 @@ class Machine:
     def signer_of(self, manager_id: int, life_ms: int = LIFE_MS) -> TokenSigner:
         return TokenSigner(
             self.keys,
-            self.server._identity.epoch_ms,
+            self.server.epoch_ms,
             manager_id,
             self.server.settings.types,
             life_ms,
@@ -268,3 +268,26 @@ def test_every_method_of_the_protocol_is_served_or_refused() -> None:
     methods = {name for protocol, name in METHODS if protocol == CONTAINER_MANAGEMENT}
     assert set(manager.handlers) == methods
     assert len(NOT_SUPPORTED) == len(methods) - 3
+
+
+def test_a_server_that_starts_again_takes_the_ports_that_masters_know(tmp_path: Path) -> None:
+    nodes = ("local-1", "local-2")
+    first = NodePorts(nodes, "127.0.0.1", tmp_path)
+    before = [first.address_of(node) for node in nodes]
+    other = NodePorts(nodes, "127.0.0.1", tmp_path)  # while the ports are in use
+    assert not {port for _, port in before} & {other.address_of(node)[1] for node in nodes}
+    other.release()
+    (tmp_path / "hadoop-node-ports").write_text(f'{{"local-1":{before[0][1]}}}')
+    first.release()
+    again = NodePorts(nodes, "127.0.0.1", tmp_path)
+    assert again.address_of("local-1") == before[0]
+    again.release()
+
+
+def test_a_damaged_file_of_ports_is_written_again(tmp_path: Path) -> None:
+    (tmp_path / "hadoop-node-ports").write_text("{")
+    ports = NodePorts(("local",), "127.0.0.1", tmp_path)
+    assert ports.address_of("local")[1]
+    assert ports.node_id("local").port == ports.address_of("local")[1]
+    assert ports.node_id("elsewhere").port == 0
+    ports.release()
