@@ -30,6 +30,7 @@ class ManualEngine:
         self.stops = stops
         self.orders: dict[ContainerId, LaunchOrder] = {}
         self.live: set[ContainerId] = set()
+        self.signals: list[tuple[ContainerId, str]] = []
         self.stopped: list[ContainerId] = []
         self.pruned: list[str] = []
         self.forgotten: list[str] = []
@@ -88,6 +89,9 @@ class ManualEngine:
         self, container: ContainerId, application_name: str, container_name: str
     ) -> ContainerExited | None:
         return self.exits.get(container)
+
+    def signal(self, container: ContainerId, command: str) -> None:
+        self.signals.append((container, command))
 
     def account_problem(self, user: str) -> str:
         return ""

@@ -129,6 +129,10 @@ class HostEngine(Engine, Protocol):
         """How a container that is not running ended, if known: an earlier server may have received
         the report without recording it. Raises EngineError if it cannot be read now."""
 
+    def signal(self, container: ContainerId, command: str) -> None:
+        """Send a container one of YARN's signals: OUTPUT_THREAD_DUMP, GRACEFUL_SHUTDOWN or
+        FORCEFUL_SHUTDOWN; returns at once. Raises EngineError for one that this engine lacks."""
+
     def account_problem(self, user: str) -> str:
         """Why a user's containers cannot run here; empty if they can. May block on a disk or a
         directory service."""

@@ -4,22 +4,26 @@ What a call means is decided where the REST interface decides it; this room conv
 Source: Hadoop 3.4.1, ClientRMService.
 """
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
 from fairshare.errors import InputError
 from fairshare.hadoop import ids
+from fairshare.hadoop.application_changes import ApplicationChanges
+from fairshare.hadoop.attempt_reports import AttemptReports
 from fairshare.hadoop.callers import caller_of
+from fairshare.hadoop.label_reports import LabelReports
 from fairshare.hadoop.queue_reports import queue_acls, queue_info
+from fairshare.hadoop.refusals import rpc_error
 from fairshare.hadoop.reports import MasterToken, application_report, node_report
 from fairshare.hadoop.resources import resource_message, type_messages
 from fairshare.hadoop.submissions import refusal_of, submission_of
 from fairshare.hadoop.wire.calls import CallContext, Handler, Handlers
-from fairshare.hadoop.wire.descriptors import APPLICATION_CLIENT
+from fairshare.hadoop.wire.descriptors import APPLICATION_CLIENT, METHODS
 from fairshare.hadoop.wire.exceptions import (
     ACCESS_CONTROL,
     FEATURE_NOT_ENABLED,
-    RETRIABLE,
+    INPUT_OUTPUT,
     YARN,
     RpcError,
 )
@@ -33,17 +37,16 @@ from fairshare.hadoop.wire.messages import (
     GetNewApplicationResponseProto,
     GetQueueInfoResponseProto,
     GetQueueUserAclsInfoResponseProto,
-    KillApplicationResponseProto,
     NodeStateProto,
     SubmitApplicationResponseProto,
     YarnApplicationStateProto,
 )
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationNumberTaken
-from fairshare.model.inputs import KillApplication, ReserveApplication
+from fairshare.model.inputs import ReserveApplication
 from fairshare.web.actors import check_account
 from fairshare.web.limits import submission_slot
-from fairshare.web.yarn.access import may_modify, may_view
+from fairshare.web.yarn.access import may_view
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.cluster import metrics_of
 from fairshare.web.yarn.errors import Refused
@@ -54,8 +57,29 @@ from fairshare.web.yarn.submission import refuse_if_forbidden
 
 Answering = Callable[[Caller, Any], Awaitable[Any]]
 
-LATER = frozenset(("too-many-applications", "too-much-handed-in", "disk-full", "busy", "stopping"))
-"""Refusals that may pass: clients try again."""
+NO_RESERVATIONS = "Reservation is not enabled. Please enable & try again"
+NO_TOKENS = "Delegation tokens need Kerberos, which is not supported"
+
+NOT_SUPPORTED: Mapping[str, RpcError] = {
+    **dict.fromkeys(
+        (
+            "getNewReservation",
+            "submitReservation",
+            "updateReservation",
+            "deleteReservation",
+            "listReservations",
+        ),
+        RpcError(YARN, NO_RESERVATIONS),
+    ),
+    **dict.fromkeys(
+        ("getDelegationToken", "renewDelegationToken", "cancelDelegationToken"),
+        RpcError(INPUT_OUTPUT, NO_TOKENS),
+    ),
+}
+"""Methods that are refused, in Hadoop's words where a default cluster refuses them too."""
+
+NO_ATTRIBUTES = ("getClusterNodeAttributes", "getAttributesToNodes", "getNodesToAttributes")
+"""Methods about attributes of nodes, which none has: the answers are empty lists."""
 
 _NO_PROFILES = (
     "Resource profile is not enabled, please enable resource profile feature before using its"
@@ -80,7 +104,6 @@ class Clients:
             "submitApplication": self.submit,
             "getApplicationReport": self.report,
             "getApplications": self.applications,
-            "forceKillApplication": self.kill,
             "getClusterMetrics": self.metrics,
             "getClusterNodes": self.nodes,
             "getQueueInfo": self.queue,
@@ -89,6 +112,30 @@ class Clients:
             "getResourceProfiles": self.no_profiles,
             "getResourceProfile": self.no_profiles,
         }
+        changes = ApplicationChanges(self._gateway)
+        methods |= {
+            "forceKillApplication": changes.kill,
+            "moveApplicationAcrossQueues": changes.move,
+            "updateApplicationPriority": changes.set_priority,
+            "updateApplicationTimeouts": changes.set_timeouts,
+            "failApplicationAttempt": changes.fail_attempt,
+            "signalToContainer": changes.signal,
+        }
+        attempts = AttemptReports(self._gateway)
+        methods |= {
+            "getApplicationAttemptReport": attempts.attempt,
+            "getApplicationAttempts": attempts.attempts,
+            "getContainerReport": attempts.container,
+            "getContainers": attempts.containers,
+        }
+        labels = LabelReports(self._gateway)
+        methods |= {
+            "getClusterNodeLabels": labels.labels,
+            "getNodeToLabels": labels.nodes_to_labels,
+            "getLabelsToNodes": labels.labels_to_nodes,
+        }
+        methods |= {name: _empty(name) for name in NO_ATTRIBUTES}
+        methods |= {name: _refusing(error) for name, error in NOT_SUPPORTED.items()}
         return {
             (APPLICATION_CLIENT, name): self._for_caller(method) for name, method in methods.items()
         }
@@ -135,7 +182,7 @@ class Clients:
         except InputError as error:
             if error.code == "repeated-number":
                 return answer
-            raise RpcError(RETRIABLE if error.code in LATER else YARN, str(error)) from None
+            raise rpc_error(error) from None
         found = gateway.scheduler.state.applications.get(context.application_id.id)
         if found is not None and gateway.controls_access and found.over:
             try:
@@ -144,31 +191,11 @@ class Clients:
                 raise RpcError(ACCESS_CONTROL, refusal_of(refused).message) from None
         return answer
 
-    async def kill(self, caller: Caller, request: Any) -> Any:
-        """forceKillApplication: clients repeat it until the application is over."""
-        gateway = self._gateway
-        application = ids.find_application(request.application_id, gateway.scheduler.state)
-        name = ids.application_text(request.application_id)
-        self._check_modify(
-            caller, application, f"User {caller.user} cannot perform operation MODIFY_APP on {name}"
-        )
-        if application.over or application.unregistered is not None:
-            return KillApplicationResponseProto(is_kill_completed=True)
-        text = f"Application {name} was killed by user {caller.user}"
-        if request.diagnostics:
-            text += f" with diagnostic message: {request.diagnostics}"
-        await self._ask(KillApplication(application.id, text))
-        return KillApplicationResponseProto(is_kill_completed=application.over)
-
-    def _check_modify(self, caller: Caller, application: Application, message: str) -> None:
-        if not may_modify(self._gateway, caller, application):
-            raise RpcError(ACCESS_CONTROL, message)
-
     async def _ask(self, wish: Any) -> Any:
         try:
             return await self._gateway.ask(wish)
         except InputError as error:
-            raise RpcError(RETRIABLE if error.code in LATER else YARN, str(error)) from None
+            raise rpc_error(error) from None
 
     # Reports.
 
@@ -272,6 +299,22 @@ class Clients:
     async def no_profiles(self, caller: Caller, request: Any) -> Any:
         """getResourceProfiles and getResourceProfile: not enabled, as by default in Hadoop."""
         raise RpcError(FEATURE_NOT_ENABLED, _NO_PROFILES)
+
+
+def _refusing(error: RpcError) -> Answering:
+    async def refuse(caller: Caller, request: Any) -> Any:
+        raise RpcError(error.class_name, error.message)
+
+    return refuse
+
+
+def _empty(name: str) -> Answering:
+    response = METHODS[APPLICATION_CLIENT, name].response
+
+    async def answer(caller: Caller, request: Any) -> Any:
+        return response()
+
+    return answer
 
 
 def _range(request: Any, name: str) -> tuple[int, int]:

@@ -159,6 +159,16 @@ class RegisteredNodes:
             node.clean_up[container] = None
             node.busy = True
 
+    def signal(self, container: ContainerId, request: Any) -> bool:
+        """Have its node send a container a signal (a SignalContainerRequestProto) with the next
+        heartbeat; False if no node runs it."""
+        node = self._node_of.get(container)
+        if node is None:
+            return False
+        node.signals.append(request)
+        node.busy = True
+        return True
+
     def running(self) -> frozenset[ContainerId]:
         """All containers that nodes have reported as running."""
         return frozenset(self._node_of)

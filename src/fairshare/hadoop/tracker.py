@@ -26,12 +26,10 @@ from fairshare.hadoop.wire.calls import CallContext, Handler
 from fairshare.hadoop.wire.messages import (
     ContainerStatusProto,
     ResourceUtilizationProto,
-    SignalContainerRequestProto,
     UnRegisterNodeManagerResponseProto,
 )
 from fairshare.journal.record import Record
 from fairshare.model.events import NodeRemoved, NodeTotalChanged
-from fairshare.model.identifiers import ContainerId
 from fairshare.model.inputs import Input, NodeJoined, NodeLost, NodeResized
 from fairshare.runtime.reconciliation import reconcile_node
 from fairshare.schedulers.protocol import State
@@ -176,17 +174,6 @@ class Tracker:
         return UnRegisterNodeManagerResponseProto()
 
     # What others ask of it.
-
-    def signal(self, container: ContainerId, command: int) -> bool:
-        """Have a container's node send it a signal (a SignalContainerCommandProto) with the next
-        heartbeat; False if no node runs it."""
-        node = self.nodes.node_of(container)
-        if node is None:
-            return False
-        message = ids.container_id_message(self._state.epoch_ms, container)
-        node.signals.append(SignalContainerRequestProto(container_id=message, command=command))
-        node.busy = True
-        return True
 
     def heard_ms(self, name: str) -> int | None:
         """When a node was last heard, in milliseconds since the epoch; None: not since the

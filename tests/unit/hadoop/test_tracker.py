@@ -4,7 +4,9 @@ import msgspec
 import pytest
 from tests.unit.hadoop.cluster import CAPACITY, Cluster
 
+from fairshare.hadoop.ids import container_id_message
 from fairshare.hadoop.keys import Kind
+from fairshare.hadoop.wire.messages import SignalContainerRequestProto
 from fairshare.model.identifiers import container_id
 from fairshare.model.inputs import (
     DecommissionNode,
@@ -377,10 +379,12 @@ async def test_a_node_that_returns_with_other_resources_is_resized(cluster):
 async def test_a_signal_reaches_the_node_of_its_container(cluster):
     node = cluster.node()
     first, _ = await running(cluster, node)
-    assert cluster.tracker.signal(first, 1)
+    name = container_id_message(cluster.state.epoch_ms, first)
+    request = SignalContainerRequestProto(container_id=name, command=1)
+    assert cluster.nodes.signal(first, request)
     (signal,) = node.beat().containers_to_signal
     assert (signal.container_id.id, signal.command) == (1, 1)
-    assert not cluster.tracker.signal(container_id(9, 1, 1), 1)
+    assert not cluster.nodes.signal(container_id(9, 1, 1), request)
 
 
 async def test_nodes_bring_labels_only_where_the_configuration_lets_them(tmp_path, anyio_backend):

@@ -238,6 +238,14 @@ class LocalEngine:
         watcher = self._working()
         watcher.post(partial(watcher.stop, container))
 
+    def signal(self, container: ContainerId, command: str) -> None:
+        """Either way to end a container is `stop`. Raises EngineError for a dump of threads."""
+        if command == "OUTPUT_THREAD_DUMP":
+            raise EngineError(
+                "a process is not asked for its threads here: it may be no Java at all"
+            )
+        self.stop(container)
+
     def running(self) -> frozenset[ContainerId]:
         """The containers that were ordered or adopted, and not reported as exited.
 

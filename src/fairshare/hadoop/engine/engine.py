@@ -19,7 +19,12 @@ from fairshare.hadoop.signing import TokenSigner
 from fairshare.hadoop.wire import exceptions
 from fairshare.hadoop.wire.client import RemoteError, RpcClient, Unreachable
 from fairshare.hadoop.wire.descriptors import CONTAINER_MANAGEMENT
-from fairshare.hadoop.wire.messages import StartContainersRequestProto, StopContainersRequestProto
+from fairshare.hadoop.wire.messages import (
+    SignalContainerCommandProto,
+    SignalContainerRequestProto,
+    StartContainersRequestProto,
+    StopContainersRequestProto,
+)
 from fairshare.hadoop.wire.tokens import Token
 from fairshare.model.events import ContainerAllocated, ExitCode
 from fairshare.model.identifiers import ContainerId, application_of, attempt_of
@@ -104,6 +109,14 @@ class NodeManagersEngine:
         if starting is not None:
             starting.cancel()
         self._nodes.clean_up(container)
+
+    def signal(self, container: ContainerId, command: str) -> None:
+        """Have its node send a container a signal with the next heartbeat."""
+        message = container_id_message(self._state().epoch_ms, container)
+        number = SignalContainerCommandProto.Value(command)
+        request = SignalContainerRequestProto(container_id=message, command=number)
+        if not self._nodes.signal(container, request):
+            raise EngineError("no node has reported that it runs this container")
 
     def running(self) -> frozenset[ContainerId]:
         """None are known before their nodes return."""

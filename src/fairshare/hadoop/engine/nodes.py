@@ -1,7 +1,7 @@
 """What the engine needs to know of registered nodes; `registered_nodes` keeps it."""
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Any, Protocol
 
 from fairshare.model.identifiers import ContainerId
 
@@ -29,6 +29,10 @@ class Nodes(Protocol):
 
     def clean_up(self, container: ContainerId) -> None:
         """Have its node stop a container with the next heartbeat."""
+
+    def signal(self, container: ContainerId, request: Any) -> bool:
+        """Have its node send a container a signal (a SignalContainerRequestProto) with the next
+        heartbeat; False if no node runs it."""
 
     def running(self) -> Iterable[ContainerId]:
         """All containers that nodes have reported as running."""

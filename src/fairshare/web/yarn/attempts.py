@@ -130,6 +130,11 @@ async def show_attempt(request: Request, caller: Caller) -> Answer:
     """GET /apps/ID/appattempts/ATTEMPT."""
     gateway = gateway_of(request)
     application, attempt = _find_attempt(gateway, request, caller)
+    return Answer(attempt_detail(gateway, application, attempt), "appAttempt", "mapped")
+
+
+def attempt_detail(gateway: Gateway, application: Application, attempt: Attempt) -> AttemptDetail:
+    """The document of one attempt."""
     state = gateway.scheduler.state
     name = application_name(state.epoch_ms, application.id)
     page = f"http://{gateway.address}/cluster/app/{name}"
@@ -139,7 +144,7 @@ async def show_attempt(request: Request, caller: Caller) -> Answer:
     proxied = f"http://{gateway.address}/proxy/{name}/"
     if not application.managed and not application.submission.tasks:
         proxied = "http://N/A"
-    document = AttemptDetail(
+    return AttemptDetail(
         appAttemptId=attempt_name(state.epoch_ms, application.id, attempt.number),
         host=attempt.host if reached else "N/A",
         rpcPort=attempt.rpc_port if reached else -1,
@@ -153,14 +158,13 @@ async def show_attempt(request: Request, caller: Caller) -> Answer:
         startedTime=attempt.started_ms,
         finishedTime=attempt.finished_ms,
     )
-    return Answer(document, "appAttempt", "mapped")
 
 
 async def list_containers(request: Request, caller: Caller) -> Answer:
     """GET /apps/ID/appattempts/ATTEMPT/containers: the live ones of the present attempt."""
     gateway = gateway_of(request)
     application, _ = _find_attempt(gateway, request, caller, of_application=True)
-    found = [_container(gateway, application, c) for c in application.containers.values()]
+    found = [container_info(gateway, application, c) for c in application.containers.values()]
     return Answer(ContainerInfos(found), "containers", "mapped")
 
 
@@ -180,7 +184,7 @@ async def show_container(request: Request, caller: Caller) -> Answer:
             f"Container with id '{text}' doesn't exist in RM.",
             _EXCEPTIONS + "ContainerNotFoundException",
         )
-    return Answer(_container(gateway, application, grant), "container", "mapped")
+    return Answer(container_info(gateway, application, grant), "container", "mapped")
 
 
 def _find_attempt(
@@ -220,9 +224,10 @@ def _find_attempt(
     )
 
 
-def _container(
+def container_info(
     gateway: Gateway, application: Application, grant: ContainerAllocated
 ) -> ContainerInfo:
+    """The document of a live container."""
     state = gateway.scheduler.state
     name = container_name(state.epoch_ms, grant.container)
     node = gateway.node_address(grant.node)

@@ -1,6 +1,9 @@
 """Owns the paths that change an application: kill, move, priority, timeout
 (Hadoop: RMWebServices.updateAppState and updateAppQueue)."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from starlette.requests import Request
 
 from fairshare.api.values import is_one_line
@@ -8,16 +11,16 @@ from fairshare.errors import InputError
 from fairshare.families.yarn.documents import Document
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import application_name
-from fairshare.model.inputs import ChangeLifetime, KillApplication, MoveApplication, SetPriority
-from fairshare.model.queues import LONGEST_NAME, full_name
-from fairshare.web.yarn.access import is_administrator, may_modify
+from fairshare.model.queues import LONGEST_NAME
+from fairshare.web.yarn import application_changes
 from fairshare.web.yarn.answering import Answer, YarnRoute
+from fairshare.web.yarn.application_changes import NotPermitted, NotPossible
 from fairshare.web.yarn.bodies import lenient_integer, read_object, text_of
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.errors import PlainRefusal, bad_request, wrong_form
 from fairshare.web.yarn.gateway import Gateway, gateway_of
 from fairshare.web.yarn.names import find_application
-from fairshare.web.yarn.states import internal_state, public_state
+from fairshare.web.yarn.states import internal_state
 from fairshare.web.yarn.timeouts import LIFETIME, read_instant, timeout_of, timeouts_of
 
 KILLED = "KILLED"
@@ -50,14 +53,21 @@ def _name(gateway: Gateway, application: Application) -> str:
     return application_name(gateway.scheduler.state.epoch_ms, application.id)
 
 
-def _check(gateway: Gateway, caller: Caller, application: Application, what: str) -> None:
-    """Raise PlainRefusal (403) if the caller may not change the application."""
-    if not may_modify(gateway, caller, application):
+@contextmanager
+def _refusing(
+    gateway: Gateway, caller: Caller, application: Application, what: str
+) -> Iterator[None]:
+    """Make refusals of a change REST's own: 403 for a caller who may not make it, else 400."""
+    try:
+        yield
+    except NotPermitted:
         raise PlainRefusal(
             403,
             f"Unauthorized attempt to {what} {_name(gateway, application)} by remote user"
             f" {caller.user}",
-        )
+        ) from None
+    except NotPossible as error:
+        raise PlainRefusal(400, str(error)) from None
 
 
 # The state, and the end.
@@ -84,14 +94,10 @@ async def change_state(request: Request, caller: Caller) -> Answer:
         return _state(gateway, application)
     if wanted != KILLED:
         raise bad_request("Only 'KILLED' is allowed as a target state.")
-    _check(gateway, caller, application, "kill appid")
-    if application.over or application.unregistered is not None:
-        return _state(gateway, application)
-    reason = text_of(body.get("diagnostics"))
-    text = f"Application {_name(gateway, application)} was killed by user {caller.user}"
-    if reason:
-        text += f" with diagnostic message: {reason}"
-    await gateway.ask(KillApplication(application.id, text))
+    with _refusing(gateway, caller, application, "kill appid"):
+        reason = text_of(body.get("diagnostics"))
+        if not await application_changes.kill(gateway, caller, application, reason):
+            return _state(gateway, application)
     status = 202 if application.managed or application.submission.tasks else 200
     answer = _state(gateway, application, status)
     if status == 202:
@@ -117,36 +123,12 @@ async def change_queue(request: Request, caller: Caller) -> Answer:
         raise bad_request('a body such as {"queue": "root.a"} is needed')
     if len(wanted) > LONGEST_NAME or not is_one_line(wanted):
         raise bad_request(f"{wanted[:40]!r} is no name of a queue")
-    _check(gateway, caller, application, "move appid")
-    if wanted == application.queue:
-        return await show_queue(request, caller)
-    word = public_state(application, gateway.attempt_history.of(application.id))
-    if word not in ("ACCEPTED", "RUNNING"):
-        raise PlainRefusal(400, f"App in {word} state cannot be moved.")
-    queue = resolved(gateway, wanted)
-    scheduler = gateway.scheduler
-    if gateway.controls_access and queue in scheduler.state.queues:
-        allowed = scheduler.may_submit(queue, application.user, application.groups)
-        if not allowed and not is_administrator(gateway, caller):
-            raise PlainRefusal(
-                403,
-                f"Unauthorized attempt to move appid {_name(gateway, application)} by remote user"
-                f" {caller.user}",
-            )
-    try:
-        await gateway.ask(MoveApplication(application.id, queue))
-    except InputError as error:
-        raise bad_request(str(error)) from None
+    with _refusing(gateway, caller, application, "move appid"):
+        try:
+            await application_changes.move(gateway, caller, application, wanted)
+        except InputError as error:
+            raise bad_request(str(error)) from None
     return await show_queue(request, caller)
-
-
-def resolved(gateway: Gateway, queue: str) -> str:
-    """The full name of a queue, which may be given by its last part alone."""
-    state = gateway.scheduler.state
-    for name in (queue, full_name(queue)):
-        if name in state.queues:
-            return name
-    return gateway.yarn.queue_by_last_part(state, queue) or queue
 
 
 # The priority.
@@ -164,11 +146,9 @@ async def change_priority(request: Request, caller: Caller) -> Answer:
     gateway, application = _application(request)
     body = await read_object(request, "applicationpriority")
     wanted = lenient_integer(body.get("priority"), "priority")
-    _check(gateway, caller, application, "change priority of appid")
-    ignored = application.over or not gateway.yarn.changes_priorities
-    if not ignored and wanted != application.priority:
+    with _refusing(gateway, caller, application, "change priority of appid"):
         try:
-            await gateway.ask(SetPriority(application.id, wanted))
+            await application_changes.set_priority(gateway, caller, application, wanted)
         except InputError as error:
             raise bad_request(str(error)) from None
     return await show_priority(request, caller)
@@ -205,17 +185,14 @@ async def change_timeout(request: Request, caller: Caller) -> Answer:
             )
         inner = body["timeout"]
         body = inner if isinstance(inner, dict) else {}
-    _check(gateway, caller, application, "change timeout of app")
-    if text_of(body.get("type")) != LIFETIME:
-        raise PlainRefusal(400, "Timeout type or ExpiryTime is null.")
-    try:
-        expires_ms = read_instant(text_of(body.get("expiryTime")))
-    except ValueError as error:
-        raise bad_request(str(error)) from None
-    if not application.over:
+    with _refusing(gateway, caller, application, "change timeout of app"):
+        application_changes.check_modify(gateway, caller, application)
+        if text_of(body.get("type")) != LIFETIME:
+            raise PlainRefusal(400, "Timeout type or ExpiryTime is null.")
         try:
-            await gateway.ask(ChangeLifetime(application.id, expires_ms))
-        except InputError as error:
+            expires_ms = read_instant(text_of(body.get("expiryTime")))
+            await application_changes.set_expiry(gateway, caller, application, expires_ms)
+        except (ValueError, InputError) as error:
             raise bad_request(str(error)) from None
     return Answer(timeout_of(application, gateway.now_ms()), "timeout")
 

@@ -2,9 +2,9 @@
 
 from starlette.requests import Request
 
-from fairshare.model.identifiers import application_of
-from fairshare.web.yarn.access import may_modify
+from fairshare.errors import EngineError
 from fairshare.web.yarn.answering import Answer, YarnRoute
+from fairshare.web.yarn.application_changes import NoSuchContainer, NotPermitted, signal
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.errors import PlainRefusal, Refused
 from fairshare.web.yarn.gateway import gateway_of
@@ -30,12 +30,14 @@ async def signal_container(request: Request, caller: Caller) -> Answer:
         _, container = read_container_id(text)
     except Refused:
         raise PlainRefusal(500, f"Invalid ContainerId: {text}") from None
-    application = gateway.scheduler.state.applications.get(application_of(container))
-    if application is None or container not in application.containers:
-        raise PlainRefusal(500, f"Trying to signal an absent container {text}")
-    if not may_modify(gateway, caller, application):
-        raise PlainRefusal(500, f"User {caller.user} cannot signal container {text}")
-    gateway.signal(container, command)
+    try:
+        signal(gateway, caller, container, command)
+    except NoSuchContainer:
+        raise PlainRefusal(500, f"Trying to signal an absent container {text}") from None
+    except NotPermitted:
+        raise PlainRefusal(500, f"User {caller.user} cannot signal container {text}") from None
+    except EngineError as error:
+        raise PlainRefusal(400, str(error)) from None
     return Answer()
 
 

@@ -31,7 +31,6 @@ from fairshare.schedulers.protocol import Scheduler
 from fairshare.server import mutation
 from fairshare.server.server import LiveServer
 from fairshare.server.users.identity import own_user
-from fairshare.web.yarn.errors import PlainRefusal
 
 
 class MutableConfiguration(Protocol):
@@ -126,7 +125,7 @@ class Gateway(Protocol):
         """Where a container's logs are, if there is such a container."""
 
     def signal(self, container: ContainerId, command: str) -> None:
-        """Send a container a signal: one of YARN's commands. Raises PlainRefusal."""
+        """Send a container a signal: one of YARN's commands. Raises EngineError."""
 
     async def ask(self, wish: Input) -> tuple[Event, ...]:
         """Feed one input; raises InputError if it is refused."""
@@ -271,12 +270,8 @@ class LiveGateway:
         return self._server.container_files(container)
 
     def signal(self, container: ContainerId, command: str) -> None:
-        """Stop a container. The engine has no other way to signal its processes."""
-        if command == "OUTPUT_THREAD_DUMP":
-            raise PlainRefusal(
-                400, "a process is not asked for its threads here: it may be no Java at all"
-            )
-        self._server.engine.stop(container)
+        """By the engine that runs it."""
+        self._server.engine.signal(container, command)
 
     async def ask(self, wish: Input) -> tuple[Event, ...]:
         """Feed one input; raises InputError if it is refused."""

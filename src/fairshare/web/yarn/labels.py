@@ -68,7 +68,8 @@ class LabelsToNodes(Document):
     labelsToNodes: Entries
 
 
-def _enabled(gateway: Gateway) -> NodeLabels | None:
+def labels_of(gateway: Gateway) -> NodeLabels | None:
+    """The labels of the cluster; None where there are none."""
     return gateway.yarn.node_labels(gateway.scheduler.state)
 
 
@@ -76,7 +77,7 @@ def _partition(gateway: Gateway, resources: Resource) -> PartitionInfo:
     return PartitionInfo(resource_info(gateway.scheduler.state.types, resources))
 
 
-def _assigned(gateway: Gateway, found: NodeLabels) -> dict[str, str]:
+def assigned_labels(gateway: Gateway, found: NodeLabels) -> dict[str, str]:
     """The label of each node that has one, by the node's identifier; also of nodes that have not
     registered yet."""
     nodes = gateway.scheduler.state.nodes
@@ -96,7 +97,7 @@ def _info(found: NodeLabels, label: str) -> NodeLabelInfo:
 async def list_labels(request: Request, caller: Caller) -> Answer:
     """GET /get-node-labels."""
     gateway = gateway_of(request)
-    labels = _enabled(gateway)
+    labels = labels_of(gateway)
     found = (
         []
         if labels is None
@@ -111,7 +112,7 @@ async def list_labels(request: Request, caller: Caller) -> Answer:
 async def list_active_labels(request: Request, caller: Caller) -> Answer:
     """GET /get-rm-node-labels: with the default partition, and how many nodes each has."""
     gateway = gateway_of(request)
-    state, labels = gateway.scheduler.state, _enabled(gateway)
+    state, labels = gateway.scheduler.state, labels_of(gateway)
     if labels is None:
         counted = gateway.yarn.counts_partitions
         whole = _partition(gateway, state.total if counted else state.none)
@@ -134,13 +135,13 @@ async def list_active_labels(request: Request, caller: Caller) -> Answer:
 async def list_nodes_with_labels(request: Request, caller: Caller) -> Answer:
     """GET /get-node-to-labels."""
     gateway = gateway_of(request)
-    labels = _enabled(gateway)
+    labels = labels_of(gateway)
     pairs = (
         ()
         if labels is None
         else tuple(
             (node, NodeLabelInfos([_info(labels, label)]))
-            for node, label in _assigned(gateway, labels).items()
+            for node, label in assigned_labels(gateway, labels).items()
         )
     )
     return Answer(NodeToLabels(Entries(pairs)), "nodeToLabelsInfo", "mapped")
@@ -149,11 +150,11 @@ async def list_nodes_with_labels(request: Request, caller: Caller) -> Answer:
 async def list_labels_with_nodes(request: Request, caller: Caller) -> Answer:
     """GET /label-mappings: of the labels that are named, or of all."""
     gateway = gateway_of(request)
-    labels = _enabled(gateway)
+    labels = labels_of(gateway)
     wanted = words(request, "labels")
     nodes: dict[str, list[str]] = {}
     if labels is not None:
-        for node, label in _assigned(gateway, labels).items():
+        for node, label in assigned_labels(gateway, labels).items():
             if not wanted or label in wanted:
                 nodes.setdefault(label, []).append(node)
     pairs = (
@@ -173,10 +174,10 @@ async def list_labels_with_nodes(request: Request, caller: Caller) -> Answer:
 async def show_labels_of_node(request: Request, caller: Caller) -> Answer:
     """GET /nodes/ID/get-labels."""
     gateway = gateway_of(request)
-    labels = _enabled(gateway)
+    labels = labels_of(gateway)
     label = ""
     if labels is not None:
-        label = _assigned(gateway, labels).get(request.path_params["node"], "")
+        label = assigned_labels(gateway, labels).get(request.path_params["node"], "")
     found = [_info(labels, label)] if label and labels is not None else UNSET
     return Answer(NodeLabelInfos(found), "nodeLabelsInfo", "mapped")
 
@@ -237,7 +238,7 @@ def _of_nodes(wanted: dict[str, list[str]]) -> LabelNodes:
 async def _change(gateway: Gateway, caller: Caller, path: str, wish: Input | None) -> Answer:
     if not is_administrator(gateway, caller):
         raise unauthorized(f"User {caller.user} not authorized for post to .../{path} ")
-    if _enabled(gateway) is None:
+    if labels_of(gateway) is None:
         raise bad_request(_DISABLED, _IO)
     if wish is not None:
         try:

@@ -1,0 +1,155 @@
+"""What Hadoop's clients change of an application: kill, move, priority, lifetime, signals.
+
+The changes are those of the REST interface (`web/yarn/application_changes.py`); here are Hadoop's
+messages and its exceptions. Source: Hadoop 3.4.1, ClientRMService.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from fairshare.errors import EngineError, InputError
+from fairshare.hadoop import ids
+from fairshare.hadoop.refusals import rpc_error
+from fairshare.hadoop.wire.exceptions import ACCESS_CONTROL, YARN, RpcError
+from fairshare.hadoop.wire.messages import (
+    FailApplicationAttemptResponseProto,
+    KillApplicationResponseProto,
+    MoveApplicationAcrossQueuesResponseProto,
+    SignalContainerCommandProto,
+    SignalContainerResponseProto,
+    UpdateApplicationPriorityResponseProto,
+    UpdateApplicationTimeoutsResponseProto,
+)
+from fairshare.model.applications import Application
+from fairshare.model.inputs import ContainerExited
+from fairshare.model.queues import LONGEST_NAME
+from fairshare.web.yarn import application_changes as changes
+from fairshare.web.yarn.callers import Caller
+from fairshare.web.yarn.gateway import LiveGateway
+from fairshare.web.yarn.timeouts import read_instant
+
+FAILED_BY_USER = "Attempt failed by user."
+
+_NO_EXIT = -1000  # as of a container whose exit code is not known
+
+
+class ApplicationChanges:
+    """The handlers that change an application."""
+
+    def __init__(self, gateway: LiveGateway) -> None:
+        self._gateway = gateway
+
+    async def kill(self, caller: Caller, request: Any) -> Any:
+        """forceKillApplication: clients repeat it until the application is over."""
+        gateway, application = self._gateway, self._application(request.application_id)
+        with _refusing(caller, request.application_id):
+            killed = await changes.kill(gateway, caller, application, request.diagnostics)
+        return KillApplicationResponseProto(is_kill_completed=not killed or application.over)
+
+    async def move(self, caller: Caller, request: Any) -> Any:
+        """moveApplicationAcrossQueues."""
+        application = self._application(request.application_id)
+        queue = request.target_queue
+        if not queue or len(queue) > LONGEST_NAME or not queue.isprintable():
+            raise RpcError(YARN, f"{queue[:40]!r} cannot be the name of a queue")
+        with _refusing(caller, request.application_id):
+            await changes.move(self._gateway, caller, application, queue)
+        return MoveApplicationAcrossQueuesResponseProto()
+
+    async def set_priority(self, caller: Caller, request: Any) -> Any:
+        """updateApplicationPriority: the answer has the priority in force."""
+        application = self._application(request.applicationId)
+        wanted = request.applicationPriority.priority
+        with _refusing(caller, request.applicationId):
+            await changes.set_priority(self._gateway, caller, application, wanted)
+        answer = UpdateApplicationPriorityResponseProto()
+        answer.applicationPriority.priority = application.priority
+        return answer
+
+    async def set_timeouts(self, caller: Caller, request: Any) -> Any:
+        """updateApplicationTimeouts: the lifetime, which is the only kind."""
+        application = self._application(request.applicationId)
+        if not request.application_timeouts:
+            raise RpcError(
+                YARN,
+                "At least one ApplicationTimeoutType should be configured for updating timeouts.",
+            )
+        with _refusing(caller, request.applicationId):
+            changes.check_modify(self._gateway, caller, application)
+            for one in request.application_timeouts:
+                expires_ms = _instant_ms(one.expire_time)
+                await changes.set_expiry(self._gateway, caller, application, expires_ms)
+        return UpdateApplicationTimeoutsResponseProto(
+            application_timeouts=request.application_timeouts
+        )
+
+    async def signal(self, caller: Caller, request: Any) -> Any:
+        """signalToContainer: to a live container."""
+        wanted = request.container_id
+        absent = RpcError(
+            YARN, f"Trying to signal an absent container {ids.container_text(wanted)}"
+        )
+        container = ids.container_of(wanted, self._gateway.scheduler.state.epoch_ms)
+        if container is None:
+            raise absent
+        command = SignalContainerCommandProto.Name(request.command)
+        with _refusing(caller, wanted.app_attempt_id.application_id):
+            try:
+                changes.signal(self._gateway, caller, container, command)
+            except changes.NoSuchContainer:
+                raise absent from None
+            except EngineError as error:
+                raise RpcError(YARN, str(error)) from None
+        return SignalContainerResponseProto()
+
+    async def fail_attempt(self, caller: Caller, request: Any) -> Any:
+        """failApplicationAttempt: its master's container ends, which counts as its failure."""
+        gateway, wanted = self._gateway, request.application_attempt_id
+        application = self._application(wanted.application_id)
+        with _refusing(caller, wanted.application_id):
+            changes.check_modify(gateway, caller, application)
+        ids.find_attempt(wanted, gateway.scheduler.state)
+        answer = FailApplicationAttemptResponseProto()
+        if application.over or wanted.attemptId != application.attempt:
+            return answer
+        if application.master is None:
+            raise RpcError(
+                YARN, f"{ids.attempt_text(wanted)} has no container of a master that could end"
+            )
+        master = application.master
+        await self._ask(ContainerExited(master, _NO_EXIT, FAILED_BY_USER))
+        gateway.server.engine.stop(master)  # a reported exit alone stops nothing
+        return answer
+
+    def _application(self, wanted: Any) -> Application:
+        return ids.find_application(wanted, self._gateway.scheduler.state)
+
+    async def _ask(self, wish: Any) -> None:
+        try:
+            await self._gateway.ask(wish)
+        except InputError as error:
+            raise rpc_error(error) from None
+
+
+@contextmanager
+def _refusing(caller: Caller, application: Any) -> Iterator[None]:
+    """Make refusals of a change Hadoop's exceptions."""
+    try:
+        yield
+    except changes.NotPermitted:
+        name = ids.application_text(application)
+        raise RpcError(
+            ACCESS_CONTROL, f"User {caller.user} cannot perform operation MODIFY_APP on {name}"
+        ) from None
+    except changes.NotPossible as error:
+        raise RpcError(YARN, str(error)) from None
+    except InputError as error:
+        raise rpc_error(error) from None
+
+
+def _instant_ms(text: str) -> int:
+    try:
+        return read_instant(text)
+    except ValueError as error:
+        raise RpcError(YARN, str(error)) from None

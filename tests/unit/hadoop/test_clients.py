@@ -1,0 +1,249 @@
+"""Hadoop's clients ask, submit and change: what each call is answered, and what it changes."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from tests.unit.hadoop.cluster import CAPACITY, Cluster
+
+from fairshare.hadoop import ids
+from fairshare.hadoop.clients import NOT_SUPPORTED, Clients
+from fairshare.hadoop.wire.calls import CallContext
+from fairshare.hadoop.wire.descriptors import APPLICATION_CLIENT, METHODS
+from fairshare.hadoop.wire.exceptions import RpcError
+from fairshare.model.inputs import AddLabels, LabelNodes
+from fairshare.schedulers.capacity.settings import Percentage, QueueSettings
+from fairshare.web.yarn.gateway import LiveGateway
+
+pytestmark = pytest.mark.anyio
+
+
+class Client:
+    """A client of a cluster: it calls the handlers as some user."""
+
+    def __init__(self, cluster: Cluster, user: str = "ann") -> None:
+        self.cluster = cluster
+        self.handlers = Clients(LiveGateway(cluster.server, b""), lambda application: None).handlers
+        self.context = CallContext(user, "", None, "127.0.0.1", "")
+
+    async def call(self, method: str, **fields: Any) -> Any:
+        request = METHODS[APPLICATION_CLIENT, method].request(**fields)
+        return await self.handlers[APPLICATION_CLIENT, method](self.context, request)
+
+    async def refused(self, method: str, **fields: Any) -> tuple[str, str]:
+        """Class, without its package, and message of a refusal."""
+        with pytest.raises(RpcError) as refusal:
+            await self.call(method, **fields)
+        return refusal.value.class_name.rpartition(".")[2], refusal.value.message
+
+    def name(self, application: int) -> Any:
+        return ids.application_id_message(self.cluster.state.epoch_ms, application)
+
+    def attempt(self, application: int, attempt: int = 1) -> Any:
+        return ids.attempt_id_message(self.cluster.state.epoch_ms, application, attempt)
+
+    def text(self, application: int) -> str:
+        return ids.application_text(self.name(application))
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+async def cluster(tmp_path, anyio_backend):
+    made = await Cluster(tmp_path).start()
+    yield made
+    await made.stop()
+
+
+@pytest.fixture
+async def running(cluster):
+    """A cluster with one node, and a master of ann's on it that has registered."""
+    node = cluster.node()
+    node.register()
+    return await cluster.master(node)
+
+
+async def test_each_method_of_the_protocol_is_answered_or_refused_by_name(cluster):
+    client = Client(cluster)
+    methods = {name for protocol, name in METHODS if protocol == APPLICATION_CLIENT}
+    assert len(methods) == 35
+    assert {name for _, name in client.handlers} == methods
+    for name in NOT_SUPPORTED:
+        handler = client.handlers[APPLICATION_CLIENT, name]
+        with pytest.raises(RpcError):
+            await handler(client.context, None)
+
+
+async def test_an_attempt_is_reported_with_its_master(cluster, running):
+    client = Client(cluster)
+    wanted = client.attempt(running.application)
+    answer = await client.call("getApplicationAttemptReport", application_attempt_id=wanted)
+    report = answer.application_attempt_report
+    assert report.application_attempt_id == wanted
+    assert (report.host, report.rpc_port) == ("h1", 99)
+    assert report.original_tracking_url == "http://h1:1"
+    assert report.tracking_url.endswith(f"/proxy/{client.text(running.application)}/")
+    assert report.yarn_application_attempt_state == 8  # RUNNING
+    assert report.am_container_id.id == 1
+    assert report.startTime > 0
+    answer = await client.call(
+        "getApplicationAttempts", application_id=client.name(running.application)
+    )
+    assert list(answer.application_attempts) == [report]
+
+
+async def test_live_containers_are_reported(cluster, running):
+    client = Client(cluster)
+    application = cluster.state.applications[running.application]
+    answer = await client.call(
+        "getContainers", application_attempt_id=client.attempt(running.application)
+    )
+    (report,) = answer.containers
+    assert report.container_id.id == 1
+    assert (report.resource.memory, report.resource.virtual_cores) == (256, 1)
+    assert (report.node_id.host, report.node_id.port) == ("h1", 1)
+    assert report.container_state == 2  # RUNNING
+    alone = await client.call("getContainerReport", container_id=report.container_id)
+    assert alone.container_report.container_id == report.container_id
+    assert application.master is not None
+
+
+async def test_what_does_not_exist_is_refused_with_the_class_that_steers_clients(cluster, running):
+    client, number = Client(cluster), running.application
+    assert await client.refused("getApplicationAttempts", application_id=client.name(9)) == (
+        "ApplicationNotFoundException",
+        f"Application with id '{client.text(9)}' doesn't exist in RM. Please check that the job"
+        " submission was successful.",
+    )
+    kind, _ = await client.refused(
+        "getContainers", application_attempt_id=client.attempt(number, 2)
+    )
+    assert kind == "ApplicationAttemptNotFoundException"
+    absent = ids.container_id_message(cluster.state.epoch_ms, 0)
+    absent = type(absent)(app_attempt_id=client.attempt(number), id=77)
+    kind, message = await client.refused("getContainerReport", container_id=absent)
+    assert kind == "ContainerNotFoundException"
+    assert message.endswith("_000077' doesn't exist in RM.")
+    kind, message = await client.refused("signalToContainer", container_id=absent, command=1)
+    assert (kind, message[:39]) == ("YarnException", "Trying to signal an absent container co")
+
+
+async def test_an_application_is_killed_and_a_repetition_says_so(cluster, running):
+    client = Client(cluster)
+    wanted = {"application_id": client.name(running.application), "diagnostics": "no more"}
+    await client.call("forceKillApplication", **wanted)
+    again = await client.call("forceKillApplication", **wanted)
+    assert again.is_kill_completed
+    report = (
+        await client.call("getApplicationReport", application_id=wanted["application_id"])
+    ).application_report
+    assert report.diagnostics == (
+        f"Application {client.text(running.application)} was killed by user ann with diagnostic"
+        " message: no more"
+    )
+
+
+async def test_priority_and_lifetime_change_as_for_the_rest_interface(tmp_path, anyio_backend):
+    cluster = await Cluster(tmp_path, "capacity").start()
+    node = cluster.node()
+    node.register()
+    master = await cluster.master(node)
+    client = Client(cluster)
+    name = client.name(master.application)
+    answer = await client.call(
+        "updateApplicationTimeouts",
+        applicationId=name,
+        application_timeouts=[
+            {"application_timeout_type": 1, "expire_time": "2031-02-03T14:04:06.789+0000"}
+        ],
+    )
+    assert answer.application_timeouts[0].expire_time == "2031-02-03T14:04:06.789+0000"
+    assert cluster.state.applications[master.application].expires_ms == 1927893846789
+    answer = await client.call(
+        "updateApplicationPriority", applicationId=name, applicationPriority={"priority": 7}
+    )
+    given = cluster.state.applications[master.application].priority
+    assert answer.applicationPriority.priority == given
+    kind, message = await client.refused("updateApplicationTimeouts", applicationId=name)
+    assert (kind, message[:12]) == ("YarnException", "At least one")
+    kind, message = await client.refused(
+        "moveApplicationAcrossQueues", application_id=name, target_queue="nowhere"
+    )
+    assert kind == "YarnException"
+    assert "nowhere" in message
+    await cluster.stop()
+
+
+async def test_an_application_moves_to_a_queue_that_the_last_part_of_its_name_gives(
+    tmp_path, anyio_backend
+):
+    half = QueueSettings(capacity=Percentage(50.0), maximum_master_share=1.0)
+    queues = {
+        "root": QueueSettings(children=("default", "b"), capacity=Percentage(100.0)),
+        "root.default": half,
+        "root.b": half,
+    }
+    two_queues = msgspec.structs.replace(CAPACITY, queues=queues)
+    cluster = await Cluster(tmp_path, "capacity", capacity=two_queues).start()
+    node = cluster.node()
+    node.register()
+    master = await cluster.master(node)
+    client = Client(cluster)
+    name = client.name(master.application)
+    await client.call("moveApplicationAcrossQueues", application_id=name, target_queue="b")
+    assert cluster.state.applications[master.application].queue == "root.b"
+    await cluster.stop()
+
+
+async def test_a_failed_attempt_is_followed_by_the_next_one(cluster, running):
+    client, number = Client(cluster), running.application
+    master = cluster.state.applications[number].master
+    await client.call("failApplicationAttempt", application_attempt_id=client.attempt(number))
+    assert cluster.state.applications[number].attempt == 2
+    assert master in cluster.engine.stopped
+    # An attempt that is over cannot fail.
+    await client.call("failApplicationAttempt", application_attempt_id=client.attempt(number))
+    assert cluster.state.applications[number].attempt == 2
+    answer = await client.call("getApplicationAttempts", application_id=client.name(number))
+    assert "Attempt failed by user." in answer.application_attempts[0].diagnostics
+
+
+async def test_a_signal_goes_to_the_engine_of_the_container(cluster, running):
+    master = cluster.state.applications[running.application].master
+    name = ids.container_id_message(cluster.state.epoch_ms, master)
+    await Client(cluster).call("signalToContainer", container_id=name, command=3)
+    assert cluster.engine.signals == [(master, "FORCEFUL_SHUTDOWN")]
+
+
+async def test_labels_are_listed_by_node_and_by_label(tmp_path, anyio_backend):
+    labelled = msgspec.structs.replace(CAPACITY, labels_enabled=True)
+    cluster = await Cluster(tmp_path, "capacity", capacity=labelled).start()
+    cluster.node().register()
+    await cluster.settled()
+    await cluster.server.service.ask(AddLabels({"gpu": False, "ssd": True}))
+    await cluster.server.service.ask(LabelNodes({"h1:1": "gpu"}))
+    client = Client(cluster)
+    found = await client.call("getClusterNodeLabels")
+    assert {one.name: one.isExclusive for one in found.nodeLabels} == {"gpu": False, "ssd": True}
+    (node,) = (await client.call("getNodeToLabels")).nodeToLabels
+    assert (node.nodeId.host, node.nodeId.port, list(node.nodeLabels)) == ("h1", 1, ["gpu"])
+    (label,) = (await client.call("getLabelsToNodes")).labelsToNodes
+    assert (label.nodeLabels, [one.host for one in label.nodeId]) == ("gpu", ["h1"])
+    assert not (await client.call("getLabelsToNodes", nodeLabels=["ssd"])).labelsToNodes
+    await cluster.stop()
+
+
+async def test_a_cluster_without_labels_and_attributes_answers_empty_lists(cluster):
+    client = Client(cluster)
+    for method in (
+        "getClusterNodeLabels",
+        "getNodeToLabels",
+        "getLabelsToNodes",
+        "getClusterNodeAttributes",
+        "getAttributesToNodes",
+        "getNodesToAttributes",
+    ):
+        assert (await client.call(method)).ByteSize() == 0
