@@ -15,6 +15,7 @@ from fairshare.hadoop.wire.messages import (
     ContainerProto,
     ContainerStateProto,
     ContainerStatusProto,
+    ContainerSubStateProto,
     ExecutionTypeProto,
     NMTokenProto,
     NodeReportProto,
@@ -37,6 +38,7 @@ from fairshare.model.work import ANYWHERE
 from fairshare.schedulers.protocol import State
 
 _COMPLETE = ContainerStateProto.Value("C_COMPLETE")
+_DONE = ContainerSubStateProto.Value("CSS_DONE")
 _GUARANTEED = ExecutionTypeProto.Value("GUARANTEED")
 _USABLE = NodeUpdateTypeProto.Value("NODE_USABLE")
 _UNUSABLE = NodeUpdateTypeProto.Value("NODE_UNUSABLE")
@@ -94,6 +96,7 @@ class Grants:
             diagnostics=ended.diagnostics,
             exit_status=ended.exit_code,
             executionType=_GUARANTEED,
+            container_sub_state=_DONE,
         )
         if resource is not None:
             message.capability.CopyFrom(resource_message(resource, self._state.types))

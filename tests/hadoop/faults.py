@@ -1,0 +1,201 @@
+"""`python -m tests.hadoop.faults`: unmodified clients run while our server is killed repeatedly,
+a NodeManager is killed, frozen and thawed, a master is killed, and keys roll.
+
+Every job must end as if nothing had happened. Prints a table; the exit code is 0 if all is as it
+must be and no process is left.
+"""
+
+import argparse
+import os
+import random
+import re
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import Popen
+
+from tests.hadoop.clients import EXAMPLES, SHELL, SLEEP, Clients
+from tests.hadoop.cluster import Cluster
+from tests.hadoop.installation import FOLDER, Installation
+
+SHORT = {
+    "yarn.nm.liveness-monitor.expiry-interval-ms": 10_000,
+    "yarn.am.liveness-monitor.expiry-interval-ms": 30_000,
+    "yarn.resourcemanager.container-tokens.master-key-rolling-interval-secs": 40,
+    "yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs": 40,
+    "yarn.resourcemanager.am-rm-tokens.master-key-rolling-interval-secs": 100,
+}
+"""Intervals that make nodes, masters and keys expire while a job runs."""
+
+LIMIT_S = 400
+
+
+class Faults:
+    """One run of some faults on a cluster, with jobs in the background."""
+
+    def __init__(self, cluster: Cluster, kills: int, seed: int) -> None:
+        self.cluster = cluster
+        self.clients = Clients(cluster)
+        self.kills = kills
+        self.random = random.Random(seed)
+        self.jobs: dict[str, tuple[Popen[bytes], str]] = {}
+        self.happened: list[str] = []
+
+    def begin(self, name: str, pattern: str, arguments: list[str]) -> None:
+        """Start a job whose output must have a pattern."""
+        self.jobs[name] = (self.clients.start(name, arguments), pattern)
+
+    def begin_jobs(self, number: int) -> None:
+        """A job of each kind: long enough to be hit."""
+        clients = self.clients
+        (jar,) = self.cluster.installation.jars.glob("*applications-distributedshell-*.jar")
+        sleep = ("-m", "8", "-r", "1", "-mt", "3000", "-rt", "1000")
+        self.begin(f"sleep-{number}", "completed successfully", clients.java(SLEEP, *sleep))
+        self.begin(f"pi-{number}", r"Pi is 3\.8", clients.java(EXAMPLES, "pi", "2", "10"))
+        self.begin(
+            f"shell-{number}",
+            "Application completed successfully",
+            clients.java(
+                SHELL,
+                *("-jar", str(jar), "-shell_command", "sleep", "-shell_args", "8"),
+                *("-num_containers", "2", "-container_memory", "128", "-master_memory", "256"),
+            ),
+        )
+
+    @property
+    def busy(self) -> bool:
+        """Whether a job still runs."""
+        return any(process.poll() is None for process, _ in self.jobs.values())
+
+    def kill_server(self) -> None:
+        """Kill the server at some instant, and start it again after a while."""
+        time.sleep(self.random.uniform(0.5, 8))
+        self.cluster.kill_server()
+        time.sleep(self.random.uniform(0, 4))
+        self.cluster.start_server()
+        self.happened.append("server killed")
+
+    def kill_node(self) -> None:
+        """Kill a NodeManager, with what it runs (it keeps no state), and start it again."""
+        name = self.random.choice(sorted(self.cluster.managers))
+        process = self.cluster.managers[name]
+        process.kill()
+        process.wait()
+        time.sleep(self.random.uniform(0, 4))
+        self.cluster.start_node(name)
+        self.happened.append(f"{name} killed")
+
+    def freeze_node(self, seconds: float) -> None:
+        """Stop a NodeManager for so long, and let it go on."""
+        name = self.random.choice(sorted(self.cluster.managers))
+        process = self.cluster.managers[name]
+        os.kill(process.pid, signal.SIGSTOP)
+        time.sleep(seconds)
+        os.kill(process.pid, signal.SIGCONT)
+        self.happened.append(f"{name} frozen for {seconds:.0f} s")
+
+    def kill_master(self) -> None:
+        """Kill the process of some MapReduce master."""
+        masters = []
+        for pid in self.cluster.marked():
+            try:
+                line = Path(f"/proc/{pid}/cmdline").read_bytes()
+            except OSError:
+                continue
+            if b"MRAppMaster" in line and line.split(b"\0")[0].endswith(b"java"):
+                masters.append(pid)
+        if masters:
+            os.kill(self.random.choice(masters), signal.SIGKILL)
+            self.happened.append("master killed")
+
+    def results(self) -> int:
+        """Wait for all jobs, and print how they ended; the number of those that ended wrong."""
+        wrong = 0
+        for name, (process, pattern) in self.jobs.items():
+            result = self.clients.finish(name, process, LIMIT_S)
+            fine = result.exit_code == 0 and re.search(pattern, result.output) is not None
+            wrong += not fine
+            print(f"  {name:12} {'ok' if fine else f'WRONG: exit code {result.exit_code}'}")
+        return wrong
+
+
+def of_server(faults: Faults) -> None:
+    """Kill the server, again and again, while jobs run."""
+    number = 0
+    for _ in range(faults.kills):
+        if not faults.busy:
+            number += 1
+            faults.begin_jobs(number)
+            time.sleep(faults.random.uniform(0, 10))
+        faults.kill_server()
+
+
+def of_nodes(faults: Faults) -> None:
+    """Kill, freeze and thaw NodeManagers, one of them beyond its expiry; kill a master."""
+    faults.begin_jobs(1)
+    time.sleep(12)
+    faults.kill_master()
+    time.sleep(5)
+    faults.kill_node()
+    time.sleep(10)
+    faults.freeze_node(4)
+    time.sleep(5)
+    faults.freeze_node(20)
+
+
+def of_keys(faults: Faults) -> None:
+    """Run jobs while keys roll, and the server is killed in between."""
+    begun_s = time.monotonic()
+    number = 0
+    while time.monotonic() - begun_s < 150:
+        number += 1
+        faults.begin_jobs(number)
+        while faults.busy and time.monotonic() - begun_s < 150:
+            time.sleep(1)
+        if number == 2:
+            faults.kill_server()
+
+
+KINDS: dict[str, Callable[[Faults], None]] = {
+    "server": of_server,
+    "nodes": of_nodes,
+    "keys": of_keys,
+}
+
+
+def main() -> int:
+    """Parse the options, run, and return the exit code."""
+    options = argparse.ArgumentParser(prog="python -m tests.hadoop.faults", description=__doc__)
+    options.add_argument("kinds", nargs="*", metavar="KIND", help=", ".join(KINDS))
+    options.add_argument("--kills", type=int, default=20)
+    options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--scheduler", default="capacity")
+    options.add_argument("--runs", type=Path, default=FOLDER / "runs")
+    chosen = options.parse_args()
+    installation = Installation()
+    installation.fetch(spark=False)
+    wrong = 0
+    for kind in chosen.kinds or KINDS:
+        folder = chosen.runs / f"faults-{kind}"
+        shutil.rmtree(folder, ignore_errors=True)
+        more = {} if kind == "server" else SHORT
+        print(f"\nfaults of {kind}, {chosen.scheduler} scheduler ({folder})", flush=True)
+        cluster = Cluster(folder, installation, chosen.scheduler, 2, dict(more))
+        try:
+            with cluster:
+                faults = Faults(cluster, chosen.kills, chosen.seed)
+                KINDS[kind](faults)
+                wrong += faults.results()
+                print(f"  {', '.join(faults.happened)}", flush=True)
+        except RuntimeError as error:
+            print(f"  {error}")
+            wrong += 1
+        wrong += len(cluster.marked())
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
