@@ -1,5 +1,5 @@
 """`python -m tests.hadoop.faults`: unmodified clients run while our server is killed repeatedly,
-a NodeManager is killed, frozen and thawed, a master is killed, and keys roll.
+a NodeManager is killed, frozen and thawed, a master is killed, keys roll, a queue preempts.
 
 Every job must end as if nothing had happened. Prints a table; the exit code is 0 if all is as it
 must be and no process is left.
@@ -11,12 +11,15 @@ import random
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import Popen
+from typing import Any
 
+import httpx
 from tests.hadoop.clients import EXAMPLES, SHELL, SLEEP, Clients
 from tests.hadoop.cluster import Cluster
 from tests.hadoop.installation import FOLDER, Installation
@@ -29,6 +32,20 @@ SHORT = {
     "yarn.resourcemanager.am-rm-tokens.master-key-rolling-interval-secs": 100,
 }
 """Intervals that make nodes, masters and keys expire while a job runs."""
+
+PREEMPTION = {
+    "yarn.resourcemanager.scheduler.monitor.enable": "true",
+    "yarn.resourcemanager.monitor.capacity.preemption.total_preemption_per_round": 0.5,
+    "yarn.resourcemanager.monitor.capacity.preemption.natural_termination_factor": 1.0,
+    "yarn.resourcemanager.monitor.capacity.preemption.max_wait_before_kill": 5_000,
+    "yarn.scheduler.fair.preemption": "true",
+    "yarn.scheduler.fair.waitTimeBeforeKill": 5_000,
+}
+SETTINGS: dict[str, dict[str, object]] = {
+    "nodes": dict(SHORT),
+    "keys": dict(SHORT),
+    "tenants": dict(PREEMPTION),
+}
 
 LIMIT_S = 400
 
@@ -111,6 +128,23 @@ class Faults:
             os.kill(self.random.choice(masters), signal.SIGKILL)
             self.happened.append("master killed")
 
+    def containers(self, queue: str) -> int:
+        """The containers of a queue's applications."""
+        return sum(
+            max(one["runningContainers"], 0)
+            for one in self._applications()
+            if one["queue"] == queue
+        )
+
+    def preempted(self) -> int:
+        """The containers that were preempted."""
+        return sum(one["numNonAMContainerPreempted"] for one in self._applications())
+
+    def _applications(self) -> list[dict[str, Any]]:
+        url = f"{self.cluster.url}/ws/v1/cluster/apps"
+        found = httpx.get(url, timeout=5, trust_env=False).json()
+        return list((found["apps"] or {}).get("app", ()))
+
     def results(self) -> int:
         """Wait for all jobs, and print how they ended; the number of those that ended wrong."""
         wrong = 0
@@ -153,17 +187,53 @@ def of_keys(faults: Faults) -> None:
     while time.monotonic() - begun_s < 150:
         number += 1
         faults.begin_jobs(number)
+        if number % 2 == 0:
+            faults.kill_server()
         while faults.busy and time.monotonic() - begun_s < 150:
             time.sleep(1)
-        if number == 2:
-            faults.kill_server()
+
+
+def of_tenants(faults: Faults) -> None:
+    """A job fills the cluster; one of another queue gets its share by preemption. A NodeManager is
+    decommissioned meanwhile, and leaves when its containers have ended."""
+    clients, cluster = faults.clients, faults.cluster
+    long = ("-Dmapreduce.job.queuename=default", "-m", "30", "-r", "0", "-mt", "15000")
+    faults.begin("first", "completed successfully", clients.java(SLEEP, *long))
+    cluster.wait(lambda: faults.containers("root.default") >= 8, "the first job fills its nodes")
+    short = ("-Dmapreduce.job.queuename=research", "-m", "4", "-r", "1", "-mt", "2000")
+    faults.begin("second", "completed successfully", clients.java(SLEEP, *short))
+    cluster.wait(lambda: faults.containers("root.research") >= 3, "the second gets its share")
+    cluster.wait(lambda: faults.preempted() > 0, "containers were preempted")
+    faults.happened.append(f"{faults.preempted()} containers preempted")
+    name = httpx.get(f"{cluster.url}/ws/v1/cluster/nodes", trust_env=False).json()
+    leaving = name["nodes"]["node"][0]["id"]
+    command = ("admin", "decommission", leaving, "--timeout", "120s", "--url", cluster.url)
+    subprocess.run([sys.executable, "-m", "fairshare", *command], check=True, capture_output=True)
+    cluster.wait(lambda: cluster.active_nodes() == 1, "the node has left", 150)
+    for name, process in list(cluster.managers.items()):
+        if leaving.partition(":")[2] in (cluster.run / f"conf-{name}/yarn-site.xml").read_text():
+            process.wait(60)
+            del cluster.managers[name]
+            faults.happened.append(f"{name} decommissioned, and shut down by itself")
 
 
 KINDS: dict[str, Callable[[Faults], None]] = {
     "server": of_server,
     "nodes": of_nodes,
     "keys": of_keys,
+    "tenants": of_tenants,
 }
+
+
+def starve_soon(cluster: Cluster) -> None:
+    """Let the Fair Scheduler's queues count as starved after two seconds below their share."""
+    file = cluster.conf / "fair-scheduler.xml"
+    if file.exists():
+        soon = (
+            "  <defaultFairSharePreemptionTimeout>2</defaultFairSharePreemptionTimeout>\n"
+            "  <defaultFairSharePreemptionThreshold>0.8</defaultFairSharePreemptionThreshold>\n"
+        )
+        file.write_text(file.read_text().replace("</allocations>", soon + "</allocations>"))
 
 
 def main() -> int:
@@ -181,9 +251,10 @@ def main() -> int:
     for kind in chosen.kinds or KINDS:
         folder = chosen.runs / f"faults-{kind}"
         shutil.rmtree(folder, ignore_errors=True)
-        more = {} if kind == "server" else SHORT
+        more = SETTINGS.get(kind, {})
         print(f"\nfaults of {kind}, {chosen.scheduler} scheduler ({folder})", flush=True)
-        cluster = Cluster(folder, installation, chosen.scheduler, 2, dict(more))
+        cluster = Cluster(folder, installation, chosen.scheduler, 2, more)
+        starve_soon(cluster)
         try:
             with cluster:
                 faults = Faults(cluster, chosen.kills, chosen.seed)

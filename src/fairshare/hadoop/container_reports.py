@@ -17,6 +17,10 @@ from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
 from fairshare.runtime.reconciliation import MISSING
 from fairshare.schedulers.protocol import State
 
+MOST_DIAGNOSTICS = 64 * 1024
+"""The most characters that are kept of a container's or a master's words (Hadoop:
+`yarn.app.attempt.diagnostics.limit.kc`, which keeps the last ones too)."""
+
 _COMPLETE = ContainerStateProto.Value("C_COMPLETE")
 
 
@@ -70,7 +74,7 @@ class ContainerReports:
                 continue
             if message.container_state == _COMPLETE:
                 reported[container] = ContainerExited(
-                    container, message.container_exit_status, message.diagnostics
+                    container, message.container_exit_status, shortened(message.diagnostics)
                 )
             else:
                 reported[container] = None
@@ -124,7 +128,8 @@ class ContainerReports:
         self._nodes.ended(node, container)
         live = _is_on(state, node, container)
         if live or state.ending.get(container) == node.name:
-            inputs.append(ContainerExited(container, message.exit_status, message.diagnostics))
+            words = shortened(message.diagnostics)
+            inputs.append(ContainerExited(container, message.exit_status, words))
         if live or self.awaited(container):
             self._finished[container] = node  # `observe` follows: each end becomes a record
         else:
@@ -160,3 +165,8 @@ class ContainerReports:
 def _is_on(state: State, node: RegisteredNode, container: ContainerId) -> bool:
     there = state.nodes.get(node.name)
     return there is not None and container in there.containers
+
+
+def shortened(words: str) -> str:
+    """The last part of words that are too long for the journal."""
+    return words if len(words) <= MOST_DIAGNOSTICS else words[-MOST_DIAGNOSTICS:]

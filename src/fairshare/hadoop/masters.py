@@ -16,6 +16,7 @@ from fairshare.errors import InputError
 from fairshare.families.registry import family_of
 from fairshare.hadoop import asks, ids
 from fairshare.hadoop.attempt_deliveries import AttemptDeliveries, Deliveries
+from fairshare.hadoop.container_reports import shortened
 from fairshare.hadoop.grants import Grants
 from fairshare.hadoop.keys import Kind, MasterKeys
 from fairshare.hadoop.resources import resource_message, type_messages
@@ -65,6 +66,7 @@ PAUSE_MS = 10_000
 NO_EXIT = -1000
 """Hadoop's exit code of a container of which none is known."""
 
+_MOST_ADDRESS = 2_048
 _MEMORY = SchedulerResourceTypes.Value("MEMORY")
 _VCORES = SchedulerResourceTypes.Value("CPU")
 _VIEW = ApplicationAccessTypeProto.Value("APPACCESS_VIEW_APP")
@@ -156,7 +158,10 @@ class Masters:
                 await self._start_over(application, deliveries)
             else:
                 registered = MasterRegistered(
-                    application.id, request.host, request.rpc_port, request.tracking_url
+                    application.id,
+                    request.host[:_MOST_ADDRESS],
+                    request.rpc_port,
+                    request.tracking_url[:_MOST_ADDRESS],
                 )
                 self._raise_refusals(await self._ask([registered]))
             deliveries.registered = True
@@ -205,8 +210,8 @@ class Masters:
             finished = UnregisterMaster(
                 application.id,
                 status.removeprefix("APP_"),
-                request.diagnostics,
-                request.tracking_url,
+                shortened(request.diagnostics),
+                request.tracking_url[:_MOST_ADDRESS],
             )
             self._raise_refusals(await self._ask([finished]))
         return FinishApplicationMasterResponseProto(isUnregistered=True)

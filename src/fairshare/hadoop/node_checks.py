@@ -8,6 +8,8 @@ from fairshare.hadoop.settings import NodeSettings
 from fairshare.hadoop.wire.messages import ResourceProto
 from fairshare.model.resources import Resource, ResourceTypes
 
+LONGEST_HOST = 255
+_MOST_PORT = 65_535
 _NUMBER = re.compile(r"\d{1,9}")
 
 
@@ -19,6 +21,10 @@ def reason_to_shut_down(
     `least` is the smallest container: a node that cannot hold it is of no use.
     """
     host, version = request.node_id.host, request.nm_version
+    if not host.isprintable() or not 0 < len(host) <= LONGEST_HOST or " " in host:
+        return f"No host can have this name: {host[:LONGEST_HOST]!r}"
+    if not 0 < request.node_id.port <= _MOST_PORT:
+        return f"{request.node_id.port} is not a port of a NodeManager"
     if settings.minimum_version and older(version, settings.minimum_version):
         return (
             f"Disallowed NodeManager Version {version or 'null'}, is less than the minimum version"
@@ -26,7 +32,7 @@ def reason_to_shut_down(
         )
     if decommissioned or not settings.allowed(host):
         return f"Disallowed NodeManager from  {host}, Sending SHUTDOWN signal to the NodeManager."
-    if total[0] < least[0] or total[1] < least[1]:
+    if total[0] < least[0] or total[1] < least[1] or any(amount < 0 for amount in total):
         return (
             f"NodeManager from  {host} doesn't satisfy minimum allocations, Sending SHUTDOWN signal"
             f" to the NodeManager. Node capabilities are <memory:{total[0]}, vCores:{total[1]}>;"

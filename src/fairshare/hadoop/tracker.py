@@ -17,7 +17,7 @@ from fairshare.hadoop.container_reports import ContainerReports
 from fairshare.hadoop.keys import Kind, MasterKeys
 from fairshare.hadoop.liveness import Liveness
 from fairshare.hadoop.node_answers import RESYNC, SHUTDOWN
-from fairshare.hadoop.node_checks import known_resources, reason_to_shut_down
+from fairshare.hadoop.node_checks import LONGEST_HOST, known_resources, reason_to_shut_down
 from fairshare.hadoop.pace import Pace
 from fairshare.hadoop.registered_nodes import RegisteredNode, RegisteredNodes
 from fairshare.hadoop.resources import resource_of
@@ -43,6 +43,10 @@ NODE_VERSION = "version"
 
 TICK_S = 1.0
 
+MOST_REPORT = 4_096
+"""The most characters that are kept of a health report."""
+
+_LONGEST_NAME = LONGEST_HOST + len(":65535")
 _log = logging.getLogger("fairshare.hadoop")
 _raw: Callable[[Any], bytes] = ContainerStatusProto.SerializeToString
 _raw_utilization: Callable[[Any], bytes] = ResourceUtilizationProto.SerializeToString
@@ -93,7 +97,7 @@ class Tracker:
     def register(self, context: CallContext, request: Any) -> Any:
         """registerNodeManager: a node offers its resources, with all its containers."""
         state = self._state
-        name = ids.node_name(request.node_id)
+        name = ids.node_name(request.node_id)[:_LONGEST_NAME]
         total = resource_of(known_resources(request.resource, state.types), state.types)
         least = self._yarn.allocation_limits(state)[0]
         drain = state.drains.get(name)
@@ -116,7 +120,7 @@ class Tracker:
         health = request.nodeStatus.nodeHealthStatus
         if request.HasField("nodeStatus") and not health.is_node_healthy:
             self._note_health(node, health)
-            inputs.append(NodeLost(name, "UNHEALTHY", health.health_report))
+            inputs.append(NodeLost(name, "UNHEALTHY", node.health_report))
         else:
             inputs = [*self._changes_of_node(node), *inputs]
         self._service.set_silent(name, False)
@@ -133,7 +137,7 @@ class Tracker:
         status = request.node_status
         node = self.nodes.get(ids.node_name(status.node_id))
         if node is None:
-            return self._answer_stranger(ids.node_name(status.node_id))
+            return self._answer_stranger(ids.node_name(status.node_id)[:_LONGEST_NAME])
         self.nodes.heard(node, self._ticks_ms())
         if status.response_id != node.response_id:
             if status.response_id + 1 == node.response_id:
@@ -253,10 +257,11 @@ class Tracker:
         inputs = self.reports.changes(node, self._state, status.containersStatuses, raw)
         health = status.nodeHealthStatus
         if not health.is_node_healthy:
-            if not node.unhealthy:
-                _log.warning("node %s is unhealthy: %s", node.name, health.health_report)
-                inputs.append(NodeLost(node.name, "UNHEALTHY", health.health_report))
+            before = node.unhealthy
             self._note_health(node, health)
+            if not before:
+                _log.warning("node %s is unhealthy: %s", node.name, node.health_report)
+                inputs.append(NodeLost(node.name, "UNHEALTHY", node.health_report))
         elif node.unhealthy:
             _log.info("node %s is healthy again", node.name)
             self._note_health(node, health)
@@ -267,7 +272,7 @@ class Tracker:
     @staticmethod
     def _note_health(node: RegisteredNode, health: Any) -> None:
         node.unhealthy = not health.is_node_healthy
-        node.health_report = health.health_report
+        node.health_report = health.health_report[:MOST_REPORT]
         node.health_report_ms = health.last_health_report_time
 
     def _containers_of(self, node: RegisteredNode, request: Any, *, may_start: bool) -> list[Input]:
