@@ -22,8 +22,7 @@ class RegisteredNode:
     containers that it need not report any more), `finished` (ids of applications that are over),
     `signals` (requests to signal containers), `resource` (a total that an administrator changed).
     `busy`: any of these, so that an idle heartbeat looks at one flag. `unhealthy`: its health
-    report took it out of the cluster, and it keeps its registration. `utilization` are the
-    serialized ResourceUtilizationProto of its containers and of itself.
+    report took it out of the cluster, and it keeps its registration.
     """
 
     __slots__ = (
@@ -48,7 +47,6 @@ class RegisteredNode:
         "statuses",
         "total",
         "unhealthy",
-        "utilization",
         "version",
         "web_port",
     )
@@ -66,7 +64,6 @@ class RegisteredNode:
         self.unhealthy = False
         self.health_report = ""
         self.health_report_ms = 0
-        self.utilization = (b"", b"")
         self.response_id = 0
         self.answer: Any = None
         self.statuses: list[bytes] = []

@@ -25,12 +25,12 @@ from fairshare.hadoop.settings import NodeSettings
 from fairshare.hadoop.wire.calls import CallContext, Handler
 from fairshare.hadoop.wire.messages import (
     ContainerStatusProto,
-    ResourceUtilizationProto,
     UnRegisterNodeManagerResponseProto,
 )
 from fairshare.journal.record import Record
 from fairshare.model.events import NodeRemoved, NodeTotalChanged
 from fairshare.model.inputs import Input, NodeJoined, NodeLost, NodeResized
+from fairshare.projections.node_history import Utilization
 from fairshare.runtime.reconciliation import reconcile_node
 from fairshare.schedulers.protocol import State
 from fairshare.server.server import LiveServer
@@ -49,7 +49,6 @@ MOST_REPORT = 4_096
 _LONGEST_NAME = LONGEST_HOST + len(":65535")
 _log = logging.getLogger("fairshare.hadoop")
 _raw: Callable[[Any], bytes] = ContainerStatusProto.SerializeToString
-_raw_utilization: Callable[[Any], bytes] = ResourceUtilizationProto.SerializeToString
 
 
 class Tracker:
@@ -77,6 +76,7 @@ class Tracker:
         self._settings = settings
         self._ticks_ms = ticks_ms
         self._yarn = family_of(server.scheduler_name).yarn
+        self._utilization = server.projections.nodes.utilization
         self._liveness = Liveness(nodes, self._service.state.nodes, settings.expiry_ms, ticks_ms())
 
     @property
@@ -151,10 +151,8 @@ class Tracker:
         node.health_report_ms = health.last_health_report_time
         if raw != node.statuses or node.unhealthy or not health.is_node_healthy:
             self._take_changes(node, status, raw)
-        node.utilization = (
-            _raw_utilization(status.containers_utilization),
-            _raw_utilization(status.node_utilization),
-        )
+        if not node.unhealthy:
+            self._utilization[node.name] = _utilization(status)
         node.response_id += 1
         answer = node_answers.heartbeat(node, self.pace.interval_ms)
         if node.busy:
@@ -352,3 +350,11 @@ class Tracker:
         if node is not None and event.node not in self._state.drains and node.total != event.total:
             node.total = node.resource = event.total
             node.busy = True
+
+
+def _utilization(status: Any) -> Utilization:
+    """What a NodeStatusProto says that the node and its containers use."""
+    whole, containers = status.node_utilization, status.containers_utilization
+    return Utilization(
+        whole.pmem, whole.vmem, whole.cpu, (containers.pmem, containers.vmem, containers.cpu)
+    )

@@ -19,11 +19,15 @@ MAX_INACTIVE: Final = 1_000
 
 
 class Utilization(msgspec.Struct, frozen=True):
-    """A node's own measurements: MB, and processors in use (2.5 is two and a half)."""
+    """A node's own measurements: MB, and processors in use (2.5 is two and a half).
+
+    `containers` are the same three of its containers alone; None: they are not measured apart.
+    """
 
     physical_memory_mb: int = 0
     virtual_memory_mb: int = 0
     cpu: float = 0.0
+    containers: tuple[int, int, float] | None = None
 
 
 class InactiveNode(msgspec.Struct, frozen=True):

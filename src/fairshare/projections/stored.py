@@ -65,7 +65,7 @@ add("master-limit", MasterLimit)
 add("master-limits", MasterLimits, "tested", "_leaves")
 add("inactive-node", InactiveNode)
 add("node-book", NodeHistory, "joined_ms", "inactive", "draining", "utilization", "_added")
-add("utilization", Utilization)
+add("utilization", Utilization, changes=Changes(added={"containers": None}))
 add("operation", Operation)
 add("run", Run)
 add(

@@ -416,3 +416,17 @@ async def test_the_time_of_the_last_heartbeat_is_known(cluster):
     heard_ms = cluster.tracker.heard_ms("h1:1")
     assert 0 <= cluster.server.service.now_ms() - heard_ms - 5 < 60_000
     assert cluster.tracker.heard_ms("h9:9") is None
+
+
+async def test_what_a_node_says_it_uses_is_kept_while_it_is_in_the_cluster(cluster):
+    node = cluster.node()
+    node.register()
+    await cluster.settled()
+    node.beat()
+    known = cluster.server.projections.nodes.utilization
+    assert (known["h1:1"].physical_memory_mb, known["h1:1"].containers) == (123, (0, 0, 0.0))
+    node.healthy = False
+    node.beat()
+    await cluster.settled()
+    node.beat()
+    assert not known

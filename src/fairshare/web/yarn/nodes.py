@@ -228,13 +228,15 @@ def _present(gateway: Gateway, node: Node) -> NodeInfo:
 
 
 def _utilization(measured: Utilization) -> ResourceUtilization:
+    whole = (measured.physical_memory_mb, measured.virtual_memory_mb, measured.cpu)
+    physical_mb, virtual_mb, cpu = measured.containers or whole
     return ResourceUtilization(
         nodePhysicalMemoryMB=measured.physical_memory_mb,
         nodeVirtualMemoryMB=measured.virtual_memory_mb,
         nodeCPUUsage=measured.cpu,
-        aggregatedContainersPhysicalMemoryMB=measured.physical_memory_mb,
-        aggregatedContainersVirtualMemoryMB=measured.virtual_memory_mb,
-        containersCPUUsage=measured.cpu,
+        aggregatedContainersPhysicalMemoryMB=physical_mb,
+        aggregatedContainersVirtualMemoryMB=virtual_mb,
+        containersCPUUsage=cpu,
     )
 
 
