@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from fairshare.engines.local.machine import raise_file_limit
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
 from fairshare.errors import EngineError
 from fairshare.hadoop.engine.launch import own_context, submitted_context
@@ -92,6 +93,7 @@ class NodeManagersEngine:
 
     def start(self, report: Callable[[Input], None], **_: object) -> None:
         """Begin; nothing is adopted here, nodes report what they run when they return."""
+        raise_file_limit()  # each node keeps a connection open
         self._loop = asyncio.get_running_loop()
         self._report = report
 

@@ -86,7 +86,8 @@ class Connection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
         peer = transport.get_extra_info("peername")
         self._address = str(peer[0]) if peer else ""
-        if not self._server.opened(self):
+        own = transport.get_extra_info("socket")
+        if not self._server.opened(self, -1 if own is None else own.fileno()):
             self._state = State.CLOSED
             self._transport.abort()
 
@@ -308,6 +309,7 @@ class Connection(asyncio.Protocol):
             protocol=context.protocol,
         )
         self._state = State.OPEN
+        self._server.admitted(self)
 
     # -- calls ------------------------------------------------------------------------------------
 

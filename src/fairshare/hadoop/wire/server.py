@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import logging
+import resource
 import socket
+import sys
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
@@ -85,8 +87,10 @@ class RpcServer:
         self._protocols = {protocol for protocol, _ in handlers}
         self._routes: dict[bytes, Route] = {}
         self._connections: set[Connection] = set()
+        self._strangers: dict[Connection, None] = {}  # without login, the oldest first
         self._tasks: set[asyncio.Task[None]] = set()
         self._unfinished_bytes = 0
+        self.highest_file = _highest_file()
         self._listener: asyncio.Server | None = None
         self._sweeper: asyncio.Task[None] | None = None
         self._refusals = RepeatedMessages[str](self._log_refusal)
@@ -94,6 +98,7 @@ class RpcServer:
     async def start(self, listener: socket.socket) -> None:
         """Serve on a bound socket."""
         loop = asyncio.get_running_loop()
+        self.highest_file = _highest_file()
         self._listener = await loop.create_server(
             lambda: Connection(self), sock=listener, backlog=BACKLOG
         )
@@ -124,17 +129,32 @@ class RpcServer:
 
     # -- for connections --------------------------------------------------------------------------
 
-    def opened(self, connection: Connection) -> bool:
-        """Count a connection; False if there are too many."""
-        if len(self._connections) >= self.limits.connections:
-            self.refused("all", f"more than {self.limits.connections} connections at once")
-            return False
+    def opened(self, connection: Connection, file: int) -> bool:
+        """Count a connection; False if there are too many.
+
+        The oldest one that has not logged in makes room for a new one. `file` is the number of its
+        open file: numbers near the limit of this process are left for everything else.
+        """
+        if len(self._connections) >= self.limits.connections or file > self.highest_file:
+            reason = f"{len(self._connections)} connections are open, and no more may be"
+            self.refused("all", reason)
+            if not self._strangers:
+                return False
+            oldest = next(iter(self._strangers))
+            oldest.abort("too many connections")
+            self.closed(oldest)
         self._connections.add(connection)
+        self._strangers[connection] = None
         return True
+
+    def admitted(self, connection: Connection) -> None:
+        """A connection's client has logged in."""
+        self._strangers.pop(connection, None)
 
     def closed(self, connection: Connection) -> None:
         """Forget a connection."""
         self._connections.discard(connection)
+        self._strangers.pop(connection, None)
 
     def reserve(self, size: int) -> bool:
         """Reserve room for a large call that is being received; False if there is none."""
@@ -196,6 +216,12 @@ class RpcServer:
     def _log_refusal(self, reason: str, repeated: int, address: str) -> None:
         more = f", and {repeated - 1} more" if repeated > 1 else ""
         _log.warning("%s: a connection of %s refused: %s%s", self.name, address, reason, more)
+
+
+def _highest_file() -> int:
+    """Nine tenths of the files that this process may have open."""
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return sys.maxsize if allowed == resource.RLIM_INFINITY else allowed * 9 // 10
 
 
 def methods_of(protocol: str, handlers: Mapping[str, Handler]) -> dict[tuple[str, str], Handler]:

@@ -1,6 +1,7 @@
 """A port of Hadoop's RPC with our own client at it: calls, logins, refusals, limits."""
 
 import asyncio
+import contextlib
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -353,6 +354,31 @@ def test_more_connections_than_the_limit_are_not_taken() -> None:
             await ann.call(address, TRACKER, "nodeHeartbeat", NodeHeartbeatRequestProto())
             with pytest.raises(Unreachable):
                 await bob.call(address, TRACKER, "nodeHeartbeat", NodeHeartbeatRequestProto())
+
+    asyncio.run(body())
+
+
+def test_the_last_files_of_the_process_are_left_for_others() -> None:
+    async def body() -> None:
+        async with serving(tracker()) as (server, address), client() as ann:
+            server.highest_file = 2
+            with pytest.raises(Unreachable):
+                await ann.call(address, TRACKER, "nodeHeartbeat", NodeHeartbeatRequestProto())
+
+    asyncio.run(body())
+
+
+def test_a_connection_without_login_makes_room_for_a_new_one() -> None:
+    async def body() -> None:
+        served = serving(tracker(), None, RpcLimits(connections=2))
+        async with served as (server, address), client() as ann, client() as bob:
+            await ann.call(address, TRACKER, "nodeHeartbeat", NodeHeartbeatRequestProto())
+            reader, writer = await asyncio.open_connection(*address)
+            await until(lambda: len(server._connections) == 2)
+            await bob.call(address, TRACKER, "nodeHeartbeat", NodeHeartbeatRequestProto())
+            with contextlib.suppress(ConnectionError):
+                assert await reader.read() == b""
+            writer.close()
 
     asyncio.run(body())
 
