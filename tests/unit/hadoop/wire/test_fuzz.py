@@ -35,7 +35,7 @@ class Transport(asyncio.Transport):
         self.closed = False
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        return ("127.0.0.1", 1)
+        return ("127.0.0.1", 1) if name == "peername" else default
 
     def write(self, data: Any) -> None:
         assert not self.closed
