@@ -47,6 +47,7 @@ from fairshare.web.pages.listings import Listings
 from fairshare.web.yarn.cross_origin import is_trusted
 from fairshare.web.yarn.document_cache import DocumentCaches
 from fairshare.web.yarn.gateway import LiveGateway
+from fairshare.web.yarn.master_pages import MasterCalls
 from fairshare.web.yarn.nodes import kept_nodes
 from fairshare.web.yarn.routes import BASE as YARN
 from fairshare.web.yarn.routes import yarn_routes
@@ -125,6 +126,7 @@ def build_app(server: LiveServer) -> Starlette:
     app.state.listings = Listings(server)
     app.state.gateway = gateway
     app.state.shelves = DocumentCaches(gateway)
+    app.state.master_calls = MasterCalls()
     app.state.kept_nodes = kept_nodes(gateway)
     app.state.application_rows = ApplicationRows(server)
     app.state.node_rows = NodeRows(server)

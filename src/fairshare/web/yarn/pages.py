@@ -1,5 +1,5 @@
 """Owns the other paths of a ResourceManager's port, beside `/ws/v1/cluster`: the page that clients
-probe, the liveness check, logs of containers, and the redirect to a master's own pages
+probe, the liveness check, and the logs of containers
 (Hadoop: RMWebApp).
 """
 
@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from fairshare.model.applications import Application
-from fairshare.model.identifiers import application_name, application_of, container_name
+from fairshare.model.identifiers import application_of, container_name
 from fairshare.web.containers import read_part
 from fairshare.web.yarn.access import may_view
 from fairshare.web.yarn.answering import HEADERS
@@ -23,7 +23,7 @@ from fairshare.web.yarn.callers import Rejected, identify
 from fairshare.web.yarn.cluster import metrics_of
 from fairshare.web.yarn.errors import Refused
 from fairshare.web.yarn.gateway import gateway_of
-from fairshare.web.yarn.names import find_application, read_container_id
+from fairshare.web.yarn.names import read_container_id
 
 TITLE = "All Applications"
 HTML = "text/html;charset=utf-8"
@@ -128,22 +128,6 @@ def _matches(wanted: str, name: str) -> bool:
     return name.startswith(wanted[:-1]) if wanted.endswith("*") else name == wanted
 
 
-async def lead_to_master(request: Request) -> Response:
-    """GET /proxy/ID/: to the pages that the master named; else to the application's own."""
-    gateway = gateway_of(request)
-    try:
-        application = find_application(gateway, request.path_params["application"])
-    except Refused:
-        raise HTTPException(404) from None
-    await _check_view(request, application)
-    last = gateway.attempt_history.of(application.id).attempt
-    target = last.tracking_url if last is not None else ""
-    if not target.startswith(("http://", "https://")):
-        name = application_name(gateway.scheduler.state.epoch_ms, application.id)
-        target = f"/cluster/app/{name}"
-    return RedirectResponse(target, 302)
-
-
 async def _check_view(request: Request, application: Application) -> None:
     """Raise HTTPException if the caller may not view an application."""
     try:
@@ -194,7 +178,5 @@ ROUTES = [
     Route("/isActive", show_life),
     Route("/robots.txt", show_robots),
     Route("/jmx", show_beans),
-    Route("/proxy/{application}", lead_to_master),
-    Route("/proxy/{application}/{rest:path}", lead_to_master),
     Route("/node/containerlogs/{container}/{user}", show_logs),
 ]

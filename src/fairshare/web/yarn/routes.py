@@ -13,6 +13,7 @@ from fairshare.web.yarn import (
     cluster,
     containers,
     labels,
+    master_pages,
     nodes,
     pages,
     refusals,
@@ -57,6 +58,7 @@ def yarn_routes() -> list[BaseRoute]:
                 found.append(route.with_slash())
     return [
         *pages.ROUTES,
+        *master_pages.ROUTES,
         YarnRoute(BASE, get=cluster.show_info),
         Mount(BASE, routes=[*found, Route("/{rest:path}", nothing_here)]),
         Route("/ws/{rest:path}", nothing_here),

@@ -4,6 +4,7 @@ import httpx
 import msgspec
 import pytest
 from tests.manual_engine import ManualEngine
+from tests.unit.web.yarn.test_master_pages import MasterServer, listening
 
 from fairshare.config.shell import AuthenticationSettings
 from fairshare.model.inputs import NodeBeat, NodeJoined, UpdateShares
@@ -250,6 +251,23 @@ async def test_logs_are_shown_to_who_may_look_into_the_application(cluster):
         assert "what ann computed" in (await ann.get(logs)).text
         for path in (logs, f"{logs}?user.name=ann", f"/proxy/{name}/"):
             assert (await bob.get(path)).status_code == 403, path
+
+
+async def test_the_pages_of_anothers_master_are_shown_in_a_sandbox(cluster):
+    acls = {"entry": [{"key": "VIEW_APP", "value": "bob"}]}
+    name = await cluster.submitted("ann", **{"application-acls": acls})
+    master = MasterServer()
+    async with listening(master), cluster.client("ann") as ann, cluster.client("bob") as bob:
+        attempt = cluster.live.projections.attempts.of(1).attempt
+        attempt.tracking_url, attempt.node = f"http://{master.address}", "n1"
+        for client, sandboxed in ((ann, False), (bob, True)):
+            page = await client.get(f"/proxy/{name}/")
+            assert page.text == "two executors"
+            policy = page.headers.get("content-security-policy", "")
+            assert policy.startswith("sandbox ") == sandboxed
+        refused = await bob.post(f"/proxy/{name}/kill")
+        assert refused.status_code == 403
+        assert [method for method, _ in master.asked] == ["GET", "GET"]
 
 
 async def test_only_an_administrator_acts_for_another(cluster):
