@@ -88,3 +88,19 @@ def _run(*arguments: str) -> None:
 
 def _say(words: str) -> None:
     print(words, flush=True)
+
+
+def unavailable() -> str:
+    """Why no real cluster can be started here; empty: one can. With CI the jars are fetched."""
+    installation = Installation()
+    if installation.ready:
+        return ""
+    if not os.environ.get("CI"):
+        return "Hadoop is not installed here: make hadoop fetches it (Java 17 and Maven needed)"
+    try:
+        installation.fetch(spark=False)
+    except Missing as missing:
+        return str(missing)
+    except subprocess.CalledProcessError:
+        return "Hadoop's jars cannot be fetched from Maven Central"
+    return ""
