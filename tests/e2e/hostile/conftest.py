@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 
 import httpx
 import pytest
@@ -13,6 +14,9 @@ from tests.e2e.test_server import ALLOCATIONS, YARN_SITE, Server
 
 PROXY = "127.0.0.2"
 """Named below [authentication]; the whole of 127.0.0.0/8 leads here."""
+
+HADOOP = ("--hadoop",) if find_spec("google") and find_spec("google.protobuf") else ()
+"""With protobuf the server has Hadoop's ports, too."""
 
 NARROW = f"""
 [authentication]
@@ -120,7 +124,7 @@ def attacked(tmp_path_factory):
     (conf / "yarn-site.xml").write_text(YARN_SITE)
     (conf / "fair-scheduler.xml").write_text(ALLOCATIONS)
     (conf / "fairshare.toml").write_text(NARROW)
-    server = Server(conf, conf.parent / "state", "--port", "0")
+    server = Server(conf, conf.parent / "state", "--port", "0", *HADOOP)
     found = Attacked(server)
     found.token("ann")  # to make it takes longer than a silent connection lives
     yield found
