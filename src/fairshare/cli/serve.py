@@ -172,7 +172,8 @@ def _hadoop_doors(settings: "LiveSettings") -> "HadoopDoors | None":
         if wanted == "no":
             raise ConfigurationError(["NodeManagers need Hadoop's ports: leave --no-hadoop out"])
         wanted = "yes"
-    if wanted == "no" or (wanted == "auto" and settings.port == 0):
+    needs_proof = settings.authentication.required  # which Hadoop's callers cannot give
+    if wanted == "no" or (wanted == "auto" and (settings.port == 0 or needs_proof)):
         return None
     if find_spec("google") is None or find_spec("google.protobuf") is None:
         if wanted == "auto":

@@ -77,9 +77,9 @@ class EngineSettings(msgspec.Struct, frozen=True):
 class HadoopSettings(msgspec.Struct, frozen=True):
     """Whether Hadoop's own clients and nodes are served, over Hadoop's RPC (`enabled`).
 
-    `auto`: if the extra fairshare[hadoop] is installed and `port` is not 0. Callers say who they
-    are, and are believed, as in any Hadoop cluster without Kerberos; so these ports are on loopback
-    unless `open_to_network` says otherwise.
+    `auto`: if the extra fairshare[hadoop] is installed, `port` is not 0, and callers need no proof
+    ([authentication]). Callers say who they are, and are believed, as in any Hadoop cluster without
+    Kerberos; so these ports are on loopback unless `open_to_network` says otherwise.
     """
 
     enabled: Literal["auto", "yes", "no"] = "auto"

@@ -8,6 +8,7 @@ from typing import Any
 
 from fairshare.errors import ConfigurationError, InputError
 from fairshare.hadoop import ids
+from fairshare.hadoop.audit import audited
 from fairshare.hadoop.callers import caller_of
 from fairshare.hadoop.host_lists import HostLists
 from fairshare.hadoop.resources import resource_of
@@ -57,6 +58,11 @@ NOT_SUPPORTED = {
 }
 """Methods that are refused, and why."""
 
+LOOKING = frozenset(
+    ("getGroupsForUser", "checkForDecommissioningNodes", "getServiceStatus", "monitorHealth")
+)
+"""Methods that change nothing."""
+
 _GRACEFUL = DecommissionTypeProto.Value("DECOMMISSION_GRACEFUL")
 
 
@@ -101,7 +107,7 @@ class Administration:
         for protocol, handlers in ((ADMINISTRATION, methods), (HIGH_AVAILABILITY, availability)):
             for name, method in handlers.items():
                 found[protocol, name] = self._for_administrator(protocol, name, method)
-        return found
+        return audited(self._gateway.server, found, LOOKING)
 
     def _for_administrator(self, protocol: str, name: str, method: Answering) -> Handler:
         response = METHODS[protocol, name].response

@@ -5,11 +5,9 @@ for the REST interface.
 """
 
 from fairshare.hadoop.wire.calls import CallContext
-from fairshare.hadoop.wire.exceptions import RpcError
+from fairshare.hadoop.wire.exceptions import AUTHORIZATION, RpcError
 from fairshare.web.yarn.callers import Caller, may_act
 from fairshare.web.yarn.gateway import Gateway
-
-AUTHORIZATION = "org.apache.hadoop.security.authorize.AuthorizationException"
 
 
 async def caller_of(context: CallContext, gateway: Gateway) -> Caller:

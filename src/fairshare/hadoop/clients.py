@@ -11,6 +11,7 @@ from fairshare.errors import InputError
 from fairshare.hadoop import ids
 from fairshare.hadoop.application_changes import ApplicationChanges
 from fairshare.hadoop.attempt_reports import AttemptReports
+from fairshare.hadoop.audit import audited
 from fairshare.hadoop.callers import caller_of
 from fairshare.hadoop.label_reports import LabelReports
 from fairshare.hadoop.queue_reports import queue_acls, queue_info
@@ -78,6 +79,20 @@ NOT_SUPPORTED: Mapping[str, RpcError] = {
 }
 """Methods that are refused, in Hadoop's words where a default cluster refuses them too."""
 
+CHANGING = frozenset(
+    (
+        "getNewApplication",
+        "submitApplication",
+        "forceKillApplication",
+        "failApplicationAttempt",
+        "moveApplicationAcrossQueues",
+        "updateApplicationPriority",
+        "updateApplicationTimeouts",
+        "signalToContainer",
+    )
+)
+"""Methods that the audit log has a line for."""
+
 NO_ATTRIBUTES = ("getClusterNodeAttributes", "getAttributesToNodes", "getNodesToAttributes")
 """Methods about attributes of nodes, which none has: the answers are empty lists."""
 
@@ -136,9 +151,10 @@ class Clients:
         }
         methods |= {name: _empty(name) for name in NO_ATTRIBUTES}
         methods |= {name: _refusing(error) for name, error in NOT_SUPPORTED.items()}
-        return {
+        handlers = {
             (APPLICATION_CLIENT, name): self._for_caller(method) for name, method in methods.items()
         }
+        return audited(self._gateway.server, handlers, methods.keys() - CHANGING)
 
     def _for_caller(self, method: Answering) -> Handler:
         async def handle(context: CallContext, request: Any) -> Any:

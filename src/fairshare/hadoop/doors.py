@@ -152,7 +152,10 @@ class Ports:
             self._opened = opened.pop_all()
         ports = ", ".join(f"{name} {number}" for name, number in self.numbers.items())
         _log.info("Hadoop's clients are served on the ports %s", ports)
-        _log.info("Hadoop's clients say who they are, and are believed")
+        if self._server.authentication.required:
+            _log.warning("callers on these ports need no proof: they say who they are")
+        else:
+            _log.info("Hadoop's clients say who they are, and are believed")
 
     async def stop(self) -> None:
         """Close the ports."""

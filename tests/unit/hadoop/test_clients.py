@@ -13,6 +13,7 @@ from fairshare.hadoop.wire.descriptors import APPLICATION_CLIENT, METHODS
 from fairshare.hadoop.wire.exceptions import RpcError
 from fairshare.model.inputs import AddLabels, LabelNodes
 from fairshare.schedulers.capacity.settings import Percentage, QueueSettings
+from fairshare.server.access.audit import FILE, AuditEntry
 from fairshare.web.yarn.gateway import LiveGateway
 
 pytestmark = pytest.mark.anyio
@@ -247,3 +248,27 @@ async def test_a_cluster_without_labels_and_attributes_answers_empty_lists(clust
         "getNodesToAttributes",
     ):
         assert (await client.call(method)).ByteSize() == 0
+
+
+async def test_each_change_has_a_line_in_the_audit_log_and_reports_have_none(cluster, running):
+    client, number = Client(cluster), running.application
+    await client.call("getApplicationReport", application_id=client.name(number))
+    await client.refused("forceKillApplication", application_id=client.name(9))
+    await client.call("failApplicationAttempt", application_attempt_id=client.attempt(number))
+    client.context = CallContext("ann", "oozie", None, "10.0.0.7", "")
+    await client.refused("forceKillApplication", application_id=client.name(number))
+    lines = (cluster.server.directory.path / FILE).read_text().splitlines()
+    entries = [msgspec.json.decode(line, type=AuditEntry) for line in lines]
+    kill, fail = (
+        f"ApplicationClientProtocol/{name}"
+        for name in ("forceKillApplication", "failApplicationAttempt")
+    )
+    own, other = client.text(number), client.text(9)
+    found = [(one.path, one.status, one.user, one.application, one.code) for one in entries]
+    assert found == [
+        (kill, 400, "ann", other, "ApplicationNotFoundException"),
+        (fail, 200, "ann", own, ""),
+        (kill, 403, "ann (by oozie)", own, "AuthorizationException"),
+    ]
+    assert entries[2].address == "10.0.0.7"
+    assert entries[1].queue == "root.ann"

@@ -22,6 +22,7 @@ INVALID_LABEL_REQUEST = f"{_YARN}InvalidLabelResourceRequestException"
 FEATURE_NOT_ENABLED = f"{_YARN}YARNFeatureNotEnabledException"
 INVALID_CONTAINER = f"{_YARN}InvalidContainerException"
 INVALID_AUXILIARY_SERVICE = f"{_YARN}InvalidAuxServiceException"
+AUTHORIZATION = "org.apache.hadoop.security.authorize.AuthorizationException"
 ACCESS_CONTROL = "org.apache.hadoop.security.AccessControlException"
 INVALID_TOKEN = "org.apache.hadoop.security.token.SecretManager$InvalidToken"  # noqa: S105
 STANDBY = f"{_IPC}StandbyException"

@@ -1,0 +1,105 @@
+"""Lines of the audit log for calls over Hadoop's RPC: each change, and each refusal of a caller.
+
+The log is that of the web interfaces (`server/access/audit.py`): `method` is RPC, `path` the
+protocol and its method, and `status` the one that the refusal would have there.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Set
+from typing import Any
+
+from fairshare.hadoop import ids
+from fairshare.hadoop.wire.calls import CallContext, Handler, Handlers
+from fairshare.hadoop.wire.exceptions import ACCESS_CONTROL, AUTHORIZATION, RETRIABLE, RpcError
+from fairshare.server.access.audit import AuditEntry, instant, redacted
+from fairshare.server.access.repeated_messages import INTERVAL_S
+from fairshare.server.server import LiveServer
+
+REFUSALS_AT_ONCE = 200
+"""The number of refusals of one address per interval that get a line; further ones are counted."""
+
+_FORBIDDEN, _LATER, _WRONG, _DEFECT = 403, 503, 400, 500
+_STATUS = {ACCESS_CONTROL: _FORBIDDEN, AUTHORIZATION: _FORBIDDEN, RETRIABLE: _LATER}
+
+_APPLICATION_FIELDS = ("application_id", "applicationId")
+_OUTER_FIELDS = (
+    "application_submission_context",
+    "application_attempt_id",
+    "container_id",
+    "app_attempt_id",
+)
+
+
+def audited(server: LiveServer, handlers: Handlers, looking: Set[str]) -> Handlers:
+    """The handlers with a line for each call. Methods of `looking` change nothing: they get one
+    only for a caller who is refused as such."""
+    return {
+        (protocol, name): _audited(server, protocol, name, handler, changes=name not in looking)
+        for (protocol, name), handler in handlers.items()
+    }
+
+
+def _audited(
+    server: LiveServer, protocol: str, name: str, handler: Handler, *, changes: bool
+) -> Handler:
+    path = f"{protocol.rpartition('.')[2].removesuffix('PB')}/{name}"
+
+    async def handle(context: CallContext, request: Any) -> Any:
+        status, code = 200, ""
+        try:
+            answer = handler(context, request)
+            return await answer if inspect.isawaitable(answer) else answer
+        except RpcError as error:
+            status = _STATUS.get(error.class_name, _WRONG)
+            code = error.class_name.rpartition(".")[2]
+            raise
+        except BaseException:
+            status = _DEFECT
+            raise
+        finally:
+            if changes or status == _FORBIDDEN:
+                _write(server, context, path, _application(request), status, code)
+
+    return handle
+
+
+def _write(
+    server: LiveServer, context: CallContext, path: str, application: Any, status: int, code: str
+) -> None:
+    state = server.service.state
+    user = context.user
+    if context.real_user and context.real_user != user:
+        user = f"{user} (by {context.real_user})"
+    known = None
+    if application is not None and application.cluster_timestamp == state.epoch_ms:
+        known = state.applications.get(application.id)
+    entry = AuditEntry(
+        at=instant(server.service.now_ms()),
+        method="RPC",
+        path=path,
+        status=status,
+        user=redacted(user),
+        address=context.address,
+        application="" if application is None else ids.application_text(application),
+        queue="" if known is None else redacted(known.queue),
+        code=code,
+    )
+    if status < _WRONG:
+        server.audit.write(entry)
+    elif server.audit.refuse(f"unknown at {context.address}", entry, REFUSALS_AT_ONCE):
+        asyncio.get_running_loop().call_later(INTERVAL_S, server.audit.flush)
+
+
+def _application(request: Any) -> Any | None:
+    """The ApplicationIdProto that a request names, wherever it has it."""
+    fields = getattr(request, "DESCRIPTOR", None)
+    if fields is None:
+        return None
+    for name in _APPLICATION_FIELDS:
+        if name in fields.fields_by_name and request.HasField(name):
+            return getattr(request, name)
+    for name in _OUTER_FIELDS:
+        if name in fields.fields_by_name and request.HasField(name):
+            return _application(getattr(request, name))
+    return None

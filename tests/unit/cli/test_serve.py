@@ -1,0 +1,24 @@
+"""Which doors a server opens."""
+
+import msgspec
+import pytest
+
+from fairshare.cli.serve import _hadoop_doors
+from fairshare.config.shell import AuthenticationSettings, HadoopSettings
+from fairshare.server.settings import LiveSettings, Overrides, read_settings
+
+pytest.importorskip("google.protobuf", reason="Hadoop's ports need the extra fairshare[hadoop]")
+
+
+@pytest.fixture
+def settings(tmp_path) -> LiveSettings:
+    found = read_settings(tmp_path, Overrides(state_directory=tmp_path / "state"))
+    return msgspec.structs.replace(found, port=8088, hadoop=HadoopSettings(enabled="auto"))
+
+
+def test_hadoops_ports_open_by_themselves_only_where_callers_need_no_proof(settings):
+    assert _hadoop_doors(settings) is not None
+    tokens = msgspec.structs.replace(settings, authentication=AuthenticationSettings(tokens=True))
+    assert _hadoop_doors(tokens) is None
+    named = msgspec.structs.replace(tokens, hadoop=HadoopSettings(enabled="yes"))
+    assert _hadoop_doors(named) is not None
