@@ -18,7 +18,7 @@ from fairshare.hadoop.queue_reports import queue_acls, queue_info
 from fairshare.hadoop.refusals import rpc_error
 from fairshare.hadoop.reports import MasterToken, application_report, node_report
 from fairshare.hadoop.resources import resource_message, type_messages
-from fairshare.hadoop.submissions import refusal_of, submission_of
+from fairshare.hadoop.submissions import submission_of
 from fairshare.hadoop.wire.calls import CallContext, Handler, Handlers
 from fairshare.hadoop.wire.descriptors import APPLICATION_CLIENT, METHODS
 from fairshare.hadoop.wire.exceptions import (
@@ -50,15 +50,13 @@ from fairshare.web.limits import submission_slot
 from fairshare.web.yarn.access import may_view
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.cluster import metrics_of
-from fairshare.web.yarn.errors import Refused
 from fairshare.web.yarn.filters import MOST_MS, Filter, select
 from fairshare.web.yarn.gateway import LiveGateway
 from fairshare.web.yarn.nodes import all_nodes
-from fairshare.web.yarn.submission import refuse_if_forbidden
+from fairshare.web.yarn.submission_checks import NO_RESERVATIONS, denial_of
 
 Answering = Callable[[Caller, Any], Awaitable[Any]]
 
-NO_RESERVATIONS = "Reservation is not enabled. Please enable & try again"
 NO_TOKENS = "Delegation tokens need Kerberos, which is not supported"
 
 NOT_SUPPORTED: Mapping[str, RpcError] = {
@@ -200,11 +198,9 @@ class Clients:
                 return answer
             raise rpc_error(error) from None
         found = gateway.scheduler.state.applications.get(context.application_id.id)
-        if found is not None and gateway.controls_access and found.over:
-            try:
-                refuse_if_forbidden(gateway, found, name)
-            except Refused as refused:
-                raise RpcError(ACCESS_CONTROL, refusal_of(refused).message) from None
+        denial = "" if found is None else denial_of(gateway, found, name)
+        if denial:
+            raise RpcError(ACCESS_CONTROL, denial)
         return answer
 
     async def _ask(self, wish: Any) -> Any:

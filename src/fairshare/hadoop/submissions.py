@@ -1,81 +1,89 @@
 """Reads a submission of Hadoop's clients: ApplicationSubmissionContextProto to SubmitApplication.
 
-Its fields are checked where those of the REST interface are (`web/yarn/submission.py`). The launch
-context of the master, which has tokens, becomes a payload file that the journal only names.
+Its fields are checked where those of the REST interface are (`web/yarn/submission_checks.py`). The
+launch context of the master, which has tokens, becomes a payload file that the journal only names.
 """
 
 from typing import Any
 
-import msgspec
-
 from fairshare.hadoop.resources import resource_of
 from fairshare.hadoop.wire.exceptions import INVALID_RESOURCE_REQUEST, YARN, RpcError
 from fairshare.hadoop.wire.messages import ApplicationAccessTypeProto, ApplicationTimeoutTypeProto
-from fairshare.model.inputs import SubmitApplication
+from fairshare.model.inputs import SubmissionDetails, SubmitApplication
 from fairshare.model.resources import Resource
 from fairshare.model.work import Command
 from fairshare.web.yarn.callers import Caller
-from fairshare.web.yarn.errors import PlainRefusal, Refused
 from fairshare.web.yarn.gateway import Gateway
-from fairshare.web.yarn.submission import read_submission
+from fairshare.web.yarn.submission_checks import (
+    DEFAULT_QUEUE,
+    LONGEST_TYPE,
+    NO_RESERVATIONS,
+    NotAcceptable,
+    check_names,
+    checked_tags,
+)
 
+_ANYWHERE = "*"
+_NAMES = ("queue", "application_name", "applicationType", "node_label_expression")
 _VIEW = ApplicationAccessTypeProto.Value("APPACCESS_VIEW_APP")
+_MODIFY = ApplicationAccessTypeProto.Value("APPACCESS_MODIFY_APP")
 _LIFETIME = ApplicationTimeoutTypeProto.Value("APP_TIMEOUT_LIFETIME")
 
 
 def submission_of(context: Any, caller: Caller, gateway: Gateway) -> SubmitApplication:
     """The submission of a client. Raises RpcError for what is refused before it is recorded."""
+    _check_supported(context)
     unmanaged = context.unmanaged_am
-    master = None if unmanaged else _master(context, gateway)
-    body: dict[str, Any] = {
-        "queue": context.queue,
-        "application-name": context.application_name,
-        "application-type": context.applicationType,
-        "application-tags": list(context.applicationTags),
-        "priority": context.priority.priority if context.HasField("priority") else None,
-        "unmanaged-AM": unmanaged,
-        "max-app-attempts": context.maxAppAttempts,
-        "reservation-id": "set" if context.HasField("reservation_id") else "",
-        "keep-containers-across-application-attempts": (
-            context.keep_containers_across_application_attempts
-        ),
-    }
-    try:
-        found = read_submission(gateway, body, caller, context.application_id.id)
-    except (Refused, PlainRefusal) as refused:
-        raise refusal_of(refused) from None
     launch = context.am_container_spec
     acls = {one.accessType: one.acl for one in launch.application_ACLs}
-    others = {kind: acl for kind, acl in acls.items() if kind != _VIEW}
-    details = msgspec.structs.replace(
-        found.details,
-        view_acl=acls.get(_VIEW),
-        modify_acl=next(iter(others.values()), None),
-        application_label=_label(context, "node_label_expression"),
-        master_label=_master_label(context),
-        must_unregister=True,
-    )
-    return msgspec.structs.replace(
-        found,
-        details=details,
-        master=master,
+    names = {field: getattr(context, field) for field in _NAMES}
+    try:
+        check_names({**names, "master's label": _master_label(context) or "", "user": caller.user})
+        tags = checked_tags(context.applicationTags)
+    except NotAcceptable as error:
+        raise RpcError(YARN, str(error)) from None
+    return SubmitApplication(
+        user=caller.user,
+        queue=context.queue or DEFAULT_QUEUE,
+        name=context.application_name,
+        groups=caller.groups,
+        priority=context.priority.priority if context.HasField("priority") else -1,
+        tags=tags,
+        master=None if unmanaged else _master(context, gateway),
         driver=None if unmanaged else _command(launch),
+        number=context.application_id.id,
+        details=SubmissionDetails(
+            type=context.applicationType[:LONGEST_TYPE],
+            max_attempts=context.maxAppAttempts,
+            view_acl=acls.get(_VIEW),
+            modify_acl=acls.get(_MODIFY),
+            application_label=_label(context, "node_label_expression"),
+            master_label=_master_label(context),
+            keep_containers=context.keep_containers_across_application_attempts,
+            must_unregister=True,
+        ),
         prepared=not unmanaged,
         lifetime_s=_lifetime_s(context),
     )
 
 
-def refusal_of(refused: Refused | PlainRefusal) -> RpcError:
-    """A refusal of the REST interface, without the class names that its texts begin with."""
-    if isinstance(refused, PlainRefusal):
-        return RpcError(YARN, refused.message)
-    message = str(refused)
-    while message.startswith(("java.lang.", "org.apache.")):
-        _, colon, rest = message.partition(": ")
-        if not colon:
-            break
-        message = rest
-    return RpcError(YARN, message)
+def _check_supported(context: Any) -> None:
+    """Raise RpcError for what would be ignored, and must not be."""
+    if context.HasField("reservation_id"):
+        raise RpcError(YARN, NO_RESERVATIONS)
+    if context.attempt_failures_validity_interval > 0:
+        raise RpcError(
+            YARN,
+            "attempt_failures_validity_interval is not supported: all failed attempts count; leave"
+            " it out (Spark: spark.yarn.am.attemptFailuresValidityInterval)",
+        )
+    for request in context.am_container_resource_request:
+        if request.resource_name not in ("", _ANYWHERE):
+            raise RpcError(
+                YARN,
+                f"the master's container is asked for on {request.resource_name!r}: it can be"
+                " placed by its node label only",
+            )
 
 
 def _master(context: Any, gateway: Gateway) -> Resource:

@@ -11,7 +11,7 @@ from fairshare.hadoop.clients import NOT_SUPPORTED, Clients
 from fairshare.hadoop.wire.calls import CallContext
 from fairshare.hadoop.wire.descriptors import APPLICATION_CLIENT, METHODS
 from fairshare.hadoop.wire.exceptions import RpcError
-from fairshare.model.inputs import AddLabels, LabelNodes
+from fairshare.model.inputs import AddLabels, LabelNodes, SubmissionDetails
 from fairshare.schedulers.capacity.settings import Percentage, QueueSettings
 from fairshare.server.access.audit import FILE, AuditEntry
 from fairshare.web.yarn.gateway import LiveGateway
@@ -76,6 +76,113 @@ async def test_each_method_of_the_protocol_is_answered_or_refused_by_name(cluste
         handler = client.handlers[APPLICATION_CLIENT, name]
         with pytest.raises(RpcError):
             await handler(client.context, None)
+
+
+def submission(client: Client, number: int, **fields: Any) -> dict[str, Any]:
+    """What submitApplication gets for a master of 256 MB."""
+    context = {
+        "application_id": client.name(number),
+        "application_name": "pi",
+        "queue": "default",
+        "applicationType": "SPARK",
+        "applicationTags": ["b", "A"],
+        "priority": {"priority": 3},
+        "maxAppAttempts": 1,
+        "keep_containers_across_application_attempts": True,
+        "node_label_expression": "gpu",
+        "am_container_resource_request": [
+            {
+                "priority": {"priority": 0},
+                "resource_name": "*",
+                "capability": {"memory": 256, "virtual_cores": 1},
+                "num_containers": 1,
+                "node_label_expression": "ssd",
+            }
+        ],
+        "application_timeouts": [{"application_timeout_type": 1, "timeout": 60}],
+        "am_container_spec": {
+            "command": ["run", "it"],
+            "tokens": b"a secret",
+            "application_ACLs": [
+                {"accessType": 1, "acl": "bob"},
+                {"accessType": 2, "acl": " ops"},
+            ],
+        },
+    }
+    return {"application_submission_context": {**context, **fields}}
+
+
+async def reserved(client: Client) -> int:
+    return (await client.call("getNewApplication")).application_id.id
+
+
+async def test_a_submission_has_what_its_client_wrote(cluster):
+    client = Client(cluster)
+    number = await reserved(client)
+    await client.call("submitApplication", **submission(client, number))
+    found = cluster.state.applications[number].submission
+    assert (found.user, found.name, found.queue, found.priority) == ("ann", "pi", "default", 3)
+    assert (found.tags, found.master, found.lifetime_s) == (("a", "b"), (256, 1), 60)
+    assert found.details == SubmissionDetails(
+        type="SPARK",
+        max_attempts=1,
+        view_acl="bob",
+        modify_acl=" ops",
+        application_label="gpu",
+        master_label="ssd",
+        keep_containers=True,
+        must_unregister=True,
+    )
+    assert found.driver.is_launch_context
+    assert not found.driver.callable, "a secret is in a file, and not in the journal"
+    # A repetition succeeds, and changes nothing.
+    await client.call("submitApplication", **submission(client, number, application_name="other"))
+    assert cluster.state.applications[number].submission == found
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"reservation_id": {"id": 1, "cluster_timestamp": 1}}, "Reservation is not enabled"),
+        ({"attempt_failures_validity_interval": 1}, "attempt_failures_validity_interval"),
+        ({"applicationTags": ["a" * 101]}, "is too long"),
+        ({"applicationTags": [f"t{number}" for number in range(11)]}, "Too many applicationTags"),
+        ({"application_name": "two\nlines"}, "line break"),
+        ({"queue": "q" * 5_000}, "queue has 5000 characters"),
+    ],
+)
+async def test_what_cannot_be_honoured_is_refused(cluster, fields, words):
+    client = Client(cluster)
+    number = await reserved(client)
+    kind, message = await client.refused(
+        "submitApplication", **submission(client, number, **fields)
+    )
+    assert (kind, words in message) == ("YarnException", True), message
+    assert number not in cluster.state.applications
+
+
+async def test_a_master_is_not_asked_for_on_one_host_and_has_at_most_the_maximum(cluster):
+    client = Client(cluster)
+    wanted = submission(client, await reserved(client))
+    (request,) = wanted["application_submission_context"]["am_container_resource_request"]
+    request["resource_name"] = "h1"
+    kind, message = await client.refused("submitApplication", **wanted)
+    assert (kind, "on 'h1'" in message) == ("YarnException", True)
+    request["resource_name"] = "*"
+    request["capability"] = {"memory": 10_000_000, "virtual_cores": 1}
+    kind, message = await client.refused("submitApplication", **wanted)
+    assert (kind, "memory-mb" in message) == ("InvalidResourceRequestException", True)
+
+
+async def test_a_submission_for_another_cluster_is_refused(cluster):
+    client = Client(cluster)
+    wanted = submission(client, 1)
+    name = wanted["application_submission_context"]["application_id"]
+    wanted["application_submission_context"]["application_id"] = type(name)(
+        id=1, cluster_timestamp=5
+    )
+    _, message = await client.refused("submitApplication", **wanted)
+    assert message.startswith("application_5_0001 is not an application of this cluster")
 
 
 async def test_an_attempt_is_reported_with_its_master(cluster, running):

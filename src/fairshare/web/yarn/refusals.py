@@ -13,8 +13,8 @@ from fairshare.web.yarn.bodies import java_number, read_bytes, read_object
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.errors import PlainRefusal, Refused, bad_request, forbidden
 from fairshare.web.yarn.gateway import gateway_of
+from fairshare.web.yarn.submission_checks import NO_RESERVATIONS
 
-_NO_PLAN = "Reservation is not enabled. Please enable & try again"
 _NO_KERBEROS = (
     "Delegation token operations can only be carried out on a Kerberos authenticated channel."
     " Expected auth type is kerberos, got type SIMPLE"
@@ -35,12 +35,12 @@ async def refuse_reservation(request: Request, caller: Caller) -> Answer:
     body = await read_object(request, "reservation-submission-context")
     if not body.get("reservation-definition"):
         raise bad_request("Input ReservationDefinition should not be null")
-    raise bad_request(_NO_PLAN)
+    raise bad_request(NO_RESERVATIONS)
 
 
 async def refuse_reservations(request: Request, caller: Caller) -> Answer:
     """GET /reservation/list, POST /reservation/delete."""
-    raise bad_request(_NO_PLAN)
+    raise bad_request(NO_RESERVATIONS)
 
 
 async def refuse_token(request: Request, caller: Caller) -> Answer:

@@ -11,11 +11,9 @@ from typing import Any
 
 from starlette.requests import Request
 
-from fairshare.api.values import is_one_line
 from fairshare.errors import InputError
 from fairshare.families.yarn.documents import Document
 from fairshare.families.yarn.resources import ResourceInfo, resource_info
-from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationNumberTaken
 from fairshare.model.identifiers import application_name
 from fairshare.model.inputs import (
@@ -23,7 +21,6 @@ from fairshare.model.inputs import (
     SubmissionDetails,
     SubmitApplication,
 )
-from fairshare.model.queues import LONGEST_NAME
 from fairshare.model.resources import Resource
 from fairshare.model.work import Command
 from fairshare.schedulers.resource_text import resource_text
@@ -44,12 +41,18 @@ from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.errors import PlainRefusal, Refused, bad_request
 from fairshare.web.yarn.gateway import Gateway, gateway_of
 from fairshare.web.yarn.names import read_application_id
+from fairshare.web.yarn.submission_checks import (
+    DEFAULT_QUEUE,
+    LONGEST_TYPE,
+    NO_RESERVATIONS,
+    NotAcceptable,
+    WrongTag,
+    check_names,
+    checked_tags,
+    denial_of,
+)
 
 ROOT_ELEMENT = "application-submission-context"
-MOST_TAGS = 10
-LONGEST_TAG = 100
-LONGEST_TYPE = 20
-DEFAULT_QUEUE = "default"
 _NAME_FIELDS = (
     "queue",
     "application-name",
@@ -123,25 +126,15 @@ async def submit(request: Request, caller: Caller) -> Answer:
             raise
         raise bad_request(str(error), "java.lang.Exception") from None
     found = gateway.scheduler.state.applications.get(number)
-    if found is not None and gateway.controls_access and found.over:
-        refuse_if_forbidden(gateway, found, text)
+    denial = "" if found is None else denial_of(gateway, found, text)
+    if denial:
+        raise bad_request(f"org.apache.hadoop.security.AccessControlException: {denial}")
     return accepted
 
 
 def _check_enabled(gateway: Gateway) -> None:
     if not gateway.settings.submissions:
         raise PlainRefusal(403, "App submission via REST is disabled.")
-
-
-def refuse_if_forbidden(gateway: Gateway, application: Application, text: str) -> None:
-    """With access control on, Hadoop refuses callers who may not submit at once."""
-    if gateway.attempt_history.of(application.id).refusal == "access-denied":
-        queue = application.submission.queue
-        raise bad_request(
-            "org.apache.hadoop.security.AccessControlException: User"
-            f" {application.user} does not have permission to submit {text} to queue {queue}"
-            f" denied by ACL for queue {queue}"
-        )
 
 
 def read_submission(
@@ -154,16 +147,23 @@ def read_submission(
     master = None if unmanaged else _master(gateway, body.get("resource"))
     acls = dict(pairs(container.get("application-acls") or {}))
     if text_of(body.get("reservation-id")):
-        raise bad_request("Reservation is not enabled. Please enable & try again")
+        raise bad_request(NO_RESERVATIONS)
     priority = body.get("priority")
-    check_names(body, caller.user)
+    names = {field: text_of(body.get(field)) for field in _NAME_FIELDS}
+    try:
+        check_names({**names, "user.name": caller.user})
+        tags = checked_tags(_tags(body.get("application-tags")))
+    except WrongTag as error:
+        raise bad_request(str(error), _ARGUMENT) from None
+    except NotAcceptable as error:
+        raise bad_request(str(error)) from None
     return SubmitApplication(
         user=caller.user,
         queue=text_of(body.get("queue")) or DEFAULT_QUEUE,
         name=text_of(body.get("application-name")),
         groups=caller.groups,
         priority=-1 if priority is None else lenient_integer(priority, "priority"),
-        tags=_tags(body.get("application-tags")),
+        tags=tags,
         master=master,
         driver=None if unmanaged else _driver(gateway, container),
         number=number,
@@ -179,37 +179,12 @@ def read_submission(
     )
 
 
-def check_names(body: dict[str, Any], user: str) -> None:
-    """Raise Refused (400) for names that are too long, or would break lines and files."""
-    names = {field: text_of(body.get(field)) for field in _NAME_FIELDS} | {"user.name": user}
-    for field, text in names.items():
-        if len(text) > LONGEST_NAME:
-            raise bad_request(f"{field} has {len(text)} characters: {LONGEST_NAME} are the most")
-        if not is_one_line(text):
-            raise bad_request(f"{field}: {text!r} has a control character or line break")
-
-
 def _acl(acls: dict[str, Any], kind: str) -> str | None:
     return text_of(acls[kind]) if kind in acls else None
 
 
-def _tags(value: Any) -> tuple[str, ...]:
-    tags = [text_of(tag) for tag in as_list(value.get("tag") if isinstance(value, dict) else value)]
-    if len(set(tags)) > MOST_TAGS:
-        raise bad_request(
-            f"Too many applicationTags, a maximum of only {MOST_TAGS} are allowed!", _ARGUMENT
-        )
-    for tag in tags:
-        if len(tag) > LONGEST_TAG:
-            raise bad_request(
-                f"Tag {tag} is too long, maximum allowed length of a tag is {LONGEST_TAG}",
-                _ARGUMENT,
-            )
-        if not tag.isascii() or not tag.isprintable():
-            raise bad_request(
-                f"A tag can only have ASCII characters! Invalid tag - {tag}", _ARGUMENT
-            )
-    return tuple(sorted({tag.lower() for tag in tags if tag}))
+def _tags(value: Any) -> list[str]:
+    return [text_of(tag) for tag in as_list(value.get("tag") if isinstance(value, dict) else value)]
 
 
 def _master(gateway: Gateway, value: Any) -> Resource:
