@@ -83,6 +83,10 @@ class PretendedMaster:
                     self._owed -= 1
                     container = self._running.popleft()
                     self._nodes.on_port(container.nodeId.port).end(container.id)
+            # What was granted while a request was on its way comes on top: it is given back.
+            while len(self._running) > self._target:
+                container = self._running.pop()
+                self._nodes.on_port(container.nodeId.port).end(container.id)
             missing = self._target - len(self._running)
             if missing != asked:
                 ask = request.ask.add(
