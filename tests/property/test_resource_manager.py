@@ -24,6 +24,7 @@ from fairshare.model.inputs import (
     DrainNode,
     FinishApplication,
     ForgetApplications,
+    GangDue,
     Input,
     KillApplication,
     LoadConfiguration,
@@ -177,6 +178,12 @@ class Cluster(RuleBasedStateMachine):
         if self.loaded:
             self.feed(OvercommitOver(node))
 
+    @rule(place=st.integers(0, 3))
+    def a_gang_is_due(self, place: int) -> None:
+        gangs = sorted(self.manager.state.gangs)
+        if self.loaded and gangs:
+            self.feed(GangDue(*gangs[place % len(gangs)]))
+
     @rule(on=st.sampled_from([False, False, True]))
     def safe_mode(self, on: bool) -> None:
         if self.loaded:
@@ -186,7 +193,7 @@ class Cluster(RuleBasedStateMachine):
         queue=st.sampled_from([*QUEUES, "default", "root.new.queue"]),
         user=st.sampled_from(["ann", "bob"]),
         asks=st.lists(requests, max_size=3),
-        kind=st.sampled_from(["unmanaged", "master", "kept", "tasks"]),
+        kind=st.sampled_from(["unmanaged", "master", "kept", "tasks", "gang"]),
         size=sizes,
     )
     def submit(
@@ -195,15 +202,16 @@ class Cluster(RuleBasedStateMachine):
         if not self.loaded or len(self.manager.state.applications) >= 12:
             return
         groups = (
-            TaskGroup("map", 3, size, max_attempts=2),
+            TaskGroup("map", 3, size, max_attempts=2, gang=kind == "gang", gang_timeout_ms=1_000),
             TaskGroup("sum", 1, size, after=("map",)),
         )
+        tasks = groups if kind in ("tasks", "gang") else ()
         self.feed(
             SubmitApplication(
                 user,
                 queue,
-                requests=tuple(asks) if kind != "tasks" else (),
-                tasks=groups if kind == "tasks" else (),
+                requests=() if tasks else tuple(asks),
+                tasks=tasks,
                 master=size if kind in ("master", "kept") else None,
                 details=SubmissionDetails(keep_containers=kind == "kept"),
             )

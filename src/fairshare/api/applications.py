@@ -196,7 +196,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     request, which `priority` and `request` identify; `containers` is how many wait for this.
     `ahead` are the first of those served before it, `also` the causes that must be lifted besides.
     `drained` is a drained node with room; `preempting` containers of others are to be killed, the
-    first at `kill_at_ms`; `weight` is the user's.
+    first at `kill_at_ms`; `weight` is the user's; at `due_ms` a gang gives up, or tries again.
     """
 
     cause: str
@@ -219,6 +219,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     preempting: int = 0
     kill_at_ms: int = 0
     weight: float = 1.0
+    due_ms: int = 0
     sentence: str
     remedy: str
 

@@ -24,7 +24,7 @@ from fairshare.api.values import (
     Tag,
     User,
 )
-from fairshare.documents.bounds import GROUP_REQUESTS
+from fairshare.documents.bounds import GANG_TIMEOUT_MS, GROUP_REQUESTS
 
 DEFAULT_RESOURCES: Final = {"memory-mb": 1024, "vcores": 1}
 """What a container gets of the types that its request does not name; 0 of all others."""
@@ -47,6 +47,11 @@ class TaskGroup(Command, frozen=True, kw_only=True):
     The group starts when `slow_start` of the tasks of each group named in `after` have succeeded:
     1.0 waits for all. With `relax` false, `hosts` and `racks` are the only places. A task that
     fails for the `max_attempts`-th time fails the application. `label` is the tasks' partition.
+
+    The tasks of a `gang` start together or not at all: their containers are held until none is
+    missing, for at most `gang_timeout_ms`; then they are given back, and requested again after a
+    pause. When one task does not succeed, all of them start again; `max_attempts` counts the
+    failures of all.
     """
 
     name: Place = "tasks"
@@ -61,6 +66,8 @@ class TaskGroup(Command, frozen=True, kw_only=True):
     after: tuple[str, ...] = ()
     slow_start: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 1.0
     label: LabelName | None = None
+    gang: bool = False
+    gang_timeout_ms: Duration = GANG_TIMEOUT_MS
 
 
 class DriverCommand(Command, frozen=True, kw_only=True):

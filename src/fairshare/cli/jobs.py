@@ -75,6 +75,8 @@ GROUP: dict[str, Reader] = {
     "racks": texts,
     "relax": truth,
     "label": text,
+    "gang": truth,
+    "gang-timeout": parsed(parse_duration_ms),
 }
 
 DRIVER: dict[str, Reader] = {**WORK, "keep-containers": truth}
@@ -139,8 +141,11 @@ def group_of(fields: dict[str, Any], entry: Node, document: Document, folder: Pa
     where = f"group {fields['name']}"
     resources, rest = split_work(fields, entry, document, where, folder)
     named = {key.replace("-", "_"): value for key, value in rest.items()}
-    if "time_limit" in named:
-        named["time_limit_ms"] = named.pop("time_limit")
+    for key in ("time_limit", "gang_timeout"):
+        if key in named:
+            named[f"{key}_ms"] = named.pop(key)
+    if "gang_timeout_ms" in named and not named.get("gang"):
+        document.report(entry, f"{where}: gang-timeout has a meaning with gang: true only")
     if named.get("relax") is False and not named.get("hosts") and not named.get("racks"):
         document.report(entry, f"{where}: relax: false says `only there`, but no hosts or racks")
     return TaskGroup(**{"count": 1, **named}, resources=resources)

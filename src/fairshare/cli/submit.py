@@ -31,8 +31,17 @@ from fairshare.cli.tables import open_console, print_json
 from fairshare.cli.verbs import INTERRUPTED
 from fairshare.client import ApplicationFailed, Client, DriverCommand, Master, Submission, TaskGroup
 from fairshare.client.submissions import DEFAULT_RESOURCES
+from fairshare.documents.bounds import GANG_TIMEOUT_MS
 
-GROUP_ONLY = ("count", "max_attempts", "time_limit", "hosts", "racks")
+GROUP_ONLY = (
+    "count",
+    "max_attempts",
+    "time_limit",
+    "hosts",
+    "racks",
+    "gang",
+    "gang_timeout",
+)
 """Options that do not apply to a driver, which is one container on any node."""
 
 DRIVER_ONLY = ("keep_containers",)
@@ -87,6 +96,15 @@ WORK_ONLY = ("memory", "vcores", "resources", "directory")
 )
 @click.option(
     "--time-limit", metavar="T", type=DURATION, help="The time limit of one attempt: 90s, 10m, 2h."
+)
+@click.option(
+    "--gang", is_flag=True, help="Start all tasks together or none; one that fails restarts all."
+)
+@click.option(
+    "--gang-timeout",
+    metavar="T",
+    type=DURATION,
+    help="How long --gang holds containers while others are missing. [default: 1m]",
 )
 @click.option("--host", "hosts", metavar="H", multiple=True, help="A preferred node; repeatable.")
 @click.option("--rack", "racks", metavar="R", multiple=True, help="A preferred rack; repeatable.")
@@ -160,7 +178,7 @@ def command(
                      tasks or driver
     Of each group:   name, count, command or arguments, environment, directory, memory, vcores,
                      resources, after, slow-start, max-attempts, time-limit, priority, hosts,
-                     racks, relax, label
+                     racks, relax, label, gang, gang-timeout
     Of the driver:   command or arguments, environment, directory, memory, vcores, resources,
                      keep-containers
 
@@ -218,12 +236,16 @@ def from_command(command_line: tuple[str, ...], given: Mapping[str, Any]) -> Sub
         master = Master(resources=resources, keep_containers="keep_containers" in given)
         return Submission(**job, driver=DriverCommand(**work), master=master)
     refuse(given, DRIVER_ONLY, "tasks have no driver that could be lost")
+    if "gang" not in given:
+        refuse(given, ("gang_timeout",), "it has a meaning with --gang only")
     group = TaskGroup(
         name="task",
         count=given.get("count", 1),
         resources=resources,
         max_attempts=given.get("max_attempts", 4),
         time_limit_ms=given.get("time_limit"),
+        gang="gang" in given,
+        gang_timeout_ms=given.get("gang_timeout", GANG_TIMEOUT_MS),
         hosts=given.get("hosts", ()),
         racks=given.get("racks", ()),
         **work,

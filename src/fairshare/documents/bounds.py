@@ -8,3 +8,6 @@ LONGEST_QUEUE_NAME: Final = 1_000
 GROUP_REQUESTS: Final = 1 << 20
 """The allocation request id of an application's first group of tasks; a master's own ids are
 below."""
+
+GANG_TIMEOUT_MS: Final = 60_000
+"""How long a gang holds containers while others are missing, by default."""

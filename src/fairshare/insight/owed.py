@@ -46,6 +46,7 @@ KINDS: Final[dict[str, tuple[str, frozenset[Cause]]]] = {
         frozenset(
             {
                 Cause.TOO_LARGE,
+                Cause.GANG_TOO_LARGE,
                 Cause.PLACE_UNKNOWN,
                 Cause.BLACKLISTED,
                 Cause.NO_NODES,
@@ -60,6 +61,9 @@ KINDS: Final[dict[str, tuple[str, frozenset[Cause]]]] = {
     ),
     "itself": (
         "waits for itself", frozenset({Cause.MASTER_SILENT, Cause.GROUPS_AHEAD, Cause.SLOW_START})
+    ),
+    "gang": (
+        "containers that start together", frozenset({Cause.GANG_HOLDS, Cause.GANG_PAUSED})
     ),
     "other": ("not looked at", frozenset()),
 }  # fmt: skip

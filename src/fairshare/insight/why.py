@@ -46,6 +46,7 @@ class Words:
             Cause.NO_CAPACITY: self._no_capacity,
             Cause.NO_NODES: self._no_nodes,
             Cause.TOO_LARGE: self._too_large,
+            Cause.GANG_TOO_LARGE: self._gang_too_large,
             Cause.PLACE_UNKNOWN: self._place_unknown,
             Cause.BLACKLISTED: self._blacklisted,
             Cause.QUEUE_MAXIMUM: self._queue_maximum,
@@ -59,6 +60,8 @@ class Words:
             Cause.NEARER_NODE: self._nearer_node,
             Cause.OTHERS_FIRST: self._others_first,
             Cause.NEXT_OFFER: self._next_offer,
+            Cause.GANG_HOLDS: self._gang_holds,
+            Cause.GANG_PAUSED: self._gang_paused,
         }
 
     def explain(self, reason: Reason) -> Explanation:
@@ -207,6 +210,13 @@ class Words:
             "",
         )
 
+    def _gang_too_large(self, r: Reason) -> tuple[str, str]:
+        return (
+            f"The {counted(r.containers, 'container')} of its gang start together, and all nodes"
+            f" that it accepts have room for {r.count:,}, even when they are empty.",
+            "",
+        )
+
     def _place_unknown(self, r: Reason) -> tuple[str, str]:
         return (
             "It accepts only places that are not in the cluster.",
@@ -228,6 +238,8 @@ class Words:
                 f"It never starts as it is: give {r.queue} a capacity there "
                 f"(accessible-node-labels.{r.label}.capacity), or ask for another partition."
             )
+        if r.cause is Cause.GANG_TOO_LARGE:
+            return "It never starts as it is: ask for fewer or smaller containers, or add nodes."
         if r.cause is Cause.QUEUE_MAXIMUM:
             return f"It never starts as it is: ask for less, or raise the maximum of {r.queue}."
         return "It never starts as it is: ask for less, or add a larger node."
@@ -339,6 +351,31 @@ class Words:
 
     def _next_offer(self, r: Reason) -> tuple[str, str]:
         return ("Nothing is in its way.", "a node with room has its next heartbeat")
+
+    # Gangs.
+
+    def _gang_holds(self, r: Reason) -> tuple[str, str]:
+        total = r.count + r.containers
+        return (
+            f"It holds {r.count:,} of the {counted(total, 'container')} of its gang, which start"
+            f" together{self._until(r, ', and gives them back {}')}.",
+            f"the {counted(r.containers, 'missing container')} "
+            f"{'is' if r.containers == 1 else 'are'} allocated before that",
+        )
+
+    def _gang_paused(self, r: Reason) -> tuple[str, str]:
+        return (
+            f"Its gang did not get all of its {counted(r.containers, 'container')} in time, and"
+            " gave them back.",
+            f"there is room for all of them; it requests them again as soon as that is so"
+            f"{self._until(r, ', and {} in any case')}",
+        )
+
+    def _until(self, r: Reason, form: str) -> str:
+        """When a gang is due, put into a form; empty if the present instant is not known."""
+        if self._now_ms is None:
+            return ""
+        return form.format(f"in {max(r.due_ms - self._now_ms, 0) / 1_000:,.0f} s")
 
     def _behind(self, r: Reason) -> str:
         if not r.count:

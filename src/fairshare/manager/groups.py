@@ -32,6 +32,8 @@ def check_groups(new: Sequence[TaskGroup], known: Sequence[TaskGroup] = ()) -> N
             )
         if group.time_limit_ms is not None and group.time_limit_ms < 1:
             raise Refusal("invalid-tasks", f"group {group.name} has a time limit below 1 ms")
+        if group.gang_timeout_ms < 1:
+            raise Refusal("invalid-tasks", f"group {group.name} has a gang timeout below 1 ms")
         names.add(group.name)
     for group in new:
         for name in group.after:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from fairshare.manager import groups
+from fairshare.manager import gangs, groups
 from fairshare.manager.partitions import Partitions
 from fairshare.manager.requests import entries
 from fairshare.model.applications import Application
@@ -19,11 +19,13 @@ from fairshare.model.events import (
     ContainerCompleted,
     ContainerLaunched,
     ExitCode,
+    GangResumed,
     MasterStarted,
     RequestRefused,
 )
 from fairshare.model.identifiers import ContainerId, application_of, attempt_of
 from fairshare.model.nodes import Node
+from fairshare.model.resources import Resource
 from fairshare.model.tasks import GROUP_REQUESTS, is_own_failure
 from fairshare.model.work import ContainerRequest
 from fairshare.schedulers.protocol import EndsInOrder, Refusal, Scheduler, State, Step
@@ -80,7 +82,7 @@ class Lifecycle:
     def ask_for_groups(self, step: Step, application: Application) -> None:
         """Request containers for the task groups that are ready."""
         if application.tasks.groups:
-            self._enter(step, application, groups.due_requests(application))
+            self._enter_tasks(step, application, groups.due_requests(application))
 
     def ask(
         self, step: Step, application: Application, requests: tuple[ContainerRequest, ...]
@@ -115,6 +117,60 @@ class Lifecycle:
             ]
             self.scheduler.check_asks(application.id, queue, asked)
         step.emit(AsksChanged(application.id, found))
+
+    def gang_due(self, step: Step, application: Application, number: int) -> None:
+        """A gang has waited for long enough: it gives up, or, if it did that before, asks again.
+
+        Without effect if it is not due; a paused one is due as soon as there is room for all of it.
+        """
+        gang = self.state.gangs.get((application.id, number))
+        if gang is None or gang.due_ms is None:
+            return
+        progress = application.tasks.groups[number]
+        due = gang.due_ms <= step.now_ms
+        if not gang.paused:
+            if due:
+                gangs.give_up(step, self.state, application, number)
+                withdrawn = groups.request(number, progress, -progress.spec.count)
+                self._enter(step, application, [withdrawn])
+            return
+        request = groups.request(number, progress, len(progress.waiting))
+        place = application, progress, *self._size_and_label(step, application, request)
+        if due or gangs.has_room(self.state, *place):
+            count = gangs.most(self.state, *place)
+            if count < len(progress.waiting):
+                gangs.pause(step, self.state, application, number, count)
+            else:
+                step.emit(GangResumed(application.id, number))
+                self._enter(step, application, [request])
+
+    def _size_and_label(
+        self, step: Step, application: Application, request: ContainerRequest
+    ) -> tuple[Resource, str]:
+        size = self.scheduler.normalise(step, application.queue, request.resource)
+        return size, self._partitions.label_of(application, request)
+
+    def _enter_tasks(
+        self, step: Step, application: Application, requests: list[ContainerRequest]
+    ) -> None:
+        """Enter requests for tasks, without those of gangs that wait or do not fit at all."""
+        self._enter(step, application, [r for r in requests if self._asks(step, application, r)])
+
+    def _asks(self, step: Step, application: Application, request: ContainerRequest) -> bool:
+        number = request.request - GROUP_REQUESTS
+        progress = application.tasks.groups[number]
+        if not progress.spec.gang:
+            return True
+        if gangs.is_paused(self.state, application, number):
+            return False
+        if gangs.held(self.state, application, number):
+            return True
+        place = application, progress, *self._size_and_label(step, application, request)
+        count = gangs.most(self.state, *place)
+        if count < len(progress.waiting):
+            gangs.pause(step, self.state, application, number, count)
+            return False
+        return True
 
     def in_order_of_end(self, holder: Application | Node) -> Sequence[ContainerId]:
         """All containers of a holder that ends, the oldest first unless the scheduler defines
@@ -155,7 +211,9 @@ class Lifecycle:
         elif event.request >= GROUP_REQUESTS:
             number = event.request - GROUP_REQUESTS
             progress = application.tasks.groups[number]
-            if progress.waiting:
+            if progress.spec.gang:
+                gangs.hold(step, self.state, event, number)
+            elif progress.waiting:
                 step.emit(
                     ContainerLaunched(
                         event.container,
@@ -241,18 +299,19 @@ class Lifecycle:
         if hopeless is not None:
             number, task = hopeless
             spec = board.groups[number].spec
+            failed = "tasks of the gang" if spec.gang else f"task {task} of group"
             self.end(
                 step,
                 application,
                 ApplicationState.FAILED,
-                f"task {task} of group {spec.name} failed"
-                f" {_times_and_last(spec.max_attempts, event)}",
+                f"{failed} {spec.name} failed {_times_and_last(spec.max_attempts, event)}",
             )
             return
         if board.complete and application.submission.master is None:
             self.end(step, application, ApplicationState.FINISHED, "")
             return
-        self._enter(step, application, self._missing(application))
+        gangs.restart_broken(step, application)
+        self._enter_tasks(step, application, self._missing(application))
         self.ask_for_groups(step, application)
 
     def _missing(self, application: Application) -> list[ContainerRequest]:
@@ -263,7 +322,8 @@ class Lifecycle:
                 continue
             key = application.asks.keys.get((progress.spec.priority, GROUP_REQUESTS + number))
             outstanding = key.anywhere.count if key is not None and key.anywhere else 0
-            count = len(progress.waiting) - outstanding
+            there = outstanding + gangs.held(self.state, application, number)
+            count = len(progress.waiting) - there
             if count > 0:
                 missing.append(groups.request(number, progress, count))
         return missing

@@ -49,6 +49,7 @@ from fairshare.model.inputs import (
     DrainNode,
     FinishApplication,
     ForgetApplications,
+    GangDue,
     Input,
     KillApplication,
     LabelNodes,
@@ -107,6 +108,7 @@ class ResourceManager:
             NodeLost: self._node_lost,
             NodeResized: self._node_resized,
             OvercommitOver: self._overcommit_over,
+            GangDue: self._gang_due,
             DrainNode: self._drain,
             DecommissionNode: self._drain,
             UndrainNode: self._undrain,
@@ -387,6 +389,11 @@ class ResourceManager:
         if application is not None and lifetimes.is_over(step, application):
             state = ApplicationState.KILLED
             self._lives.end(step, application, state, lifetimes.diagnostics(application))
+
+    def _gang_due(self, step: Step, given: GangDue) -> None:
+        application = self.state.applications.get(given.application)
+        if application is not None and application.active:
+            self._lives.gang_due(step, application, given.group)
 
     def _forget(self, step: Step, given: ForgetApplications) -> None:
         reports.forget(step, self.state, given)

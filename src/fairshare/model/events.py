@@ -262,6 +262,39 @@ class ContainerLaunched(Event, frozen=True):
     time_limit_ms: int | None = None
 
 
+class ContainerHeld(Event, frozen=True):
+    """A container for a task of a gang was allocated, and waits for those that are missing: until
+    `due_ms`, when the gang gives up."""
+
+    container: ContainerId
+    group: int
+    due_ms: int
+
+
+class GangPaused(Event, frozen=True):
+    """A gang did not get all its containers in time: it asks again at `until_ms`, or earlier if
+    there is room for all. `most`: the empty cluster has room for so many, which are too few."""
+
+    application: ApplicationId
+    group: int
+    until_ms: int
+    most: int | None = None
+
+
+class GangResumed(Event, frozen=True):
+    """A gang that gave up asks for its containers again."""
+
+    application: ApplicationId
+    group: int
+
+
+class GangRestarted(Event, frozen=True):
+    """A task of a gang did not succeed: the tasks that had succeeded wait again, too."""
+
+    application: ApplicationId
+    group: int
+
+
 class ContainerRunning(Event, frozen=True):
     """An engine reports that a container runs (`ContainerStarted`)."""
 
@@ -441,6 +474,10 @@ ClusterEvent = (
     | ContainerSpared
     | TasksAdded
     | ContainerLaunched
+    | ContainerHeld
+    | GangPaused
+    | GangResumed
+    | GangRestarted
     | ContainerRunning
     | LifetimeSet
     | ApplicationsForgotten

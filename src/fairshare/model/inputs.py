@@ -72,6 +72,13 @@ class OvercommitOver(msgspec.Struct, frozen=True, tag=tag_of):
     node: str
 
 
+class GangDue(msgspec.Struct, frozen=True, tag=tag_of):
+    """A gang has held its containers for too long, or, if it gave them back, can try again."""
+
+    application: ApplicationId
+    group: int
+
+
 class DrainNode(msgspec.Struct, frozen=True, tag=tag_of):
     """Stop allocating containers on a node; its containers continue."""
 
@@ -375,6 +382,7 @@ Input = (
     | NodeLost
     | NodeResized
     | OvercommitOver
+    | GangDue
     | DrainNode
     | DecommissionNode
     | UndrainNode

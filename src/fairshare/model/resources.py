@@ -32,6 +32,16 @@ def subtract(a: Resource, b: Resource) -> Resource:
     return tuple(x - y for x, y in zip(a, b, strict=True))
 
 
+def count_fitting(need: Resource, room: Resource) -> int:
+    """How many containers of a size fit into some room.
+
+    >>> count_fitting((1024, 1), (4096, 3)), count_fitting((1024, 1), (4096, -1))
+    (3, 0)
+    """
+    parts = (have // size for size, have in zip(need, room, strict=True) if size)
+    return max(0, min(parts, default=0))
+
+
 def fits(need: Resource, room: Resource) -> bool:
     """Whether `need` is at most `room` in every type."""
     if len(need) == 2:

@@ -28,6 +28,7 @@ from fairshare.model.events import (
     ContainerRunning,
     Event,
     ExitCode,
+    GangRestarted,
     LifetimeSet,
     MasterStarted,
     MasterUnregistered,
@@ -41,17 +42,17 @@ from fairshare.model.events import (
     ReservationDropped,
     TasksAdded,
 )
+from fairshare.model.gangs import Gangs
 from fairshare.model.identifiers import NUMBER_MASK, ApplicationId, application_of
 from fairshare.model.inputs import SubmitApplication
-from fairshare.model.machines import Machines
 from fairshare.model.nodes import Node, Reservation
 from fairshare.model.operations import Handlers
 from fairshare.model.queues import ROOT, ApplicationType, QueueType
 from fairshare.model.resources import Resource, ResourceTypes, add, subtract
-from fairshare.model.tasks import TaskBoard
+from fairshare.model.tasks import GROUP_REQUESTS, TaskBoard
 
 
-class ClusterState(Machines, ABC, Generic[QueueType, ApplicationType]):
+class ClusterState(Gangs, ABC, Generic[QueueType, ApplicationType]):
     """Nodes, queues, applications and containers. Only `apply` changes them."""
 
     def __init__(self, types: ResourceTypes) -> None:
@@ -89,6 +90,7 @@ class ClusterState(Machines, ABC, Generic[QueueType, ApplicationType]):
             ReservationDropped: self._reservation_dropped,
             TasksAdded: self._tasks_added,
             ContainerLaunched: self._container_launched,
+            GangRestarted: self._gang_restarted,
             ContainerRunning: self._container_running,
             LifetimeSet: self._lifetime_set,
             RequestRefused: self._nothing_changes,
@@ -215,6 +217,8 @@ class ClusterState(Machines, ABC, Generic[QueueType, ApplicationType]):
             application.preempted += 1
         if application.tasks.assigned:
             application.tasks.completed(container, event.exit_code)
+        if self.gangs:
+            self._held_ended(container, record.request - GROUP_REQUESTS)
         self._use(application, node, tuple([-amount for amount in record.resource]))
         if holds_room and not event.reported:
             self._hold_room(node, record)
@@ -228,6 +232,8 @@ class ClusterState(Machines, ABC, Generic[QueueType, ApplicationType]):
         application.launched[event.container] = now_ms
         if event.group >= 0:
             application.tasks.launched(event.container, event.group, event.task)
+            if self.gangs:
+                self._held_launched(event.container, event.group)
 
     def _container_running(self, now_ms: int, event: ContainerRunning) -> None:
         self.running[event.container] = event.holds_room
@@ -326,6 +332,8 @@ class ClusterState(Machines, ABC, Generic[QueueType, ApplicationType]):
         application.asks.clear()
         for reservation in tuple(application.reservations.values()):
             self._drop_reservation(self.nodes[reservation.node])
+        if self.gangs:
+            self._forget_gangs(application.id)
         application.failed_attempts += event.failed
         application.active = False
         application.runnable = False
@@ -364,6 +372,9 @@ class ClusterState(Machines, ABC, Generic[QueueType, ApplicationType]):
     def _offers_counted(self, now_ms: int, event: OffersCounted) -> None:
         key = self.applications[event.application].asks.keys[(event.priority, event.request)]
         key.offered(event.opportunities, event.level, event.since_ms)
+
+    def _gang_restarted(self, now_ms: int, event: GangRestarted) -> None:
+        self.applications[event.application].tasks.groups[event.group].restart()
 
     def _tasks_added(self, now_ms: int, event: TasksAdded) -> None:
         self.applications[event.application].tasks.add(event.tasks)

@@ -60,9 +60,24 @@ class GroupProgress:
             return TaskState.SUCCEEDED
         if task in self.running:
             return TaskState.RUNNING
-        if self.failed.get(task, 0) >= self.spec.max_attempts:
+        if task in self.failed and self.failures_of(task) >= self.spec.max_attempts:
             return TaskState.FAILED
         return TaskState.WAITING
+
+    def failures_of(self, task: int) -> int:
+        """The failures that count against `max_attempts`: those of the task, or, since the tasks of
+        a gang start again together, those of the whole gang."""
+        return sum(self.failed.values()) if self.spec.gang else self.failed.get(task, 0)
+
+    @property
+    def broken(self) -> bool:
+        """Whether some tasks of a started gang wait again while others run or have succeeded."""
+        return self.spec.gang and bool(self.waiting) and bool(self.running or self.results)
+
+    def restart(self) -> None:
+        """Let the tasks that have succeeded wait again, with the others."""
+        self.waiting = deque(sorted((*self.waiting, *self.results)))
+        self.results.clear()
 
 
 class TaskBoard:
@@ -105,8 +120,8 @@ class TaskBoard:
             progress.results[task] = container
             return
         if is_own_failure(exit_code):
-            failures = progress.failed[task] = progress.failed.get(task, 0) + 1
-            if failures >= progress.spec.max_attempts:
+            progress.failed[task] = progress.failed.get(task, 0) + 1
+            if progress.failures_of(task) >= progress.spec.max_attempts:
                 return
         progress.waiting.append(task)
 
@@ -114,12 +129,14 @@ class TaskBoard:
         """Whether enough tasks of the groups named in `after` have succeeded.
 
         With `slow_start` s, ceil(n * s) of a group's n tasks must have succeeded: 0.05 of 40 is 2.
+        Of a gang all must have: until then they may start again.
         """
         for name in progress.spec.after:
             other = self._by_name.get(name)
             if other is None:
                 continue
-            need = ceil(other.spec.count * progress.spec.slow_start)
+            count = other.spec.count
+            need = count if other.spec.gang else ceil(count * progress.spec.slow_start)
             if other.succeeded < need:
                 return False
         return True
@@ -133,8 +150,8 @@ class TaskBoard:
     def hopeless(self) -> tuple[int, int] | None:
         """The first (group, task) that has reached its group's maximum of attempts, or None."""
         for number, progress in enumerate(self.groups):
-            for task, failures in progress.failed.items():
-                if failures >= progress.spec.max_attempts:
+            for task in progress.failed:
+                if progress.failures_of(task) >= progress.spec.max_attempts:
                     return number, task
         return None
 

@@ -5,6 +5,7 @@ Clients submit these values; they are frozen, and recorded in the journal unchan
 
 import msgspec
 
+from fairshare.documents.bounds import GANG_TIMEOUT_MS
 from fairshare.model.resources import Resource
 
 ANYWHERE = "*"
@@ -59,6 +60,10 @@ class TaskGroup(msgspec.Struct, frozen=True):
     FAIRSHARE_TASK_COUNT. The group starts when the fraction `slow_start` of the tasks of each group
     named in `after` has succeeded: 1.0 waits for all of them, 0.05 is the default of Hadoop's
     reducers.
+
+    The tasks of a `gang` start together: their containers are held until all of them are there. If
+    that takes longer than `gang_timeout_ms` since the first one, the gang gives them back and tries
+    again later. When one of its tasks does not succeed, all of them start again.
     """
 
     name: str
@@ -74,6 +79,8 @@ class TaskGroup(msgspec.Struct, frozen=True):
     after: tuple[str, ...] = ()
     slow_start: float = 1.0
     label: str | None = None  # the partition; None: the application's, else the queue's
+    gang: bool = False
+    gang_timeout_ms: int = GANG_TIMEOUT_MS
 
 
 class ContainerRequest(msgspec.Struct, frozen=True):

@@ -25,6 +25,7 @@ from fairshare.model.inputs import (
 )
 from fairshare.runtime.acceptance import failure_of, refusal_of
 from fairshare.runtime.drains import Drains
+from fairshare.runtime.gangs import Gangs
 from fairshare.runtime.heartbeat_rounds import HeartbeatRounds
 from fairshare.runtime.lifetimes import Lifetimes
 from fairshare.runtime.monitoring import Monitoring
@@ -92,6 +93,7 @@ class Runtime:
         self._lifetimes = Lifetimes(manager.state)
         self._drains = Drains(manager.state)
         self._overcommits = Overcommits(manager.state)
+        self._gangs = Gangs(manager.state)
         self._sequence = 0
         self._now_ms = 0
         self._updated_ms = 0
@@ -119,6 +121,7 @@ class Runtime:
         self._monitoring = Monitoring(self.manager.scheduler)
         self._lifetimes = Lifetimes(self.manager.state)
         self._unused = UnusedContainers(self.manager.state, self._unused_expiry_ms)
+        self._gangs = Gangs(self.manager.state)
         self._eventful = True
         self._settling = None
         return self.position
@@ -229,6 +232,7 @@ class Runtime:
             self._tidying.note(self._now_ms, events)
             self._lifetimes.note(events)
             self._unused.note(events)
+            self._gangs.note(events)
 
     def _bring_clocks_up_to_date(self, inputs: Sequence[Input]) -> list[Step]:
         """Let the scheduler update its view of the present state once more before a change.
@@ -271,10 +275,13 @@ class Runtime:
             self._provoke(beat)
         for over in self._overcommits.take(now_ms):
             self._provoke(over)
+        for due in self._gangs.take(now_ms):
+            self._provoke(due)
         if self.manager.state.safe_mode:
             self._eventful = False
             self._deadline_ms = self._find_deadline_ms()
             return
+        any(self._provoke(due) for due in self._gangs.look(now_ms))
         deadline_ms = scheduler.next_deadline_ms()
         killing = deadline_ms is not None and deadline_ms <= now_ms
         if self._monitoring.is_due(now_ms) or killing:
@@ -303,6 +310,7 @@ class Runtime:
             self._unused.next_ms(),
             self._drains.next_ms(),
             self._overcommits.next_ms(),
+            self._gangs.next_ms(),
         )
         if self.manager.state.safe_mode:
             return _earliest_ms(ends, soon_ms)

@@ -21,6 +21,7 @@ from fairshare.model.events import (
     MasterUnregistered,
     NodeAdded,
 )
+from fairshare.model.gangs import Gang
 from fairshare.model.inputs import SubmissionDetails, SubmitApplication
 from fairshare.model.nodes import Node, Reservation
 from fairshare.model.operations import Drain
@@ -41,6 +42,7 @@ add = STORED.add
 _LATER: Final[dict[str, Any]] = {
     "drains": {},
     "overcommits": {},
+    "gangs": {},
     "safe_mode": False,
     "ending": {},
     "_largest_node": None,
@@ -50,6 +52,7 @@ _LATER: Final[dict[str, Any]] = {
 _CLUSTER: Final = (
     "drains",
     "overcommits",
+    "gangs",
     "safe_mode",
     "types",
     "epoch_ms",
@@ -93,6 +96,7 @@ add("queue", Queue)
 add("application", Application)
 add("resource-types", ResourceTypes)
 add("assignment", Assignment)
+add("gang", Gang)
 add("group-progress", GroupProgress)
 add(
     "task-board",

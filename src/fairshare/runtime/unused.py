@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from fairshare.model.events import ContainerAllocated, ContainerCompleted, Event, ExitCode
 from fairshare.model.identifiers import ContainerId, application_of
 from fairshare.model.inputs import ContainerExited
+from fairshare.model.tasks import GROUP_REQUESTS
 from fairshare.schedulers.protocol import State
 
 
@@ -18,7 +19,8 @@ class UnusedContainers:
     and ends of containers.
 
     `expiry_ms` is how long a container may stay unused, None: for ever. Containers of outside
-    masters, which run elsewhere, are never launched and never expire.
+    masters, which run elsewhere, are never launched and never expire; nor do those of task groups,
+    which the manager launches (gangs have a timeout of their own).
     """
 
     def __init__(self, state: State, expiry_ms: int | None) -> None:
@@ -32,6 +34,7 @@ class UnusedContainers:
                 for application in state.applications.values()
                 if application.submission.driver is not None
                 for record in application.containers.values()
+                if record.request < GROUP_REQUESTS
             ]
             for record in sorted(records, key=lambda one: (one.allocated_ms, one.container)):
                 self._granted[record.container] = record.allocated_ms
@@ -41,7 +44,7 @@ class UnusedContainers:
         if self._expiry_ms is None:
             return
         for event in events:
-            if type(event) is ContainerAllocated:
+            if type(event) is ContainerAllocated and event.request < GROUP_REQUESTS:
                 application = self._state.applications[event.application]
                 if application.submission.driver is not None:
                     self._granted[event.container] = event.allocated_ms

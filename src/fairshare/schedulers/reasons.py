@@ -6,7 +6,7 @@ would examine. `insight` turns the reasons into sentences.
 """
 
 import enum
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -39,6 +39,7 @@ class Cause(enum.StrEnum):
     NODES_DRAINED = "nodes-drained"  # all `count` nodes that it may use are drained, as is `node`
     NO_NODES = "no-nodes"  # this partition has no nodes
     TOO_LARGE = "larger-than-every-node"  # `available` is the maximum of any node, by type
+    GANG_TOO_LARGE = "gang-larger-than-cluster"  # of its `containers`, `count` fit at the same time
     PLACE_UNKNOWN = "no-such-place"  # it names hosts or racks, and none of them exists
     BLACKLISTED = "all-nodes-refused"  # the application's blacklist has each node that could serve
     NO_CAPACITY = "no-capacity-on-partition"  # `queue` may not use partition `label`
@@ -54,6 +55,9 @@ class Cause(enum.StrEnum):
     OTHERS_FIRST = "others-first"  # `count` applications or queues are served before it
     NEXT_OFFER = "next-heartbeat"  # no obstacle
 
+    GANG_HOLDS = "gang-incomplete"  # it holds `count`, lacks `containers`; gives up at `due_ms`
+    GANG_PAUSED = "gang-paused"  # it gave up, and requests all `containers` again at `due_ms`
+
     # Last: what the earlier groups wait for is what the application waits for.
     GROUPS_AHEAD = "groups-ahead"  # a group of tasks waits for others of its application
 
@@ -68,7 +72,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     `also` are the other obstacles for the same containers: removing only this one does not help.
     `drained` is a drained node that has room for one container. `preempting` is the number of
     containers of other applications to be killed for it, the first at `kill_at_ms`. `weight` is the
-    user's.
+    user's. `due_ms` is when a gang gives up, or tries again.
     """
 
     cause: Cause
@@ -91,6 +95,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     preempting: int = 0
     kill_at_ms: int = 0
     weight: float = 1.0
+    due_ms: int = 0
 
 
 class Limits(Protocol):
@@ -138,6 +143,8 @@ def reasons(application: Application, limits: Limits, state: "State | None" = No
     for key in application.asks.wanting:
         found.append(_of_ask(application, key, limits, drained))
     found += _of_groups(application)
+    if state is not None and state.gangs:
+        found += _of_gangs(application, state)
     if not found and application.managed and not application.registered:
         found.append(Reason(cause=Cause.MASTER_SILENT))
     order = list(Cause)
@@ -149,6 +156,7 @@ _OBSTACLES = frozenset(
         Cause.NODES_DRAINED,
         Cause.NO_NODES,
         Cause.TOO_LARGE,
+        Cause.GANG_TOO_LARGE,
         Cause.PLACE_UNKNOWN,
         Cause.BLACKLISTED,
         Cause.NO_CAPACITY,
@@ -179,6 +187,25 @@ def _of_groups(application: Application) -> list[Reason]:
     if not application.registered:
         return []
     return [Reason(cause=Cause.GROUPS_AHEAD, group=number) for number in waiting]
+
+
+def _of_gangs(application: Application, state: "State") -> Iterator[Reason]:
+    """The gangs that hold containers until the others are there, or paused."""
+    for number, progress in enumerate(application.tasks.groups):
+        gang = state.gangs.get((application.id, number))
+        if gang is None or gang.due_ms is None:
+            continue
+        held = len(gang.held)
+        cause = Cause.GANG_PAUSED if gang.paused else Cause.GANG_HOLDS
+        if gang.most is not None:
+            cause, held = Cause.GANG_TOO_LARGE, gang.most
+        yield Reason(
+            cause=cause,
+            group=number,
+            containers=len(progress.waiting) - len(gang.held),
+            count=held,
+            due_ms=gang.due_ms,
+        )
 
 
 def _of_ask(

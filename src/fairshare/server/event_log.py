@@ -28,6 +28,7 @@ from fairshare.model.events import (
     ContainerReserved,
     ContainerSpared,
     Event,
+    GangPaused,
     LabelsChanged,
     NodeAdded,
     NodeDrained,
@@ -199,6 +200,8 @@ class EventLog:
                 return f"node {event.node} runs more than it offers: containers will be taken"
             case NodeUndrained():
                 return f"node {event.node} takes containers again"
+            case GangPaused():
+                return f"a gang of {self._name(event.application)} stays incomplete, and gives up"
             case SafeModeChanged():
                 return f"safe mode is {'on' if event.on else 'off'}"
             case QueueCreated():

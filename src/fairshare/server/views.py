@@ -208,7 +208,7 @@ def deadline_of(drain: Drain | None) -> int | None:
 def group_view(progress: TaskGroupProgress) -> GroupProgress:
     """The numbers of tasks by state of one group."""
     limit = progress.spec.max_attempts
-    failed = sum(1 for failures in progress.failed.values() if failures >= limit)
+    failed = sum(1 for task in progress.failed if progress.failures_of(task) >= limit)
     succeeded, running = progress.succeeded, len(progress.running)
     return GroupProgress(
         name=progress.spec.name,

@@ -110,6 +110,8 @@ class Translation:
                 after=body.after,
                 slow_start=body.slow_start,
                 label=body.label,
+                gang=body.gang,
+                gang_timeout_ms=body.gang_timeout_ms,
             )
             for number, body in enumerate(bodies)
         )

@@ -242,7 +242,7 @@ def test_the_word_count_counts_words(tmp_path):
 def test_the_jobs_in_the_documentation_are_jobs(job_of):
     blocks = re.findall(r"^```yaml\n(.*?)^```", PAGE.read_text(), re.M | re.S)
     jobs = [job_of(block) for block in blocks]
-    assert [job.name for job in jobs] == ["nightly-report", "search"]
+    assert [job.name for job in jobs] == ["nightly-report", "train", "search"]
 
 
 def test_the_job_in_the_help_of_submit_is_a_job(job_of):
@@ -255,3 +255,12 @@ def test_the_job_in_the_help_of_submit_is_a_job(job_of):
 def test_every_key_is_explained_in_the_documentation_and_named_in_the_help(key):
     assert re.search(rf"^\|.*`{key}`.*\|", PAGE.read_text(), re.M)
     assert re.search(rf"\b{key}\b", submit.help)
+
+
+def test_a_gang_may_set_its_timeout_and_other_groups_may_not(job_of, problems_of):
+    gang = "tasks: [{command: work, count: 2, gang: true, gang-timeout: 5s}]"
+    (group,) = job_of(gang).tasks
+    assert (group.gang, group.gang_timeout_ms) == (True, 5_000)
+    assert problems_of("tasks: [{command: work, gang-timeout: 5s}]") == [
+        "1: group task: gang-timeout has a meaning with gang: true only"
+    ]

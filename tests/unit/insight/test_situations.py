@@ -10,6 +10,7 @@ from fairshare.insight.why import Words
 from fairshare.model.inputs import (
     ContainerExited,
     DrainNode,
+    GangDue,
     KillApplication,
     LoadConfiguration,
     UndrainNode,
@@ -348,4 +349,56 @@ def test_a_preemption_under_way_is_mentioned_with_its_instant():
     words = Words(ResourceTypes(), 1, reason.kill_at_ms - 9_000)
     assert "2 containers of others are being preempted, the first within 9 s." in (
         words.explain(reason).sentence
+    )
+
+
+def gang_of(count, memory_mb=1024):
+    return {"tasks": (TaskGroup("t", count, (memory_mb, 1), gang=True, gang_timeout_ms=30_000),)}
+
+
+def test_a_gang_that_holds_containers_says_what_is_missing_and_until_when():
+    cluster = Cluster("fair", fair())
+    other = cluster.submit(ask(4))
+    cluster.run()
+    gang = cluster.submit(**gang_of(6))
+    cluster.run()
+    words = Words(ResourceTypes(), 1, 10_000)
+    held = next(one for one in cluster.why(gang) if one.cause is Cause.GANG_HOLDS)
+    assert (held.count, held.containers, held.group) == (4, 2, 0)
+    explanation = words.explain(held)
+    assert explanation.sentence == (
+        "It holds 4 of the 6 containers of its gang, which start together, and gives them back in"
+        " 20 s."
+    )
+    assert explanation.remedy.startswith("It starts when the 2 missing containers are allocated")
+    end(cluster, other)
+    assert cluster.why(gang) == []
+
+
+def test_a_paused_gang_says_when_it_tries_again():
+    cluster = Cluster("fair", fair())
+    cluster.submit(ask(4))
+    cluster.run()
+    gang = cluster.submit(**gang_of(6))
+    cluster.run()
+    cluster.manager.handle(30_000, GangDue(gang, 0))
+    (reason,) = cluster.why(gang)
+    assert (reason.cause, reason.containers, reason.due_ms) == (Cause.GANG_PAUSED, 6, 60_000)
+    words = Words(ResourceTypes(), 1, 50_000).explain(reason)
+    assert (
+        words.sentence
+        == "Its gang did not get all of its 6 containers in time, and gave them back."
+    )
+    assert words.remedy.endswith("as soon as that is so, and in 10 s in any case.")
+
+
+def test_a_gang_that_the_empty_cluster_cannot_hold_says_so():
+    cluster = Cluster("fair", fair())
+    gang = cluster.submit(**gang_of(9))
+    cluster.run()
+    reason, words = explained(cluster, gang)
+    assert (reason.cause, reason.containers, reason.count) == (Cause.GANG_TOO_LARGE, 9, 8)
+    assert words.sentence.startswith("The 9 containers of its gang start together")
+    assert words.remedy == (
+        "It never starts as it is: ask for fewer or smaller containers, or add nodes."
     )

@@ -60,7 +60,7 @@ UNKNOWN_TO: dict[str, frozenset[str]] = {
 INPUT_TAGS = words(
     """
         AddLabels AddTasks ChangeBlacklist ChangeLifetime ContainerExited
-        ContainerStarted DecommissionNode DrainNode FinishApplication ForgetApplications
+        ContainerStarted DecommissionNode DrainNode FinishApplication ForgetApplications GangDue
         KillApplication LabelNodes LaunchContainer LifetimeOver LoadConfiguration
         MasterRegistered MoveApplication NodeBeat NodeJoined NodeLost NodeResized
         OvercommitOver PreemptContainers ReleaseContainers ReloadRefused RemoveLabels
@@ -74,7 +74,8 @@ EVENT_TAGS = words(
         ApplicationAdmitted ApplicationEnded ApplicationMoved ApplicationNumberTaken
         ApplicationRejected ApplicationSubmitted ApplicationsForgotten
         ApplicationsOrdered AsksChanged AttemptEnded AttemptStarted BlacklistChanged
-        ConfigurationLoaded ContainerAllocated ContainerCompleted ContainerLaunched
+        ConfigurationLoaded ContainerAllocated ContainerCompleted ContainerHeld ContainerLaunched
+        GangPaused GangRestarted GangResumed
         ContainerMarked ContainerReserved ContainerRunning ContainerSpared HeadroomTold
         LabelsChanged LifetimeSet LimitsComputed MasterStarted MasterUnregistered
         NodeAdded NodeDrained NodeOvercommitted NodeRemoved NodeTotalChanged NodeUndrained

@@ -202,3 +202,17 @@ def test_a_spread_is_made_of_the_times_themselves():
     assert spread([7]).p95 == 7
     made = spread([5, 1, 3])
     assert (made.min, made.mean, made.p50, made.p95, made.max) == (1, 3.0, 3, 5, 5)
+
+
+def test_two_gangs_share_the_nodes_one_after_the_other():
+    gang = {"gang": True, "gang_timeout_ms": 5_000}
+    both = [
+        arrival(0, "ann", ("t", 3, 20_000, dict(gang))),
+        arrival(0, "bob", ("t", 3, 20_000, dict(gang))),
+    ]
+    simulated = simulator(both)
+    report = simulated.run()
+    # Each holds two of four containers for 5 s; then the younger one gives up, until room is free.
+    assert turnarounds(report)["ann"] == 25_000
+    assert 45_000 <= turnarounds(report)["bob"] <= 46_000
+    assert report.applications_by_state["FINISHED"] == 2

@@ -14,6 +14,7 @@
           - {name: reduce, resources: {memory-mb: 2048, vcores: 1}, duration: [1m, 2m],
              after: map, slow_start: 0.5, fail_attempts: 1}
 
+With `gang: true` (and `gang_timeout: 30s`, by default 1m) the tasks of a group start together.
 A duration and `fail_attempts` are one value for all tasks, or a list with one per task. In JSON
 lines, each line is `{"node": {...}}` or `{"application": {...}}` with the same fields.
 """
@@ -26,6 +27,7 @@ from fairshare.config.problems import Place, Problems
 from fairshare.config.yaml_fields import LARGEST, Fields, unknown_word
 from fairshare.config.yaml_tree import Limits, Node, read_json_line
 from fairshare.config.yaml_tree import read_yaml as read_tree
+from fairshare.documents.bounds import GANG_TIMEOUT_MS
 from fairshare.model.inputs import NodeJoined, SubmitApplication
 from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.model.work import TaskGroup
@@ -173,6 +175,8 @@ class _Content:
             time_limit_ms=fields.optional_duration("time_limit"),
             after=fields.one_or_several_texts("after"),
             slow_start=fields.fraction("slow_start", 1.0),
+            gang=fields.boolean("gang", False),
+            gang_timeout_ms=fields.optional_duration("gang_timeout") or GANG_TIMEOUT_MS,
         )
         fields.finish()
         return spec, GroupPlan(durations_ms, fail_attempts)
