@@ -14,13 +14,13 @@ import time
 import msgspec
 from tests.hadoop.installation import FOLDER, Installation
 
-from benchmarks.hadoop.masters import PretendedMaster
+from benchmarks.hadoop.masters import BEAT_S, PretendedMaster
 from benchmarks.hadoop.nodes import PretendedNodes
 from benchmarks.hadoop.servers import MeasuredServer
 
 NODE = (16_384, 16)
 MASTERS = 10
-FULL_S = 300
+FULL_S = 600
 HEADER = (
     "server       nodes   idle: core  µs/beat | full in | busy: core  beats/s  grants/s"
     "  allocate p50   p99 | MB at start, idle, full"
@@ -78,7 +78,10 @@ async def measure(
             masters.append(master)
             await master.start()
         began = time.monotonic()
-        tasks = [asyncio.create_task(master.run()) for master in masters]
+        tasks = [
+            asyncio.create_task(master.run(BEAT_S * number / MASTERS))
+            for number, master in enumerate(masters)
+        ]
         while not all(master.full for master in masters):
             for task in tasks:
                 if task.done():

@@ -70,9 +70,10 @@ class PretendedMaster:
         register = RegisterApplicationMasterRequestProto(host="127.0.0.1", rpc_port=0)
         await self._tell("registerApplicationMaster", register)
 
-    async def run(self) -> None:
-        """Beat for ever."""
+    async def run(self, after_s: float) -> None:
+        """Beat for ever, from then on: masters of a real cluster do not call all at once."""
         loop = asyncio.get_running_loop()
+        await asyncio.sleep(after_s)
         due = loop.time()
         asked = 0
         while True:
