@@ -27,6 +27,8 @@ def findings(configuration: Configuration) -> Iterator[tuple[str, Finding]]:
 
 def _types_without_nodes(configuration: Configuration) -> Iterator[Finding]:
     """Declared types of which no node has anything: who asks for one waits for ever."""
+    if configuration.shell.engine.kind != "local":
+        return  # nodes say themselves what they have
     offered = configuration.shell.engine.resources
     for name in configuration.types.names[2:]:
         if not offered.get(name):
@@ -44,6 +46,8 @@ def _minimums_of_nodes(configuration: Configuration) -> Iterator[Finding]:
     With nodes of 8192 MB and a minimum of 5120, 3072 MB of each node stay unused.
     """
     engine = configuration.shell.engine
+    if engine.kind != "local":
+        return
     sizes = {MEMORY: engine.memory_mb, VCORES: engine.vcores}
     for (name, size), least in zip(
         sizes.items(), configuration.settings.minimum_allocation, strict=False

@@ -24,6 +24,8 @@ from fairshare.server.stored_configuration import read_kept
 from fairshare.server.users.identity import own_user
 from fairshare.wording import counted
 
+ANY_NUMBER = 1_000_000
+
 
 class Overrides(msgspec.Struct, frozen=True, kw_only=True):
     """Overrides of the configuration; None keeps its value."""
@@ -94,7 +96,9 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
     )
     server, engine = configuration.shell.server, configuration.shell.engine
     nodes = overrides.nodes or engine.nodes
-    configuration = with_reservations(configuration, nodes)
+    kind = overrides.engine or engine.kind
+    # Nodes that register by themselves are several, as in Hadoop: more may come at any time.
+    configuration = with_reservations(configuration, nodes if kind == "local" else ANY_NUMBER)
     memory_mb = overrides.memory_mb or engine.memory_mb
     place = Place(str(directory / SHELL_FILE) if overrides.memory_mb is None else "--memory-mb")
     return LiveSettings(
@@ -127,7 +131,7 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
         log_format=server.log_format,
         configuration=configuration,
         read_ms=read_ms,
-        engine=overrides.engine or engine.kind,
+        engine=kind,
         hadoop=_hadoop(configuration.shell.hadoop, overrides),
     )
 

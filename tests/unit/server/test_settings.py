@@ -144,3 +144,14 @@ def test_nodes_that_offer_more_memory_than_the_machine_has_are_a_trap(
     written = read_settings(directory, Overrides())
     files = [Path(one.file).name for one in written.warnings if one.severity == "trap"]
     assert files == ["fairshare.toml" for _ in told]
+
+
+@pytest.mark.parametrize(("engine", "reserves"), [("local", False), ("nodemanagers", True)])
+def test_only_one_node_of_this_machine_is_never_kept_free(tmp_path, engine, reserves):
+    """Nodes that register by themselves are a cluster, whatever [engine] says of this machine."""
+    directory = directory_of(tmp_path, "fair.FairScheduler")
+    (directory / "fairshare.toml").write_text(f'[engine]\nkind = "{engine}"\n')
+    fair = msgspec.json.decode(
+        read_settings(directory, Overrides()).scheduler_settings, type=FairSettings
+    )
+    assert (fair.reservable_nodes > 0) == reserves

@@ -170,7 +170,9 @@ def _apply(
 def _one_node_reserved(settings: FairSettings, configuration: Configuration) -> Iterator[Finding]:
     """A share of nodes that may be reserved, written down for a cluster of one node."""
     engine, site = configuration.shell.engine, configuration.site
-    if RESERVABLE_NODES not in site or engine.nodes != 1 or engine.reservations != "auto":
+    if engine.kind != "local" or engine.nodes != 1 or engine.reservations != "auto":
+        return
+    if RESERVABLE_NODES not in site:
         return
     if settings.reservable_nodes > 0:
         yield Finding(
