@@ -7,6 +7,7 @@ WORKERS ?= 3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+RAY := $(VENV)/.ray-installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 # An environment holds the paths of the folder that it was made in. One that came here by a copy, or
@@ -19,7 +20,7 @@ endif
 NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick facts hadoop rest-samples lint format bench screenshots soak lock protocols clean
+.PHONY: help setup demo test quick facts hadoop test-ray cluster rest-samples lint format bench screenshots soak lock protocols clean
 
 help: ## list these doors
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -63,6 +64,17 @@ facts: $(STAMP) ## run a folder of facts: make facts DIR=... (KINDS=a,b runs onl
 hadoop: $(STAMP) ## run Hadoop's and Spark's own programs on our server (needs Java 17 and Maven)
 	@$(BIN)/python -m tests.hadoop $(PROGRAMS) $(if $(CLUSTERS),--clusters $(CLUSTERS))
 
+$(RAY): requirements-ray.lock $(STAMP)
+	@echo "Installing the versions of requirements-ray.lock"
+	@$(PIP) install --quiet --require-hashes --requirement requirements-ray.lock
+	@touch $@
+
+test-ray: $(RAY) ## run containers on a real Ray cluster, whose parts are killed (3 minutes)
+	TEST_RAY=1 $(BIN)/python -m pytest -rs tests/ray_cluster
+
+cluster: $(RAY) ## show two teams that share a real Ray cluster of three nodes on this machine
+	@$(BIN)/python -m tests.ray_cluster.demonstration
+
 rest-samples: $(STAMP) ## compare with answers of a real ResourceManager: make rest-samples DIR=...
 	@$(if $(DIR),,echo "Name a folder: make rest-samples DIR=../shared/rest-samples" >&2; exit 2)
 	@$(BIN)/python -m tests.rest_samples "$(DIR)"
@@ -101,6 +113,8 @@ lock: ## write the lock files from pyproject.toml (UPGRADE=1 takes newer version
 	@build/lock/bin/pip install --quiet --disable-pip-version-check pip-tools==7.6.2
 	$(LOCK) --output-file requirements.lock pyproject.toml
 	$(LOCK) --extra dev --extra hadoop --constraint requirements.lock --output-file requirements-dev.lock \
+	  pyproject.toml
+	$(LOCK) --extra ray --constraint requirements-dev.lock --output-file requirements-ray.lock \
 	  pyproject.toml
 
 # The four jars of one version of Hadoop that hold the classes with the descriptors.

@@ -115,11 +115,11 @@ def write_server(
         "mapreduce.task.io.sort.mb": 32,
     }
     site |= more
-    write(folder / "core-site.xml", core)
-    write(folder / "yarn-site.xml", site)
-    write(folder / "mapred-site.xml", mapred)
+    _write(folder / "core-site.xml", core)
+    _write(folder / "yarn-site.xml", site)
+    _write(folder / "mapred-site.xml", mapred)
     if scheduler == "capacity":
-        write(folder / "capacity-scheduler.xml", CAPACITY)
+        _write(folder / "capacity-scheduler.xml", CAPACITY)
     else:
         (folder / "fair-scheduler.xml").write_text(FAIR)
     (folder / "log4j.properties").write_text(LOG4J)
@@ -147,8 +147,7 @@ def write_node(run: Path, name: str) -> tuple[Path, int]:
     return folder, web
 
 
-def write(path: Path, properties: dict[str, object]) -> None:
-    """A file of Hadoop's properties."""
+def _write(path: Path, properties: dict[str, object]) -> None:
     path.write_text(
         f'<?xml version="1.0"?>\n<configuration>\n{_rows(properties)}</configuration>\n'
     )

@@ -58,9 +58,14 @@ class WrongConfiguration(WrongFiles):
 @scheduler_option(sorted(all_families()))
 @click.option(
     "--engine",
-    type=click.Choice(["local", "nodemanagers"]),
-    help="Where containers run: on this machine, or on the NodeManagers of a Hadoop cluster, which"
-    " register with this server. [default: local]",
+    type=click.Choice(["local", "nodemanagers", "ray"]),
+    help="Where containers run: on this machine, on the NodeManagers of a Hadoop cluster, which"
+    " register with this server, or on the nodes of a Ray cluster. [default: local]",
+)
+@click.option(
+    "--ray-address",
+    metavar="A",
+    help="The head of the Ray cluster, HOST:PORT. [default: one that runs on this machine]",
 )
 @click.option(
     "--hadoop/--no-hadoop",
@@ -95,6 +100,7 @@ def command(
     vcores: int | None,
     scheduler: str | None,
     engine: str | None,
+    ray_address: str | None,
     hadoop: bool | None,
     stop_containers: bool,
     standby: bool,
@@ -132,6 +138,7 @@ def command(
         stop_containers=stop_containers,
         engine=engine,
         hadoop=hadoop,
+        ray_address=ray_address,
     )
     try:
         settings = read_settings(conf, overrides)
@@ -155,7 +162,12 @@ async def _run(settings: "LiveSettings", doors: "HadoopDoors | None") -> None:
     from fairshare.server.server import LiveServer
     from fairshare.web.listener import serve
 
-    if doors is None:
+    if settings.engine == "ray":
+        from fairshare.ray.setup import server_on_ray
+
+        server = server_on_ray(settings)
+        await serve(server, _tell_ready)
+    elif doors is None:
         server = LiveServer(settings)
         await serve(server, _tell_ready)
     else:
@@ -168,6 +180,11 @@ async def _run(settings: "LiveSettings", doors: "HadoopDoors | None") -> None:
 def _hadoop_doors(settings: "LiveSettings") -> "HadoopDoors | None":
     """The ports for Hadoop's clients and nodes, if they are wanted. Raises ConfigurationError."""
     wanted = settings.hadoop.enabled
+    if settings.engine == "ray":
+        from fairshare.ray.setup import check
+
+        check(settings)
+        return None
     if settings.engine == "nodemanagers":
         if wanted == "no":
             raise ConfigurationError(["NodeManagers need Hadoop's ports: leave --no-hadoop out"])

@@ -61,7 +61,7 @@ class EngineSettings(msgspec.Struct, frozen=True):
     `user_disk_mb`; 0: all. A container may have `process_limit` processes and threads; 0: any.
     """
 
-    kind: Literal["local", "nodemanagers"] = "local"
+    kind: Literal["local", "nodemanagers", "ray"] = "local"
     nodes: int = 1
     memory_mb: int | None = None
     vcores: int | None = None
@@ -84,6 +84,17 @@ class HadoopSettings(msgspec.Struct, frozen=True):
 
     enabled: Literal["auto", "yes", "no"] = "auto"
     open_to_network: bool = False
+
+
+class RaySettings(msgspec.Struct, frozen=True):
+    """The Ray cluster of the engine `ray`. `address` is that of its head, `auto`: of a cluster that
+    was started on this machine.
+
+    Containers of a node that may be cut off are stopped after `fence_s`; the node is lost later.
+    """
+
+    address: str = "auto"
+    fence_s: int = 15
 
 
 class WatchSettings(msgspec.Struct, frozen=True):
@@ -149,6 +160,7 @@ class ShellSettings(msgspec.Struct, frozen=True):
     server: ServerSettings = ServerSettings()
     engine: EngineSettings = EngineSettings()
     hadoop: HadoopSettings = HadoopSettings()
+    ray: RaySettings = RaySettings()
     configuration: WatchSettings = WatchSettings()
     users: UserSettings = UserSettings()
     retention: RetentionSettings = RetentionSettings()
@@ -192,6 +204,7 @@ _KEYS: Final[dict[str, dict[str, _Key]]] = {
         "user_disk_mb": _Key(int, 0, 2**40),
         "process_limit": _Key(int, 0, 2**22),
     },
+    "ray": {"address": _TEXT, "fence_s": _Key(int, 5, 86_400)},
     "hadoop": {"enabled": _TEXT, "open_to_network": _Key(bool)},
     "configuration": {
         "check_interval_ms": _Key(int, 10, _DAY_MS),
@@ -223,7 +236,7 @@ _CHOICES: Final[dict[str, tuple[str, ...]]] = {
     "enabled": ("auto", "yes", "no"),
 }
 """The words that a text may be, by its key."""
-_KINDS: Final = ("local", "nodemanagers")
+_KINDS: Final = ("local", "nodemanagers", "ray")
 _WORDS: Final = {
     str: "a text",
     int: "a whole number",
@@ -287,6 +300,7 @@ def read_shell(
         ServerSettings(**values["server"]),
         EngineSettings(**values["engine"]),
         HadoopSettings(**values["hadoop"]),
+        RaySettings(**values["ray"]),
         WatchSettings(**values["configuration"]),
         UserSettings(**values["users"]),
         RetentionSettings(**values["retention"]),

@@ -6,7 +6,7 @@ idempotent. A report is an input of the resource manager.
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -101,6 +101,18 @@ class ContainerFiles(Protocol):
 
     def dropped_range(self, log: Path) -> tuple[int, int]:
         """The range of bytes removed from a log, the end exclusive; (0, 0): none."""
+
+
+@runtime_checkable
+class FetchesFiles(Protocol):
+    """An engine that fetches parts of files from its nodes."""
+
+    async def read(
+        self, node: str, names: tuple[str, str], file: str, offset: int, limit: int
+    ) -> tuple[bytes, int]:
+        """At most `limit` bytes from `offset` of a file (`stdout`, `stderr` or `result`) of a
+        container (the names of application and container), and the file's size; 0 if it does not
+        exist (yet). Raises EngineError if its node does not answer."""
 
 
 class HostEngine(Engine, Protocol):

@@ -6,14 +6,8 @@ launch context of the master, which has tokens, becomes a payload file that the 
 
 from typing import Any
 
-from fairshare.hadoop.refusals import wrapped
-from fairshare.hadoop.resources import resource_of, too_large
-from fairshare.hadoop.wire.exceptions import (
-    ILLEGAL_ARGUMENT,
-    INVALID_RESOURCE_REQUEST,
-    YARN,
-    RpcError,
-)
+from fairshare.hadoop.resources import resource_of
+from fairshare.hadoop.wire.exceptions import INVALID_RESOURCE_REQUEST, YARN, RpcError
 from fairshare.hadoop.wire.messages import ApplicationAccessTypeProto, ApplicationTimeoutTypeProto
 from fairshare.model.inputs import SubmissionDetails, SubmitApplication
 from fairshare.model.resources import Resource
@@ -25,7 +19,6 @@ from fairshare.web.yarn.submission_checks import (
     LONGEST_TYPE,
     NO_RESERVATIONS,
     NotAcceptable,
-    WrongTag,
     check_names,
     checked_tags,
 )
@@ -47,8 +40,6 @@ def submission_of(context: Any, caller: Caller, gateway: Gateway) -> SubmitAppli
     try:
         check_names({**names, "master's label": _master_label(context) or "", "user": caller.user})
         tags = checked_tags(context.applicationTags)
-    except WrongTag as error:
-        raise wrapped(ILLEGAL_ARGUMENT, str(error)) from None
     except NotAcceptable as error:
         raise RpcError(YARN, str(error)) from None
     return SubmitApplication(
@@ -56,7 +47,7 @@ def submission_of(context: Any, caller: Caller, gateway: Gateway) -> SubmitAppli
         queue=context.queue or DEFAULT_QUEUE,
         name=context.application_name,
         groups=caller.groups,
-        priority=context.priority.priority if context.HasField("priority") else None,
+        priority=context.priority.priority if context.HasField("priority") else -1,
         tags=tags,
         master=None if unmanaged else _master(context, gateway),
         driver=None if unmanaged else _command(launch),
@@ -99,20 +90,19 @@ def _master(context: Any, gateway: Gateway) -> Resource:
     """The size of the master's container: newer clients send a request, older ones a size."""
     state = gateway.scheduler.state
     message = context.resource
-    requests = context.am_container_resource_request
-    if len(requests) > 1:
-        raise RpcError(
-            INVALID_RESOURCE_REQUEST,
-            "Invalid resource request, only one resource request with * is allowed",
-        )
-    if requests:
-        message = requests[0].capability
-    elif not context.HasField("resource"):
-        raise RpcError(INVALID_RESOURCE_REQUEST, "Invalid resource request, no resources requested")
+    if context.am_container_resource_request:
+        message = context.am_container_resource_request[0].capability
     wanted = resource_of(message, state.types)
-    refusal = too_large(wanted, gateway.yarn.configured_maximum(state), state.types)
-    if refusal is not None:
-        raise refusal
+    most = gateway.yarn.configured_maximum(state)
+    for name, amount, limit in zip(state.types.names, wanted, most, strict=True):
+        if amount < 0 or amount > limit:
+            what = "less than 0!" if amount < 0 else "greater than maximum allowed allocation."
+            raise RpcError(
+                INVALID_RESOURCE_REQUEST,
+                "Invalid resource request! Cannot allocate containers as requested resource is"
+                f" {what} Requested resource type=[{name}], Requested resource={amount},"
+                f" maximum allowed allocation={limit}",
+            )
     return wanted
 
 
@@ -135,12 +125,7 @@ def _master_label(context: Any) -> str | None:
 
 
 def _lifetime_s(context: Any) -> int:
-    found = 0
     for one in context.application_timeouts:
-        if one.application_timeout_type == _LIFETIME:
-            found = int(one.timeout)
-            if found <= 0:
-                raise RpcError(
-                    YARN, f"Invalid application timeout, value={found} for type=LIFETIME"
-                )
-    return found
+        if one.application_timeout_type == _LIFETIME and one.timeout > 0:
+            return int(one.timeout)
+    return 0

@@ -207,13 +207,13 @@ class LiveServer:
 
     def container_files(self, container: ContainerId) -> ContainerFiles | None:
         """The logs and the result of a container, if it has any; None: they are on its node."""
-        return self.engine.files(*self._names(container))
+        return self.engine.files(*self.container_names(container))
 
     def _exit_of(self, container: ContainerId) -> ContainerExited | None:
-        return self.engine.exit_of(container, *self._names(container))
+        return self.engine.exit_of(container, *self.container_names(container))
 
-    def _names(self, container: ContainerId) -> tuple[str, str]:
-        """Of its application and of the container itself."""
+    def container_names(self, container: ContainerId) -> tuple[str, str]:
+        """The names of its application and of the container itself."""
         epoch_ms = self._identity.epoch_ms
         application = application_name(epoch_ms, application_of(container))
         return application, container_name(epoch_ms, container)

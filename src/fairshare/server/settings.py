@@ -11,7 +11,12 @@ from fairshare.config.limits import LimitSettings
 from fairshare.config.node_manager import NodeManagerSettings
 from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.shell import FILE as SHELL_FILE
-from fairshare.config.shell import AuthenticationSettings, HadoopSettings, RetentionSettings
+from fairshare.config.shell import (
+    AuthenticationSettings,
+    HadoopSettings,
+    RaySettings,
+    RetentionSettings,
+)
 from fairshare.engines.hardware import physical_memory_mb
 from fairshare.families.configuration import Configuration
 from fairshare.families.directory import collect_directory, read_directory
@@ -40,6 +45,7 @@ class Overrides(msgspec.Struct, frozen=True, kw_only=True):
     stop_containers: bool = False
     engine: str | None = None
     hadoop: bool | None = None
+    ray_address: str | None = None
 
 
 class LiveSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +88,7 @@ class LiveSettings(msgspec.Struct, frozen=True, kw_only=True):
     read_ms: int = 0
     engine: str = "local"
     hadoop: HadoopSettings = HadoopSettings(enabled="no")
+    ray: RaySettings = RaySettings()
 
 
 def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
@@ -133,7 +140,14 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
         read_ms=read_ms,
         engine=kind,
         hadoop=_hadoop(configuration.shell.hadoop, overrides),
+        ray=_ray(configuration.shell.ray, overrides),
     )
+
+
+def _ray(written: RaySettings, overrides: Overrides) -> RaySettings:
+    if overrides.ray_address is None:
+        return written
+    return msgspec.structs.replace(written, address=overrides.ray_address)
 
 
 def _hadoop(written: HadoopSettings, overrides: Overrides) -> HadoopSettings:

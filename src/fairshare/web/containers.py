@@ -15,6 +15,7 @@ from starlette.responses import Response, StreamingResponse
 
 from fairshare.api.applications import ContainerStopping
 from fairshare.api.values import ActorBody
+from fairshare.engines.protocol import FetchesFiles
 from fairshare.errors import InputError
 from fairshare.model.identifiers import ContainerId, application_of, container_name
 from fairshare.server.server import LiveServer
@@ -22,6 +23,7 @@ from fairshare.web.actors import caller_of, check_administrator
 from fairshare.web.answers import answer, refusal
 from fairshare.web.openapi.operation import NUMBER, TEXT, Parameter, get, post
 from fairshare.web.ranges import NotSatisfiable, read_range
+from fairshare.web.remote_files import log_of_node, result_of_node
 from fairshare.web.remote_logs import log_client, log_url, read_remote_part
 from fairshare.web.requests import (
     read_body,
@@ -55,6 +57,8 @@ async def read_log(request: Request) -> Response:
     if stream not in ("stdout", "stderr"):
         raise InputError("unknown-log", f"there is no log '{stream}', only stdout and stderr")
     files = server.container_files(container)
+    if isinstance(server.engine, FetchesFiles):
+        return await log_of_node(server, server.engine, container, stream, (offset, limit))
     if files is None:
         return await _read_log_of_node(server, container, stream, offset, limit)
     # This is checked before the file is read, so that bytes written meanwhile are not missed. A
@@ -127,6 +131,8 @@ async def read_result(request: Request) -> Response:
     read_parameters(request)
     container = read_container(request)
     server = server_of(request)
+    if isinstance(server.engine, FetchesFiles):
+        return await result_of_node(server, server.engine, container)
     name = request.path_params["container"]
     files = server.container_files(container)
     if files is None:

@@ -81,9 +81,9 @@ def test_the_given_port_counts_only_if_the_file_names_none() -> None:
         ("[server]\nport = 70000", 2, "port must be 0 to 65535"),
         ("[server]\nhost = ' '", 2, "host must not be empty"),
         (
-            "[engine] # here\n\"kind\" = 'ray'",
+            "[engine] # here\n\"kind\" = 'slurm'",
             2,
-            "there is no engine 'ray': there are local, nodemanagers",
+            "there is no engine 'slurm': there are local, nodemanagers, ray",
         ),
         ("[retention]\nfinished_hours = '90m'", 2, "'90m' is not a whole number of hours"),
         ("[retention]\nfinished_hours = '0s'", 2, "finished_hours must be 1 to 1000000, not 0"),

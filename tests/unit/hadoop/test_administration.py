@@ -156,7 +156,7 @@ async def test_labels_are_added_given_to_nodes_and_removed(tmp_path, anyio_backe
     assert found.labels() == {"gpu": False}
     two = [{"nodeId": {"host": "h1"}, "nodeLabels": ["gpu", "ssd"]}]
     kind, _ = await administrator.refused("replaceLabelsOnNodes", nodeToLabels=two)
-    assert kind == "YarnException"
+    assert kind == "IOException"
     await cluster.stop()
 
 
@@ -164,8 +164,7 @@ async def test_labels_are_refused_where_they_are_disabled(cluster):
     kind, message = await Administrator(cluster).refused(
         "addToClusterNodeLabels", nodeLabels=[{"name": "gpu"}]
     )
-    disabled = "java.io.IOException: Node-label-based scheduling is disabled."
-    assert (kind, message[: len(disabled)]) == ("YarnException", disabled)
+    assert (kind, message[:35]) == ("IOException", "Node-label-based scheduling is disa")
 
 
 async def test_a_server_that_answers_is_active_and_steps_back_for_nobody(cluster):
@@ -185,13 +184,12 @@ async def test_only_administrators_are_served_and_refusals_are_in_the_audit_log(
         administration, "is_administrator", lambda gateway, caller: caller.user == "root"
     )
     ann, root = Administrator(cluster, "ann"), Administrator(cluster)
-    for method in ("refreshNodes", "getGroupsForUser"):
-        kind, message = await ann.refused(method)
-        assert (kind, message) == (
-            "YarnException",
-            "org.apache.hadoop.security.AccessControlException:"
-            f" User ann doesn't have permission to call '{method}'",
-        )
+    kind, message = await ann.refused("refreshNodes")
+    assert (kind, message) == (
+        "AccessControlException",
+        "User ann doesn't have permission to call 'refreshNodes'",
+    )
+    await ann.call("getGroupsForUser", user="ann")
     await root.call("refreshNodes")
     lines = (cluster.server.directory.path / FILE).read_text().splitlines()
     entries = [msgspec.json.decode(line, type=AuditEntry) for line in lines]
@@ -199,13 +197,6 @@ async def test_only_administrators_are_served_and_refusals_are_in_the_audit_log(
         (
             "RPC",
             "ResourceManagerAdministrationProtocol/refreshNodes",
-            403,
-            "ann",
-            "AccessControlException",
-        ),
-        (
-            "RPC",
-            "ResourceManagerAdministrationProtocol/getGroupsForUser",
             403,
             "ann",
             "AccessControlException",

@@ -41,8 +41,7 @@ class FairYarn(YarnInterface):
         found = report_of_view(context, name)
         if found is None:
             return None
-        state, most = _own(context.scheduler.state), found.maximum
-        queue = state.queues[found.name]
+        queue = _own(context.scheduler.state).queues[found.name]
         available = tuple(
             max(0, share - used) for share, used in zip(queue.fair_share, queue.used, strict=True)
         )
@@ -52,8 +51,6 @@ class FairYarn(YarnInterface):
             weight=queue.weight,
             max_running=min(queue.max_running, 2**31 - 1),
             available=available,
-            preemption_disabled=not state.settings.preemption,
-            maximum=None if most is None else tuple(map(min, most, state.total)),
         )
 
     def allocation_limits(self, state: State) -> tuple[Resource, Resource]:

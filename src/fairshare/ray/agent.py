@@ -1,0 +1,197 @@
+"""Owns the agent of a Ray node: an actor that runs containers with the local engine.
+
+It is detached: it outlives the driver and the server, and keeps what it has to report until it is
+acknowledged. Its containers outlive it; the next agent of the node takes them over. Imports Ray
+only to ask whether its node is alive.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import tempfile
+import threading
+import time
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from fairshare.engines.local.engine import LocalEngine
+from fairshare.engines.protocol import ContainerFiles, LaunchOrder
+from fairshare.errors import EngineError
+from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
+from fairshare.ray.driver_options import AgentOptions
+from fairshare.ray.fence import Fence
+from fairshare.ray.messages import Report
+from fairshare.wording import cause
+
+PROTOCOL = 1
+"""The version of the methods below; a driver replaces agents of another one."""
+
+LOOK_S = 0.25
+POLL_S = 10.0
+
+_log = logging.getLogger("fairshare.ray")
+_encode = msgspec.msgpack.encode
+_Order = msgspec.msgpack.Decoder(LaunchOrder)
+
+
+class NodeAgent:
+    """The actor. Orders and reports are in MessagePack, so that Ray's own serialization of classes
+    does not depend on where they were imported."""
+
+    def __init__(self, options: bytes) -> None:
+        self._options = chosen = msgspec.msgpack.decode(options, type=AgentOptions)
+        self._directory = _directory(chosen.cluster, chosen.node)
+        further = {
+            name: amount
+            for name, amount in chosen.resources.items()
+            if name not in ("memory-mb", "vcores")
+        }
+        self._engine = LocalEngine(
+            self._directory,
+            memory_mb=chosen.resources["memory-mb"],
+            vcores=chosen.resources["vcores"],
+            resources=further,
+            **chosen.limits.arguments(),
+        )
+        self._node = self._engine.nodes()[0].node
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._news = asyncio.Event()
+        self._reports: deque[tuple[int, Report]] = deque()
+        self._sequence = 0
+        self._lock = threading.Lock()
+        self._engine.start(self._reported)
+        self._wait_s = min(POLL_S, chosen.fence_s / 3)  # each call tells the fence of a server
+        self._fence = Fence(os.getppid(), chosen.fence_s, os.getppid, time.monotonic())
+        threading.Thread(target=self._watch, name="fence", daemon=True).start()
+        threading.Thread(target=self._ask_ray, name="ask-ray", daemon=True).start()
+
+    # -- what the driver calls --------------------------------------------------------------------
+
+    async def hello(self) -> bytes:
+        """(version, resources, attributes, running containers, ends, last report): what a driver
+        has to know. All reports so far are in it, and need not be fetched."""
+        self._loop = asyncio.get_running_loop()
+        self._fence.asked(time.monotonic())
+        attributes = dict(self._engine.nodes()[0].attributes)
+        running = tuple(sorted(self._engine.running()))
+        with self._lock:
+            reports, last = [report for _, report in self._reports], self._sequence
+        ends = tuple(one for one in reports if isinstance(one, ContainerExited))
+        return _encode((PROTOCOL, self._options.resources, attributes, running, ends, last))
+
+    async def launch(self, orders: list[tuple[bytes, bytes]]) -> None:
+        """Start containers; each order comes with the content of its payload."""
+        for order, call in orders:
+            decoded = _Order.decode(order)
+            if decoded.command.payload is not None and call:
+                await asyncio.to_thread(self._keep_call, decoded.command.payload.file, call)
+            self._engine.launch(msgspec.structs.replace(decoded, node=self._node))
+
+    async def stop(self, container: int) -> None:
+        """End a container."""
+        self._engine.stop(container)
+
+    async def poll(self, after: int) -> bytes:
+        """The reports after one as (number, report), which acknowledges all up to it; waits a while
+        for the first."""
+        self._fence.asked(time.monotonic())
+        with self._lock:
+            while self._reports and self._reports[0][0] <= after:
+                self._reports.popleft()
+            self._news.clear()
+            waiting = not self._reports
+        if waiting:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._news.wait(), self._wait_s)
+            self._fence.asked(time.monotonic())
+        with self._lock:
+            return _encode(tuple(self._reports))
+
+    async def read(
+        self, application_name: str, container_name: str, file: str, offset: int, limit: int
+    ) -> tuple[bytes, int]:
+        """A part of a file of a container, and the file's size; 0 if it does not exist (yet)."""
+        files = self._engine.files(application_name, container_name)
+        return await asyncio.to_thread(_read, files, file, offset, limit)
+
+    async def prune(self, application_name: str) -> None:
+        """Delete the files of a finished application."""
+        await asyncio.to_thread(self._engine.prune, application_name)
+
+    async def leave(self, stop_containers: bool) -> None:
+        """Stop the engine. The containers go on for the next agent unless `stop_containers`."""
+        await asyncio.to_thread(self._engine.close, stop_containers=stop_containers)
+
+    # -- how --------------------------------------------------------------------------------------
+
+    def _reported(self, report: Input) -> None:
+        if not isinstance(report, ContainerStarted | ContainerExited):
+            return
+        with self._lock:
+            self._sequence += 1
+            self._reports.append((self._sequence, report))
+        loop = self._loop
+        if loop is not None:
+            loop.call_soon_threadsafe(self._news.set)
+
+    def _keep_call(self, name: str, content: bytes) -> None:
+        """Write the payload of a Python call where the engine looks for it."""
+        path = self._directory / name
+        if path.exists() and path.stat().st_size == len(content):
+            return
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        draft = path.with_name(f"{path.name}.new")
+        draft.write_bytes(content)
+        draft.replace(path)
+
+    def _watch(self) -> None:
+        while not (reason := self._fence.reason(time.monotonic())):
+            time.sleep(LOOK_S)
+        _log.error("the agent stops its containers: %s", reason)
+        try:
+            self._engine.close(stop_containers=True)
+        finally:
+            os._exit(1)
+
+    def _ask_ray(self) -> None:
+        """Ask Ray whether the node is alive, when no server asks; the call may block for ever."""
+        import ray
+
+        while True:
+            time.sleep(LOOK_S)
+            now_s = time.monotonic()
+            if not self._fence.should_ask_ray(now_s):
+                continue
+            nodes: list[dict[str, Any]] = ray.nodes()
+            known = [one["Alive"] for one in nodes if one["NodeID"] == self._options.node]
+            self._fence.ray_says(bool(known and known[0]), now_s)
+
+
+def _directory(cluster: str, node: str) -> Path:
+    """The state directory of a node's agents, below the directory for temporary files: containers
+    do not outlive a restart of the machine either. Raises EngineError if it is another user's."""
+    base = Path(tempfile.gettempdir(), f"fairshare-{os.geteuid()}")
+    try:
+        base.mkdir(mode=0o700, exist_ok=True)
+        found = base.lstat()
+        if found.st_uid != os.geteuid() or found.st_mode & 0o077 or base.is_symlink():
+            raise EngineError(f"{base} must be a directory of this user, and closed to others")
+    except OSError as error:
+        raise EngineError(f"cannot use {base}: {cause(error)}") from error
+    return base / f"{cluster}-{node[:16]}"
+
+
+def _read(files: ContainerFiles, file: str, offset: int, limit: int) -> tuple[bytes, int]:
+    path = {"stdout": files.stdout, "stderr": files.stderr, "result": files.result}[file]
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return b"", 0
+    try:
+        return os.pread(descriptor, max(0, limit), offset), os.fstat(descriptor).st_size
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,52 @@
+"""Owns how the resources of a Ray node become fairshare's, and what an agent reserves for them.
+
+Ray's CPU are vcores, its memory (bytes) is `memory-mb`, its GPU are `yarn.io/gpu`; any other one is
+the type of the same name, if the configuration has it. Only what is free is reserved: what others
+hold on the same cluster is seen and not offered.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from fairshare.errors import EngineError
+from fairshare.model.resources import MEMORY, VCORES
+
+GPU: Final = "yarn.io/gpu"
+_MEBIBYTE: Final = 1024 * 1024
+
+
+class Offer(msgspec.Struct, frozen=True):
+    """What an agent reserves, in Ray's units, and what its node offers, in fairshare's."""
+
+    cpus: int
+    gpus: int
+    memory_bytes: int
+    custom: dict[str, float]
+    resources: dict[str, int]
+
+
+def offer(free: Mapping[str, float], types: tuple[str, ...]) -> Offer:
+    """What is offered of what is free. Raises EngineError if that is not one vcore.
+
+    >>> offer({"CPU": 4.5, "memory": 2 * 2**30, "GPU": 1}, ("memory-mb", "vcores")).resources
+    {'memory-mb': 2048, 'vcores': 4}
+    """
+    cpus, memory_mb = int(free.get("CPU", 0)), int(free.get("memory", 0)) // _MEBIBYTE
+    if cpus < 1 or memory_mb < 1:
+        raise EngineError(f"it has {cpus} CPU and {memory_mb} MB free: others hold the rest")
+    gpus = int(free.get("GPU", 0)) if GPU in types else 0
+    custom = {name: int(free[name]) for name in types[2:] if name != GPU and int(free.get(name, 0))}
+    resources = {MEMORY: memory_mb, VCORES: cpus, **custom}
+    if gpus:
+        resources[GPU] = gpus
+    held = {name: float(amount) for name, amount in custom.items()}
+    return Offer(cpus, gpus, memory_mb * _MEBIBYTE, held, resources)
+
+
+def free_on(node: Mapping[str, Any]) -> dict[str, float]:
+    """The free amounts of a node that `ray.nodes()` lists, by Ray's names."""
+    from ray._private.state import available_resources_per_node
+
+    return dict(available_resources_per_node().get(node["NodeID"], {}))

@@ -1,0 +1,340 @@
+"""Owns the engine of a Ray cluster, as the server sees it: nodes come and go, containers are
+started by their agents.
+
+Speaks to the driver process only, and starts it again when it ends. What a node runs when it is
+back decides, not what was ordered.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import os
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from fairshare.engines.protocol import LaunchOrder
+from fairshare.errors import EngineError
+from fairshare.model.events import ExitCode
+from fairshare.model.identifiers import ContainerId
+from fairshare.model.inputs import ContainerExited, Input, NodeJoined, NodeLost
+from fairshare.ray.driver_options import DriverOptions
+from fairshare.ray.messages import (
+    RAY_NODE,
+    Census,
+    FilePart,
+    FromDriver,
+    Launch,
+    Leave,
+    NodeSilent,
+    NodeUp,
+    Prune,
+    ReadFile,
+    Reported,
+    Stop,
+    ToDriver,
+    Trouble,
+    encoded,
+    framed,
+    read_body,
+)
+from fairshare.ray.nodes import returned
+from fairshare.schedulers.protocol import State
+from fairshare.wording import cause
+
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
+MARGIN_S = 5.0
+"""How much later than its agent fences itself a node is given up."""
+CLOSE_S = 20.0
+READ_S = 15.0
+LONGEST_NAME = 40
+
+_log = logging.getLogger("fairshare.ray")
+_from_driver = msgspec.msgpack.Decoder(FromDriver)
+
+
+class RayEngine:
+    """Used in the event loop of the server; `close` in a thread. `connect` gives it the state
+    before the server starts it."""
+
+    nodes_register = True
+
+    def __init__(self, state_directory: Path, options: DriverOptions) -> None:
+        self._directory = state_directory
+        self._options = options
+        self._lost_after_s = options.fence_s + MARGIN_S
+        self._loop: asyncio.AbstractEventLoop
+        self._report: Callable[[Input], None]
+        self._state: Callable[[], State]
+        self._set_silent: Callable[[str, bool], None]
+        self._keeper: asyncio.Task[None] | None = None
+        self._writer: asyncio.StreamWriter | None = None
+        self._process: asyncio.subprocess.Process | None = None
+        self._up: dict[str, str] = {}  # the identifiers of the nodes whose agents answer, by name
+        self._names: dict[str, str] = {}
+        self._gone_since_s: dict[str, float] = {}
+        self._heard_ms: dict[str, int] = {}
+        self._calls = itertools.count(1)
+        self._parts: dict[int, asyncio.Future[FilePart]] = {}
+        self._trouble = "the Ray cluster is being reached"
+
+    def connect(
+        self,
+        state: Callable[[], State],
+        set_silent: Callable[[str, bool], None],
+        now_ms: Callable[[], int],
+        epoch_ms: int,
+    ) -> None:
+        """Give it the state, and a way to suspend nodes. `epoch_ms` names the agents: those of
+        another state directory are left alone."""
+        self._state, self._set_silent, self._now_ms = state, set_silent, now_ms
+        self._options = msgspec.structs.replace(self._options, cluster=str(epoch_ms))
+
+    # -- the engine -------------------------------------------------------------------------------
+
+    def nodes(self) -> tuple[()]:
+        """None: nodes register when their agents answer."""
+        return ()
+
+    def start(self, report: Callable[[Input], None], **_: object) -> None:
+        """Start the driver; agents of an earlier server are found by it."""
+        self._loop = asyncio.get_running_loop()
+        self._report = report
+        self._keeper = self._loop.create_task(self._keep_driver(), name="ray-driver")
+
+    def launch(self, order: LaunchOrder) -> None:
+        """Hand an order to the node's agent."""
+        if order.command.is_launch_context:
+            self._fail(order, "launch contexts of YARN need NodeManagers: Ray nodes run commands")
+            return
+        node = self._up.get(order.node)
+        if node is None:
+            self._fail(order, f"the node {order.node} does not answer now")
+            return
+        call = b""
+        if order.command.payload is not None:
+            try:
+                call = (self._directory / order.command.payload.file).read_bytes()
+            except OSError as error:
+                self._fail(order, f"the Python call cannot be read: {cause(error)}")
+                return
+        self._tell(Launch(node, order, call))
+
+    def stop(self, container: ContainerId) -> None:
+        """Have the node's agent end a container; a node that is away is asked when it returns."""
+        for name, node in self._state().nodes.items():
+            if container in node.containers or container in node.ending:
+                if name in self._up:
+                    self._tell(Stop(self._up[name], container))
+                return
+        for identifier in self._up.values():  # of a container that the state does not know
+            self._tell(Stop(identifier, container))
+
+    def signal(self, container: ContainerId, command: str) -> None:
+        """Either way to end a container is `stop`."""
+        if command == "OUTPUT_THREAD_DUMP":
+            raise EngineError("containers of Ray nodes are not asked for their threads")
+        self.stop(container)
+
+    def running(self) -> frozenset[ContainerId]:
+        """None are known before their nodes return."""
+        return frozenset()
+
+    def close(self, *, stop_containers: bool) -> None:
+        """End the driver. Agents and containers go on, unless `stop_containers`."""
+        closing = asyncio.run_coroutine_threadsafe(self._close(stop_containers), self._loop)
+        closing.result(2 * CLOSE_S)
+
+    # -- the host's part --------------------------------------------------------------------------
+
+    def files(self, application_name: str, container_name: str) -> None:
+        """None: files are on the nodes."""
+
+    def node_web_address(self, node: str) -> str:
+        """Agents have no web server."""
+        return ""
+
+    def last_heartbeat_ms(self, node: str) -> int | None:
+        """When a node was last heard of; None: not since the start."""
+        return self._heard_ms.get(node)
+
+    def exit_of(self, container: ContainerId, application_name: str, container_name: str) -> None:
+        """Not known before the node returns."""
+
+    def account_problem(self, user: str) -> str:
+        """Containers run as the user of the Ray cluster."""
+        return ""
+
+    def trouble(self) -> str:
+        """Why no container can be started; empty if they can."""
+        return self._trouble
+
+    def prune(self, application_name: str) -> None:
+        """Delete the files of a finished application on all nodes."""
+        self._loop.call_soon_threadsafe(self._tell, Prune(application_name))
+
+    def forget_payload(self, digest: str) -> None:
+        """Copies on the nodes go with the nodes."""
+
+    async def read(
+        self, node: str, names: tuple[str, str], file: str, offset: int, limit: int
+    ) -> tuple[bytes, int]:
+        """A part of a file of a container (application, container), and its size; raises
+        EngineError if its node does not answer."""
+        identifier = self._up.get(node)
+        if identifier is None:
+            raise EngineError(f"the node {node} does not answer now")
+        call = next(self._calls)
+        answer = self._parts[call] = self._loop.create_future()
+        self._tell(ReadFile(call, identifier, *names, file, offset, limit))
+        try:
+            part = await asyncio.wait_for(answer, READ_S)
+        except TimeoutError:
+            raise EngineError(f"the node {node} does not answer in time") from None
+        finally:
+            self._parts.pop(call, None)
+        if part.error:
+            raise EngineError(part.error)
+        return part.content, part.size
+
+    # -- the driver -------------------------------------------------------------------------------
+
+    async def _keep_driver(self) -> None:
+        """Start the driver, and again after a pause when it ends."""
+        pause_s = FIRST_PAUSE_S
+        while True:
+            began_s = self._loop.time()
+            try:
+                await self._run_driver()
+            except OSError as error:
+                self._trouble = f"the driver of Ray cannot be started: {cause(error)}"
+            if self._loop.time() - began_s > LONGEST_PAUSE_S:
+                pause_s = FIRST_PAUSE_S
+            if not self._trouble:
+                self._trouble = "the driver of Ray ended, and is started again"
+            _log.warning("%s", self._trouble)
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+    async def _run_driver(self) -> None:
+        ours, theirs = socket.socketpair()
+        with self._log_file() as log, theirs:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "fairshare.ray.driver",
+                str(theirs.fileno()),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(theirs.fileno(),),
+                env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0"},
+            )
+        reader, self._writer = await asyncio.open_unix_connection(sock=ours)
+        try:
+            self._writer.write(framed(msgspec.msgpack.encode(self._options)))
+            while (body := await read_body(reader)) is not None:
+                self._take(_from_driver.decode(body))
+        finally:
+            self._writer.close()
+            self._writer = None
+            for name in tuple(self._up):
+                self._silence(name)
+            self._gone_since_s.clear()
+            for part in self._parts.values():
+                if not part.done():
+                    part.set_result(FilePart(0, error="the driver of Ray ended"))
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+            await self._process.wait()
+
+    def _log_file(self) -> IO[bytes]:
+        return (self._directory / "ray-driver.log").open("ab")
+
+    def _tell(self, message: ToDriver) -> None:
+        if self._writer is not None:
+            self._writer.write(encoded(message))
+
+    def _take(self, message: FromDriver) -> None:
+        match message:
+            case Reported():
+                name = self._names.get(message.node)
+                if name is not None:
+                    self._heard_ms[name] = self._now_ms()
+                for report in message.reports:
+                    self._report(report)
+            case Census():
+                self._count(frozenset(message.nodes))
+            case NodeUp():
+                self._node_up(message)
+            case NodeSilent():
+                name = self._names.get(message.node)
+                if name is not None and name in self._up:
+                    _log.warning("node %s does not answer: %s", name, message.reason)
+                    self._silence(name)
+                elif message.reason != self._trouble:
+                    _log.warning("Ray node %s cannot be used: %s", message.node, message.reason)
+            case FilePart():
+                waiting = self._parts.get(message.call)
+                if waiting is not None and not waiting.done():
+                    waiting.set_result(message)
+            case Trouble():
+                if message.message and message.message != self._trouble:
+                    _log.warning("%s", message.message)
+                self._trouble = message.message
+
+    # -- nodes ------------------------------------------------------------------------------------
+
+    def _node_up(self, message: NodeUp) -> None:
+        name = f"{message.host[:LONGEST_NAME]}-{message.node[:6]}"
+        state = self._state()
+        total = tuple(message.resources.get(one, 0) for one in state.types.names)
+        self._names[message.node] = name
+        self._up[name] = message.node
+        self._gone_since_s.pop(name, None)
+        self._heard_ms[name] = self._now_ms()
+        joined = NodeJoined(name, total, attributes=message.attributes, host=message.host)
+        findings = returned(state, joined, message.running, message.ended)
+        for given in findings.inputs:
+            self._report(given)
+        for container in findings.stops:
+            self._tell(Stop(message.node, container))
+        self._set_silent(name, False)
+        _log.info("node %s is there with %s", name, message.resources)
+
+    def _silence(self, name: str) -> None:
+        self._up.pop(name, None)
+        self._set_silent(name, True)
+
+    def _count(self, alive: frozenset[str]) -> None:
+        """Give up the nodes that Ray has given up, after their agents must have fenced
+        themselves."""
+        now_s = self._loop.time()
+        for name, node in tuple(self._state().nodes.items()):
+            if node.attributes.get(RAY_NODE) in alive:
+                self._gone_since_s.pop(name, None)
+            elif now_s - self._gone_since_s.setdefault(name, now_s) >= self._lost_after_s:
+                del self._gone_since_s[name]
+                self._silence(name)
+                _log.warning("node %s is lost: Ray has given it up", name)
+                self._report(NodeLost(name, "LOST", "Ray has given the node up"))
+
+    def _fail(self, order: LaunchOrder, problem: str) -> None:
+        _log.warning("%s was not started: %s", order.container_name, problem)
+        self._report(ContainerExited(order.container, ExitCode.ABORTED, problem))
+
+    async def _close(self, stop_containers: bool) -> None:
+        process = self._process
+        if self._keeper is not None:
+            if stop_containers and self._writer is not None and process is not None:
+                self._tell(Leave())
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(process.wait(), CLOSE_S)
+            self._keeper.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._keeper

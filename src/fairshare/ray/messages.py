@@ -1,0 +1,137 @@
+"""Owns what the server and its Ray driver say to each other, and its form on the socket between
+them: a length of four bytes, then a message in MessagePack.
+
+A Ray node is named by Ray's own identifier here, in hexadecimal digits.
+"""
+
+import asyncio
+import struct
+
+import msgspec
+
+from fairshare.engines.protocol import LaunchOrder
+from fairshare.model.inputs import ContainerExited, ContainerStarted
+
+MOST_BYTES = 256 * 1024 * 1024
+"""The longest message; a Python call with its arguments is the longest part of one."""
+
+RAY_NODE = "ray-node"
+"""The attribute of a node that has Ray's identifier of it."""
+
+Report = ContainerStarted | ContainerExited
+
+
+class Launch(msgspec.Struct, frozen=True, tag=True):
+    """Start a container on a node. `call` is the content of the order's payload file."""
+
+    node: str
+    order: LaunchOrder
+    call: bytes = b""
+
+
+class Stop(msgspec.Struct, frozen=True, tag=True):
+    """End a container of a node."""
+
+    node: str
+    container: int
+
+
+class Prune(msgspec.Struct, frozen=True, tag=True):
+    """Delete the files of a finished application, on all nodes."""
+
+    application_name: str
+
+
+class ReadFile(msgspec.Struct, frozen=True, tag=True):
+    """Answer with a part of a file of a container: `stdout`, `stderr` or `result`."""
+
+    call: int
+    node: str
+    application_name: str
+    container_name: str
+    file: str
+    offset: int
+    limit: int
+
+
+class Leave(msgspec.Struct, frozen=True, tag=True):
+    """End all agents with their containers, and the driver."""
+
+
+ToDriver = Launch | Stop | Prune | ReadFile | Leave
+
+
+class NodeUp(msgspec.Struct, frozen=True, tag=True):
+    """The agent of a node answers. `resources` is what it has reserved, `running` what it runs,
+    and `ended` are the ends that no server has acknowledged."""
+
+    node: str
+    host: str
+    resources: dict[str, int]
+    attributes: dict[str, str]
+    running: tuple[int, ...]
+    ended: tuple[ContainerExited, ...]
+
+
+class NodeSilent(msgspec.Struct, frozen=True, tag=True):
+    """The agent of a node does not answer; its containers may go on."""
+
+    node: str
+    reason: str
+
+
+class Census(msgspec.Struct, frozen=True, tag=True):
+    """The nodes that Ray says are alive."""
+
+    nodes: tuple[str, ...]
+
+
+class Reported(msgspec.Struct, frozen=True, tag=True):
+    """What happened to containers of a node, in order."""
+
+    node: str
+    reports: tuple[Report, ...]
+
+
+class FilePart(msgspec.Struct, frozen=True, tag=True):
+    """The answer to ReadFile: bytes from `offset`, and the size of the file; or what is wrong."""
+
+    call: int
+    content: bytes = b""
+    size: int = 0
+    error: str = ""
+
+
+class Trouble(msgspec.Struct, frozen=True, tag=True):
+    """Why the cluster cannot be used now; empty: it can."""
+
+    message: str
+
+
+FromDriver = NodeUp | NodeSilent | Census | Reported | FilePart | Trouble
+
+_LENGTH = struct.Struct(">I")
+
+
+def encoded(message: ToDriver | FromDriver) -> bytes:
+    """A message with its length."""
+    return framed(msgspec.msgpack.encode(message))
+
+
+def framed(body: bytes) -> bytes:
+    """A serialized message with its length."""
+    return _LENGTH.pack(len(body)) + body
+
+
+async def read_body(reader: asyncio.StreamReader) -> bytes | None:
+    """The next message, to be decoded; None when the other side has closed the socket.
+
+    Raises ValueError for one that is too long.
+    """
+    try:
+        (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
+        if length > MOST_BYTES:
+            raise ValueError(f"a message of {length} bytes; {MOST_BYTES} is the most")
+        return await reader.readexactly(length)
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return None

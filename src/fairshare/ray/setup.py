@@ -1,0 +1,65 @@
+"""Puts a server and the engine of a Ray cluster together."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from fairshare.errors import ConfigurationError
+from fairshare.ray.driver_options import ContainerLimits, DriverOptions
+from fairshare.ray.engine import RayEngine
+from fairshare.server.server import LiveServer
+from fairshare.server.settings import LiveSettings
+
+
+def check(settings: LiveSettings) -> None:
+    """Raise ConfigurationError for what a Ray cluster cannot honour."""
+    problems = []
+    if find_spec("ray") is None:
+        problems.append("a Ray cluster needs an extra: pip install 'fairshare[ray]'")
+    if settings.run_as == "user":
+        problems.append(
+            'run_as = "user": containers of Ray nodes run as the user of the Ray cluster; leave it'
+            " out of [engine]"
+        )
+    sizes = (settings.memory_mb, settings.vcores, settings.resources)
+    if any(sizes) or settings.nodes != 1:
+        problems.append(
+            "nodes, memory_mb, vcores and resources in [engine] are of the local engine: Ray says"
+            " what its nodes have (ray start --num-cpus, --memory, --resources)"
+        )
+    if settings.hadoop.enabled == "yes":
+        problems.append("Hadoop's ports need the engine local or nodemanagers")
+    if problems:
+        raise ConfigurationError(problems)
+
+
+def make_engine(settings: LiveSettings, state_directory: Path) -> RayEngine:
+    """The engine that the settings describe."""
+    node_manager = settings.node_manager
+    return RayEngine(
+        state_directory,
+        DriverOptions(
+            address=settings.ray.address,
+            types=settings.types.names,
+            fence_s=settings.ray.fence_s,
+            limits=ContainerLimits(
+                grace_ms=node_manager.grace_ms,
+                memory_check=node_manager.memory_check,
+                strict_cpu=node_manager.strict_cpu,
+                log_limit_mb=settings.log_limit_mb,
+                application_disk_mb=settings.application_disk_mb,
+                user_disk_mb=settings.user_disk_mb,
+                process_limit=settings.process_limit,
+            ),
+        ),
+    )
+
+
+def server_on_ray(settings: LiveSettings) -> LiveServer:
+    """A server whose containers run on a Ray cluster; not started yet."""
+    server = LiveServer(settings, make_engine)
+    assert isinstance(server.engine, RayEngine)
+    service = server.service
+    server.engine.connect(
+        lambda: service.state, service.set_silent, service.now_ms, server.epoch_ms
+    )
+    return server

@@ -1,1 +1,0 @@
-"""The same calls to a real ResourceManager and to ours, compared field by field."""

@@ -1,0 +1,54 @@
+"""A Ray cluster of several nodes on this machine, on loopback only, in a process of its own:
+
+    python -m tests.ray_cluster.cluster NODES [CPUS] [MEMORY_MB]
+
+It prints its address, the process identifiers of its raylets, and ends with its standard input.
+Commands on the standard input, one in each line: `add` a node, `kill N`, `freeze N` and `thaw N`
+the raylet of the node N, from 0; the head is node 0.
+"""
+
+import json
+import os
+import signal
+import sys
+from typing import Any
+
+
+def main(count: int, cpus: int, memory_mb: int) -> None:
+    """Start the nodes, and carry out commands."""
+    from ray.cluster_utils import Cluster
+
+    size = {
+        "num_cpus": cpus,
+        "memory": memory_mb * 2**20,
+        "object_store_memory": 80 * 2**20,
+        "include_dashboard": False,
+    }
+    cluster = Cluster(initialize_head=True, head_node_args=size)
+    nodes = [cluster.head_node]
+    nodes += [cluster.add_node(**size) for _ in range(count - 1)]
+    cluster.wait_for_nodes()
+    try:
+        tell(cluster, nodes)
+        for line in sys.stdin:
+            word, _, number = line.strip().partition(" ")
+            if word == "add":
+                nodes.append(cluster.add_node(**size))
+                cluster.wait_for_nodes()
+            else:
+                raylet = nodes[int(number)].all_processes["raylet"][0].process
+                named = {"kill": signal.SIGKILL, "freeze": signal.SIGSTOP, "thaw": signal.SIGCONT}
+                os.kill(raylet.pid, named[word])
+            tell(cluster, nodes)
+    finally:
+        cluster.shutdown()
+
+
+def tell(cluster: Any, nodes: list[Any]) -> None:
+    """Print what is there."""
+    raylets = [node.all_processes["raylet"][0].process.pid for node in nodes]
+    print(json.dumps({"address": cluster.address, "raylets": raylets}), flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int((sys.argv[2:3] or ["2"])[0]), int((sys.argv[3:4] or ["1024"])[0]))

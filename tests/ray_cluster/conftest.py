@@ -1,0 +1,219 @@
+"""A real Ray cluster of two nodes on this machine, and servers on it, for these tests."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+YARN_SITE = """<configuration>
+  <property>
+    <name>yarn.resourcemanager.scheduler.class</name>
+    <value>org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler</value>
+  </property>
+  <property><name>yarn.scheduler.minimum-allocation-mb</name><value>128</value></property>
+  <property><name>yarn.scheduler.increment-allocation-mb</name><value>128</value></property>
+</configuration>
+"""
+ENVIRONMENT = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_AUTH_MODE": "disabled",
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # then all of it is on loopback
+    "RAY_health_check_initial_delay_ms": "1000",
+    "RAY_health_check_period_ms": "1000",
+    "RAY_health_check_timeout_ms": "1000",
+    "RAY_health_check_failure_threshold": "5",
+}
+FENCE_S = 5
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """`make test-ray` installs Ray and runs these tests; otherwise they are skipped."""
+    if "TEST_RAY" not in os.environ or find_spec("ray") is None:
+        skip = pytest.mark.skip(reason="make test-ray runs them, on a real Ray cluster")
+        for item in items:
+            if Path(__file__).parent in item.path.parents:
+                item.add_marker(skip)
+
+
+class Cluster:
+    """Ray nodes, of which the first is the head."""
+
+    def __init__(self, folder: Path, nodes: int) -> None:
+        self.environment = {**os.environ, **ENVIRONMENT, "RAY_TMPDIR": str(folder)}
+        self.environment["TMPDIR"] = str(folder)
+        command = [sys.executable, "-m", "tests.ray_cluster.cluster", str(nodes)]
+        self._log = (folder / "cluster.log").open("wb")
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+            env=self.environment,
+        )
+        self._heard: dict[str, Any] = {}
+        self._hear()
+
+    def _hear(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if line.startswith('{"address"'):
+                self._heard = json.loads(line)
+                return
+        raise AssertionError(Path(self._log.name).read_text()[-3_000:])
+
+    @property
+    def address(self) -> str:
+        """Where the head listens."""
+        return str(self._heard["address"])
+
+    def order(self, command: str) -> None:
+        """`add`, `kill N`, `freeze N`, `thaw N`."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{command}\n")
+        self._process.stdin.flush()
+        self._hear()
+
+    def stop(self) -> None:
+        """End all nodes."""
+        self._process.communicate(timeout=60)
+        self._log.close()
+
+
+class Server:
+    """A server on a cluster; `kill` and `start` as often as wanted."""
+
+    def __init__(self, folder: Path, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._conf = folder / "conf"
+        self._conf.mkdir()
+        (self._conf / "yarn-site.xml").write_text(YARN_SITE)
+        queues = "".join(f'<queue name="{name}"/>' for name in ("one", "two"))
+        (self._conf / "fair-scheduler.xml").write_text(f"<allocations>{queues}</allocations>")
+        toml = (
+            f'[engine]\nkind = "ray"\n[ray]\naddress = "{cluster.address}"\nfence_s = {FENCE_S}\n'
+        )
+        (self._conf / "fairshare.toml").write_text(toml)
+        self.state = folder / "state"
+        self.process: subprocess.Popen[str]
+        self.url = ""
+
+    def start(self) -> None:
+        """Start it, on a new port."""
+        command = [sys.executable, "-m", "fairshare", "serve", "--conf", str(self._conf)]
+        self.process = subprocess.Popen(
+            [*command, "--port", "0", "--state", str(self.state)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=self._cluster.environment,
+        )
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line.startswith("listening on "), line
+        self.url = line.split()[-1]
+
+    def kill(self) -> None:
+        """As a crash would."""
+        self.process.kill()
+        self.process.communicate()
+
+    def stop(self) -> None:
+        """End it with its containers and agents."""
+        if self.process.poll() is None:
+            httpx.post(f"{self.url}/api/v1/shutdown", json={"stop_containers": True})
+            self.process.communicate(timeout=90)
+
+    def get(self, path: str) -> Any:
+        """An answer of the REST interface."""
+        return httpx.get(f"{self.url}/api/v1/{path}", trust_env=False, timeout=20).json()
+
+    def submit(self, **application: Any) -> str:
+        """Submit an application; its name."""
+        answer = httpx.post(f"{self.url}/api/v1/applications", json=application, trust_env=False)
+        return str(answer.json()["id"])
+
+    def nodes(self) -> list[str]:
+        """The names of the nodes that are there."""
+        return [one["name"] for one in self.get("nodes")["nodes"]]
+
+    def driver(self) -> int:
+        """The process of its Ray driver."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        for child in children.split():
+            if b"fairshare.ray.driver" in Path(f"/proc/{child}/cmdline").read_bytes():
+                return int(child)
+        raise AssertionError("there is no driver")
+
+    def ended(self, application: str) -> bool:
+        """Whether an application has finished; fails if it ended otherwise."""
+        state = self.get(f"applications/{application}")["state"]
+        assert state in ("PENDING", "RUNNING", "FINISHED")
+        return state == "FINISHED"
+
+
+def wait(condition: Callable[[], Any], what: str, seconds: float = 60) -> Any:
+    """Wait until a condition holds; its value."""
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end, f"not in {seconds:g} s: {what}"
+        time.sleep(0.1)
+    return found
+
+
+def agents(cluster: Cluster) -> list[int]:
+    """The processes of all agents of a cluster on this machine."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                title = (folder / "cmdline").read_bytes()
+                environment = (folder / "environ").read_bytes()
+            except OSError:
+                continue
+            if title.startswith(b"ray::NodeAgent") and cluster.address.encode() in environment:
+                found.append(int(folder.name))
+    return found
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Ray's sockets need a short path."""
+    with tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as name:
+        yield Path(name)
+
+
+@pytest.fixture
+def cluster(folder: Path) -> Iterator[Cluster]:
+    made = Cluster(folder, 2)
+    try:
+        yield made
+    finally:
+        made.stop()
+
+
+@pytest.fixture
+def server(tmp_path: Path, cluster: Cluster) -> Iterator[Server]:
+    made = Server(tmp_path, cluster)
+    made.start()
+    wait(lambda: len(made.nodes()) == 2, "two nodes")
+    try:
+        yield made
+    finally:
+        made.stop()
+
+
+def signal_process(process: int, number: signal.Signals) -> None:
+    """Send a signal to one process that this test found."""
+    os.kill(process, number)
