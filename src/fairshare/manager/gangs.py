@@ -106,7 +106,7 @@ def has_room(
     missing = len(progress.waiting)
     for node in _accepted(state, application, progress, label):
         if node.reservation is None and node.name not in state.drains:
-            missing -= count_fitting(size, state.room(node))
+            missing -= _fitting(state, size, state.room(node))
             if missing <= 0:
                 return True
     return False
@@ -119,10 +119,18 @@ def most(
     counted until they are enough."""
     count = 0
     for node in _accepted(state, application, progress, label):
-        count += count_fitting(size, state.offered(node))
+        count += _fitting(state, size, state.offered(node))
         if count >= len(progress.waiting):
             break
     return count
+
+
+def _fitting(state: State, size: Resource, room: Resource) -> int:
+    return (
+        count_fitting(size[:1], room[:1])
+        if state.counts_memory_alone
+        else count_fitting(size, room)
+    )
 
 
 def _accepted(

@@ -57,10 +57,15 @@ class Operations:
         """Whether a node's containers use more than its total, in the types that count."""
         return self.lacks(node.available)
 
+    @property
+    def counts_memory_alone(self) -> bool:
+        """Whether containers are placed by memory alone: other types may be exceeded at any
+        time. Not by default."""
+        return False
+
     def lacks(self, room: Resource) -> bool:
-        """Whether a vector is negative in some type that counts: here any; a scheduler may ignore
-        types."""
-        return any(amount < 0 for amount in room)
+        """Whether a vector is negative in some type that counts."""
+        return room[0] < 0 if self.counts_memory_alone else any(amount < 0 for amount in room)
 
     def event_handlers(self) -> Handlers:
         """The handlers of events, by type. Derived classes add their own."""

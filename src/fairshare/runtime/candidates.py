@@ -7,7 +7,7 @@ Kept in step with the state by updating the nodes and applications that events n
 from collections.abc import Iterator
 
 from fairshare.model.identifiers import ApplicationId
-from fairshare.model.resources import fits
+from fairshare.model.resources import subtract
 from fairshare.runtime.node_groups import Group, NodeGroups
 from fairshare.runtime.pending_sizes import PendingSizes
 from fairshare.schedulers.protocol import State
@@ -165,7 +165,7 @@ class Candidates:
                 group = self.rooms.group_of(number)
                 if group is not None and group not in useful:
                     memory, vcores = group[0][:2]
-                    if memory > 0 and vcores > 0:
+                    if memory > 0 and (vcores > 0 or self._state.counts_memory_alone):
                         heap.append((number, None))
 
     def _apart(self) -> Iterator[int]:
@@ -176,7 +176,7 @@ class Candidates:
                 del self._reserved_due[number]
                 continue
             yield number
-            if not fits(node.reservation.resource, node.available):
+            if self._state.lacks(subtract(node.available, node.reservation.resource)):
                 del self._reserved_due[number]
         for number, node in self.rooms.promised.items():
             if self.wishes.fit(node.available):

@@ -66,6 +66,8 @@ class PendingSizes:
 
     def fit(self, room: Resource) -> bool:
         """Whether a container of some wanted size fits into this room."""
+        if self._state.counts_memory_alone:
+            return any(size[0] <= room[0] for size in self.sizes)
         return any(fits(size, room) for size in self.sizes)
 
 

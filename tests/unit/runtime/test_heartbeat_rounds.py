@@ -2,19 +2,29 @@
 
 import random
 
+import msgspec
 import pytest
+from tests.unit.runtime.conftest import RecordingEngine
 
+from fairshare.families.registry import family_of
+from fairshare.journal.memory import MemoryJournal
+from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ContainerAllocated, OffersCounted
 from fairshare.model.inputs import (
     ContainerExited,
     KillApplication,
+    LoadConfiguration,
     NodeBeat,
     NodeJoined,
     NodeLost,
     NodeResized,
     SubmitApplication,
 )
+from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import ContainerRequest, TaskGroup
+from fairshare.runtime.runtime import Runtime
+from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage
+from fairshare.schedulers.capacity.settings import QueueSettings as CapacityQueueSettings
 from fairshare.schedulers.fair.settings import (
     AllocationSettings,
     Amount,
@@ -227,3 +237,22 @@ def test_no_node_would_take_anything_more_after_settling(make_bench, seed):
         left = [e for _, events in steps for e in events if isinstance(e, ContainerAllocated)]
         assert left == [], f"step {step}"
         bench.state.check()
+
+
+@pytest.mark.parametrize(("dominant", "containers"), [(False, 4), (True, 2)])
+def test_nodes_without_free_vcores_are_asked_where_memory_alone_counts(
+    submit, dominant, containers
+):
+    leaf = CapacityQueueSettings(capacity=Percentage(100.0), maximum_master_share=1.0)
+    root = CapacityQueueSettings(children=("default",), capacity=Percentage(100.0))
+    settings = CapacitySettings(
+        queues={"root": root, "root.default": leaf},
+        minimum_allocation=(128, 1),
+        dominant=dominant,
+    )
+    manager = ResourceManager(family_of("capacity").create(ResourceTypes()))
+    runtime = Runtime(manager, MemoryJournal(), RecordingEngine())
+    load = LoadConfiguration(msgspec.json.encode(settings), 1)
+    runtime.feed(0, [load, NodeJoined("n1", (4096, 2))])
+    runtime.turn(0, [submit(9)])
+    assert len(manager.state.nodes["n1"].containers) == containers

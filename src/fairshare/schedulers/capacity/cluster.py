@@ -182,11 +182,10 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         most = self.largest_container(now_ms, queue)
         return self.calculator.normalise(ask, least, most, least)
 
-    def lacks(self, room: Resource) -> bool:
-        """Whether an amount is negative: of memory alone with the memory calculator, under which
-        vcores may be negative at any time."""
-        types = len(self.none) if self.settings.dominant else 1
-        return any(amount < 0 for amount in room[:types])
+    @property
+    def counts_memory_alone(self) -> bool:
+        """With the memory calculator."""
+        return not self.settings.dominant
 
     # Configuration, nodes, queues.
 
