@@ -140,6 +140,11 @@ class Faults:
         """The containers that were preempted."""
         return sum(one["numNonAMContainerPreempted"] for one in self._applications())
 
+    def metric(self, name: str) -> int:
+        """One of the cluster's metrics."""
+        url = f"{self.cluster.url}/ws/v1/cluster/metrics"
+        return int(httpx.get(url, timeout=5, trust_env=False).json()["clusterMetrics"][name])
+
     def _applications(self) -> list[dict[str, Any]]:
         url = f"{self.cluster.url}/ws/v1/cluster/apps"
         found = httpx.get(url, timeout=5, trust_env=False).json()
@@ -197,19 +202,19 @@ def of_tenants(faults: Faults) -> None:
     """A job fills the cluster; one of another queue gets its share by preemption. A NodeManager is
     decommissioned meanwhile, and leaves when its containers have ended."""
     clients, cluster = faults.clients, faults.cluster
-    long = ("-Dmapreduce.job.queuename=default", "-m", "30", "-r", "0", "-mt", "15000")
+    long = ("-Dmapreduce.job.queuename=default", "-m", "30", "-r", "0", "-mt", "40000")
     faults.begin("first", "completed successfully", clients.java(SLEEP, *long))
     cluster.wait(lambda: faults.containers("root.default") >= 8, "the first job fills its nodes")
-    short = ("-Dmapreduce.job.queuename=research", "-m", "4", "-r", "1", "-mt", "2000")
+    short = ("-Dmapreduce.job.queuename=research", "-m", "4", "-r", "1", "-mt", "8000")
     faults.begin("second", "completed successfully", clients.java(SLEEP, *short))
     cluster.wait(lambda: faults.containers("root.research") >= 3, "the second gets its share")
     cluster.wait(lambda: faults.preempted() > 0, "containers were preempted")
     faults.happened.append(f"{faults.preempted()} containers preempted")
-    name = httpx.get(f"{cluster.url}/ws/v1/cluster/nodes", trust_env=False).json()
-    leaving = name["nodes"]["node"][0]["id"]
-    command = ("admin", "decommission", leaving, "--timeout", "120s", "--url", cluster.url)
+    nodes = httpx.get(f"{cluster.url}/ws/v1/cluster/nodes", trust_env=False).json()
+    leaving = nodes["nodes"]["node"][0]["id"]
+    command = ("admin", "decommission", leaving, "--timeout", "30s", "--url", cluster.url)
     subprocess.run([sys.executable, "-m", "fairshare", *command], check=True, capture_output=True)
-    cluster.wait(lambda: cluster.active_nodes() == 1, "the node has left", 150)
+    cluster.wait(lambda: faults.metric("decommissionedNodes") == 1, "the node has left")
     for name, process in list(cluster.managers.items()):
         if leaving.partition(":")[2] in (cluster.run / f"conf-{name}/yarn-site.xml").read_text():
             process.wait(60)
