@@ -61,6 +61,9 @@ EXPECTED = {
     "yarn node -list": r"Total Nodes:1\b[\s\S]*RUNNING",
     "yarn queue -status default": r"State : RUNNING",
     "fairshare nodes": r"localhost:\d+",
+    "fairshare submit --queue root.default --memory 256m --wait -- sh -c 'echo $FAIRSHARE_NODE'": (
+        r"FINISHED: task 1/1"
+    ),
     "fairshare apps": r"QuasiMonteCarlo",
     "yarn jar hadoop-mapreduce-examples.jar pi 2 10": r"Estimated value of Pi is 3\.8",
     "yarn application -list -appStates FINISHED": r"QuasiMonteCarlo[\s\S]*SUCCEEDED",

@@ -125,6 +125,8 @@ class ContainerReports:
         message: Any,
         inputs: list[Input],
     ) -> None:
+        if container not in node.running:  # it ended before the node had reported that it runs
+            self._has_application(node, state, container)
         self._nodes.ended(node, container)
         live = _is_on(state, node, container)
         if live or state.ending.get(container) == node.name:
@@ -144,17 +146,25 @@ class ContainerReports:
                 inputs.append(ContainerStarted(container, holds_room=True))
             return
         self._nodes.clean_up(container)
-        application = state.applications.get(application_of(container))
-        if application is None or application.over:
-            node.finished.append(
-                ids.application_id_message(state.epoch_ms, application_of(container))
-            )
+        self._has_application(node, state, container)
 
     def _runs(self, node: RegisteredNode, state: State, container: ContainerId) -> None:
         self._nodes.runs(node, container)
         application = state.applications.get(application_of(container))
         if application is not None and not application.over:
             self._nodes_of.setdefault(application.id, {})[node.name] = None
+
+    def _has_application(self, node: RegisteredNode, state: State, container: ContainerId) -> None:
+        """A node has files and log threads of a container's application, until it learns that the
+        application is over."""
+        application = state.applications.get(application_of(container))
+        if application is not None and not application.over:
+            self._nodes_of.setdefault(application.id, {})[node.name] = None
+            return
+        message = ids.application_id_message(state.epoch_ms, application_of(container))
+        if message not in node.finished:
+            node.finished.append(message)
+            node.busy = True
 
     @staticmethod
     def _forget(node: RegisteredNode, message: Any) -> None:

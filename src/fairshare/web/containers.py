@@ -4,6 +4,7 @@ A container's output is untrusted: the server sends it as plain bytes, never fol
 opens only regular files.
 """
 
+import base64
 import os
 import stat
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -106,6 +107,17 @@ async def read_log(request: Request) -> Response:
 async def _read_log_of_node(
     server: LiveServer, container: ContainerId, stream: str, offset: int, limit: int
 ) -> Response:
+    url = _url_on_node(server, container, stream)
+    over = server.service.is_over(container)
+    async with log_client() as client:
+        part = await read_remote_part(client, url, offset, limit)
+    complete = over and offset + len(part.content) >= part.size
+    headers = {"X-Fairshare-Complete": "true" if complete else "false"}
+    return Response(part.content, headers=headers, media_type="text/plain")
+
+
+def _url_on_node(server: LiveServer, container: ContainerId, log: str) -> str:
+    """Where the node of a container has a log of it. Raises InputError if it is not there."""
     name = container_name(server.service.state.epoch_ms, container)
     record = server.projections.history.container(container)
     if record is None:
@@ -115,12 +127,7 @@ async def _read_log_of_node(
         raise InputError(
             "node-unreachable", f"{record.node}, the node of {name}, is not registered"
         )
-    over = server.service.is_over(container)
-    async with log_client() as client:
-        part = await read_remote_part(client, log_url(address, name, stream), offset, limit)
-    complete = over and offset + len(part.content) >= part.size
-    headers = {"X-Fairshare-Complete": "true" if complete else "false"}
-    return Response(part.content, headers=headers, media_type="text/plain")
+    return log_url(address, name, log)
 
 
 async def read_result(request: Request) -> Response:
@@ -136,7 +143,7 @@ async def read_result(request: Request) -> Response:
     name = request.path_params["container"]
     files = server.container_files(container)
     if files is None:
-        raise InputError("no-result", f"{name} ran on a NodeManager, which keeps no results")
+        return await _read_result_of_node(server, container)
     path = files.result
     try:
         os.close(await run_in_threadpool(open_regular, path))
@@ -148,13 +155,38 @@ async def read_result(request: Request) -> Response:
     size = await run_in_threadpool(size_of, path)
     most_mb = server.settings.limits.result_mb
     if size > most_mb * 1024 * 1024:
-        raise InputError(
-            "result-too-large",
-            f"the result of {name} has {size} bytes, and more than {most_mb} MB are not handed out:"
-            " have the callable write a file and return its path, or raise result_mb below [limits]"
-            " in fairshare.toml",
-        )
+        raise _too_large(name, size, most_mb)
     return file_answer(path, 0, size, 200, {}, "application/octet-stream")
+
+
+def _too_large(name: str, size: int, most_mb: int) -> InputError:
+    return InputError(
+        "result-too-large",
+        f"the result of {name} has {size} bytes, and more than {most_mb} MB are not handed out:"
+        " have the callable write a file and return its path, or raise result_mb below [limits]"
+        " in fairshare.toml",
+    )
+
+
+async def _read_result_of_node(server: LiveServer, container: ContainerId) -> Response:
+    """A result that a container left in base64 beside its logs (hadoop.engine.call_program)."""
+    name = container_name(server.service.state.epoch_ms, container)
+    most_mb = server.settings.limits.result_mb
+    most = (most_mb * 1024 * 1024 + 2) // 3 * 4  # in base64
+    async with log_client() as client:
+        url = _url_on_node(server, container, "result")
+        part = await read_remote_part(client, url, 0, most)
+    if not part.size or not server.service.is_over(container):
+        raise InputError(
+            "no-result", f"{name} has no result: only a callable that has returned leaves one"
+        )
+    if part.size > most:
+        raise _too_large(name, part.size * 3 // 4, most_mb)
+    try:
+        value = await run_in_threadpool(base64.b64decode, part.content, validate=True)
+    except ValueError:
+        raise InputError("no-result", f"{name} left a result that is damaged") from None
+    return Response(value, media_type="application/octet-stream")
 
 
 async def stop_container(request: Request) -> Response:

@@ -134,6 +134,33 @@ async def test_a_node_is_told_once_that_an_application_is_over(cluster):
         assert not one.beat().applications_to_cleanup
 
 
+async def test_a_node_is_told_that_an_application_is_over_whose_containers_were_quick(cluster):
+    node = cluster.node()
+    node.register()
+    await cluster.server.service.ask(TWO_TASKS)
+    await cluster.until(lambda: len(cluster.state.nodes[node.name].containers) == 2)
+    await cluster.settled()
+    node.statuses = dict.fromkeys(cluster.state.nodes[node.name].containers, 0)
+    node.beat()
+    await cluster.settled()
+    assert cluster.state.applications[1].over
+    assert [one.id for one in node.beat().applications_to_cleanup] == [1]
+    assert not node.beat().applications_to_cleanup
+
+
+async def test_a_node_is_told_of_an_end_that_came_before_its_first_report(cluster):
+    node = cluster.node()
+    node.register()
+    await cluster.server.service.ask(TWO_TASKS)
+    await cluster.until(lambda: len(cluster.state.nodes[node.name].containers) == 2)
+    await cluster.settled()
+    containers = list(cluster.state.nodes[node.name].containers)
+    await cluster.server.service.ask(KillApplication(1))
+    node.statuses = dict.fromkeys(containers, -106)
+    assert [one.id for one in node.beat().applications_to_cleanup] == [1]
+    assert not node.beat().applications_to_cleanup
+
+
 async def test_containers_that_no_one_granted_are_stopped_and_forgotten(cluster):
     node = cluster.node()
     node.register()

@@ -1,8 +1,10 @@
 """Logs of containers on NodeManagers are read from the nodes' web servers."""
 
 import asyncio
+import base64
 from contextlib import asynccontextmanager
 
+import msgspec
 import pytest
 import uvicorn
 from starlette.applications import Starlette
@@ -23,10 +25,11 @@ TRAILER = "\nEnd of LogType:stdout.\n****\n\n"
 
 
 class Node:
-    """The web server of a NodeManager with one log, as Hadoop's writes it."""
+    """The web server of a NodeManager with one log, as Hadoop's writes it, and perhaps a result."""
 
     def __init__(self) -> None:
         self.log = b""
+        self.result: bytes | None = None
         self.asked: list[int] = []
         self.grows_by = b""
         self.instead: PlainTextResponse | None = None
@@ -36,15 +39,23 @@ class Node:
         self.asked.append(size)
         if self.instead is not None:
             return self.instead
+        if request.path_params["log"] == "result":
+            return self.answer_result()
         content = self.log[:size] if size > 0 else self.log[size:]
         answer = HEADER.format(len(self.log)).encode() + content + TRAILER.encode()
         self.log, self.grows_by = self.log + self.grows_by, b""
         return PlainTextResponse(answer)
 
+    def answer_result(self):
+        if self.result is None:
+            return PlainTextResponse("java.lang.Exception: Cannot find this log on the node", 404)
+        head = HEADER.format(len(self.result)).encode()
+        return PlainTextResponse(head + self.result + TRAILER.encode())
+
 
 @asynccontextmanager
 async def listening(node: Node):
-    path = "/ws/v1/node/containers/{container}/logs/stdout"
+    path = "/ws/v1/node/containers/{container}/logs/{log}"
     app = Starlette(routes=[Route(path, node.answer)])
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", lifespan="off"))
     task = asyncio.create_task(server.serve())
@@ -137,3 +148,38 @@ async def test_clients_read_logs_of_nodes_as_those_of_this_machine(page, node):
     answer = await page.get(f"/containers/{name}/logs/stdout")
     assert answer.status_code == 502
     assert "is not registered" in answer.text
+
+
+async def test_what_a_python_call_returned_on_a_node_is_read_from_there(page, node):
+    page.engine.web_addresses["n1"] = node.address
+    await page.submit(queue="a", tasks=[{"command": "x"}])
+    (container,) = await page.launched()
+    path = f"/containers/{container_name(page.server.service.state.epoch_ms, container)}/result"
+    node.result = base64.b64encode(b"the value" * 1_000)
+    answer = await page.get(path)
+    assert (answer.status_code, "only a callable that has returned" in answer.text) == (404, True)
+    page.engine.end(container)
+    await page.until(lambda: page.server.service.is_over(container))
+    answer = await page.get(path)
+    assert answer.content == b"the value" * 1_000
+    assert answer.headers["content-type"] == "application/octet-stream"
+    node.result = b"no base64!"
+    answer = await page.get(path)
+    assert (answer.status_code, "is damaged" in answer.text) == (404, True)
+
+
+async def test_a_result_on_a_node_that_is_too_large_is_refused_with_its_size(page, node):
+    page.engine.web_addresses["n1"] = node.address
+    limits = msgspec.structs.replace(page.server.settings.limits, result_mb=1)
+    page.server.settings = msgspec.structs.replace(page.server.settings, limits=limits)
+    await page.submit(queue="a", tasks=[{"command": "x"}])
+    (container,) = await page.launched()
+    page.engine.end(container)
+    await page.until(lambda: page.server.service.is_over(container))
+    path = f"/containers/{container_name(page.server.service.state.epoch_ms, container)}/result"
+    node.result = base64.b64encode(bytes(1 << 20))
+    assert (await page.get(path)).content == bytes(1 << 20)
+    node.result = base64.b64encode(bytes((1 << 20) + 3))
+    answer = await page.get(path)
+    assert answer.status_code == 413
+    assert "bytes, and more than 1 MB are not handed out" in answer.text

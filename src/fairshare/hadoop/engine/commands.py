@@ -1,5 +1,8 @@
 """Our own commands as a NodeManager runs them: a line for a shell, and variables for its script.
 
+The token of a driver is a secret among the container's tokens: a NodeManager copies its script,
+with all variables, to the logs.
+
 A NodeManager writes `export NAME="VALUE"` and `exec /bin/bash -c "LINE"` into a script, without
 escaping anything, after it has replaced `<LOG_DIR>`, `<CPS>`, `{{NAME}}` and the like. So texts are
 escaped for double quotes here, and what it would replace is broken up by quotes. Source: Hadoop
@@ -13,6 +16,10 @@ from fairshare.engines.protocol import LaunchOrder
 
 LOGS = "1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"
 
+TOKEN = "FAIRSHARE_TOKEN"  # noqa: S105 - the name of a variable
+_FIND_TOKEN = f"sed -n '/^{TOKEN}=/{{s///p;q}}' \"$HADOOP_TOKEN_FILE_LOCATION\""
+_READ_TOKEN = f'export {TOKEN}="$({_FIND_TOKEN})"; '
+
 _SPECIAL = re.compile(r'([\\"$`])')
 _REPLACED = re.compile(r"(?<=\{)(?=\{)|(?<=\})(?=\})|(?<=<)(?=[A-Z_]+>)")
 
@@ -25,16 +32,17 @@ def line_of(order: LaunchOrder) -> str:
     command = shlex.join(order.command.arguments)
     if order.time_limit_ms is not None:
         command = f"timeout -k 1 {order.time_limit_ms / 1000:g} {command}"
-    change = ""
+    before = _READ_TOKEN if token_of(order) else ""
     if order.command.directory is not None:
-        change = f"cd {shlex.quote(order.command.directory)} && "
+        before += f"cd {shlex.quote(order.command.directory)} && "
     # Only single quotes can be around what the node would replace: shlex quotes braces and <.
-    parted = _REPLACED.sub("''", f"{change}exec {command}")
+    parted = _REPLACED.sub("''", f"{before}exec {command}")
     return f"{_escaped(parted)} {LOGS}"
 
 
 def variables_of(order: LaunchOrder) -> dict[str, str]:
-    """The variables of an order for the node's script: the command's, the task's, and our own."""
+    """The variables of an order for the node's script: the command's, the task's, and our own,
+    without secrets."""
     variables = {
         **order.command.environment,
         **order.environment,
@@ -44,7 +52,18 @@ def variables_of(order: LaunchOrder) -> dict[str, str]:
         "FAIRSHARE_MEMORY_MB": str(order.memory_mb),
         "FAIRSHARE_VCORES": str(order.vcores),
     }
+    variables.pop(TOKEN, None)
     return {name: _REPLACED.sub('""', _escaped(value)) for name, value in sorted(variables.items())}
+
+
+def token_of(order: LaunchOrder) -> str:
+    """The token by which a driver calls this server; empty if the order has none."""
+    return order.environment.get(TOKEN) or order.command.environment.get(TOKEN, "")
+
+
+def token_secret(token: str) -> bytes:
+    """A token as a secret: a line of its own, which the command finds in the file of all tokens."""
+    return f"\n{TOKEN}={token}\n".encode()
 
 
 def _escaped(text: str) -> str:

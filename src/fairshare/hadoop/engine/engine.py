@@ -39,6 +39,9 @@ TRIES = 6
 """How often a node is called that does not answer: for about a minute in all."""
 
 FIRST_PAUSE_S = 2.0
+MOST_PAYLOAD_BYTES = 100 * 1024 * 1024
+"""Hadoop's servers take calls of 128 MB (ipc.maximum.data.length)."""
+
 CALL_TIMEOUT_S = 30.0
 CLOSE_TIMEOUT_S = 10.0
 
@@ -184,15 +187,22 @@ class NodeManagersEngine:
 
     async def _context_of(self, order: LaunchOrder, granted: ContainerAllocated) -> Any:
         payload = order.command.payload
-        if not order.command.is_launch_context or payload is None:
-            return own_context(order)
-        application = self._state().applications[granted.application]
+        if payload is None:
+            return own_context(order, order.command.callable)
         try:
             content = await asyncio.to_thread((self._directory / payload.file).read_bytes)
         except OSError as error:
             raise EngineError(
-                f"the launch context of {order.application_name} cannot be read: {cause(error)}"
+                f"what {order.container_name} runs cannot be read: {cause(error)}"
             ) from error
+        if len(content) > MOST_PAYLOAD_BYTES:
+            raise EngineError(
+                f"a Python call of {len(content)} bytes; NodeManagers take at most"
+                f" {MOST_PAYLOAD_BYTES}: put large values into files"
+            )
+        if not order.command.is_launch_context:
+            return own_context(order, content)
+        application = self._state().applications[granted.application]
         token = self._signer.master(granted.application, attempt_of(order.container))
         name, submitted_ms = order.application_name, application.submitted_ms
         return submitted_context(content, token, name, submitted_ms)

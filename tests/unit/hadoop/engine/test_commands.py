@@ -1,16 +1,20 @@
 """Our commands reach a program as they were given, through the script that a NodeManager writes."""
 
+import base64
+import pickle
 import subprocess
 from pathlib import Path
 
+import cloudpickle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairshare.engines.protocol import LaunchOrder
-from fairshare.hadoop.engine.commands import line_of, variables_of
+from fairshare.hadoop.engine.commands import variables_of
+from fairshare.hadoop.engine.launch import own_context
 from fairshare.model.identifiers import container_id
-from fairshare.model.work import Command
+from fairshare.model.work import Command, Payload
 
 NASTY = [
     "plain",
@@ -41,8 +45,11 @@ def order_of(command: Command, **other: object) -> LaunchOrder:
     )
 
 
-def as_a_node_runs_it(order: LaunchOrder, folder: Path) -> subprocess.CompletedProcess[str]:
+def as_a_node_runs_it(
+    order: LaunchOrder, folder: Path, call: bytes = b""
+) -> subprocess.CompletedProcess[str]:
     """What ContainerLaunch writes, after its replacements, and runs."""
+    context = own_context(order, call)
 
     def replaced(text: str) -> str:
         for name, value in (("<LOG_DIR>", str(folder)), ("<CPS>", ":"), ("<ADD_OPENS>", "OPENS")):
@@ -50,8 +57,12 @@ def as_a_node_runs_it(order: LaunchOrder, folder: Path) -> subprocess.CompletedP
         return text.replace("{{", "$").replace("}}", "")
 
     lines = ["#!/bin/bash"]
-    lines += [f'export {name}="{replaced(text)}"' for name, text in variables_of(order).items()]
-    lines += [f'exec /bin/bash -c "{replaced(line_of(order))}"']
+    if context.tokens:
+        (folder / "container_tokens").write_bytes(context.tokens)
+    lines += [f'export HADOOP_TOKEN_FILE_LOCATION="{folder}/container_tokens"']
+    lines += [f'export LOG_DIRS="{folder}"']
+    lines += [f'export {one.key}="{replaced(one.value)}"' for one in context.environment]
+    lines += [f'exec /bin/bash -c "{replaced(context.command[0])}"']
     script = folder / "launch_container.sh"
     script.write_text("\n".join(lines) + "\n")
     return subprocess.run(["/bin/bash", script], check=False, text=True, cwd=folder, timeout=30)
@@ -107,3 +118,54 @@ def test_a_command_knows_its_container() -> None:
         "FAIRSHARE_TASK_INDEX": "3",
         "FAIRSHARE_VCORES": "1",
     }
+
+
+def test_a_driver_gets_its_token_from_the_file_of_tokens_and_the_script_does_not_show_it(
+    tmp_path: Path,
+) -> None:
+    command = Command(("/bin/sh", "-c", 'printf %s "$FAIRSHARE_TOKEN"'), directory=str(tmp_path))
+    order = order_of(command, environment={"FAIRSHARE_TOKEN": "fsd_secret"})
+    assert as_a_node_runs_it(order, tmp_path, b"\n\0\xffcall").returncode == 0
+    assert (tmp_path / "stdout").read_text() == "fsd_secret"
+    assert "fsd_secret" not in (tmp_path / "launch_container.sh").read_text()
+
+
+def call_on_a_node(
+    folder: Path, function: object, *arguments: object
+) -> subprocess.CompletedProcess[str]:
+    call = cloudpickle.dumps((function, arguments, {}))
+    return as_a_node_runs_it(order_of(Command(payload=Payload("0" * 64, len(call)))), folder, call)
+
+
+def test_a_python_call_leaves_its_result_in_base64_beside_the_logs(tmp_path: Path) -> None:
+    def double(text: str) -> str:
+        print("called")
+        return 2 * text
+
+    assert call_on_a_node(tmp_path, double, "{{a}}" * 100).returncode == 0
+    assert (tmp_path / "stdout").read_text() == "called\n"
+    value = pickle.loads(base64.b64decode((tmp_path / "result").read_bytes(), validate=True))
+    assert value == "{{a}}" * 200
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("container_tokens", "launch_container.sh", "result", "stderr", "stdout")
+    }
+
+
+def test_a_python_call_that_raises_leaves_no_result_and_its_traceback(tmp_path: Path) -> None:
+    assert call_on_a_node(tmp_path, int, "no number").returncode == 1
+    assert "invalid literal for int()" in (tmp_path / "stderr").read_text()
+    assert not (tmp_path / "result").exists()
+
+
+def test_a_python_call_says_what_the_node_needs_if_it_has_no_such_interpreter(
+    tmp_path: Path,
+) -> None:
+    call = cloudpickle.dumps((int, (), {}))
+    command = Command(
+        payload=Payload("0" * 64, len(call)),
+        environment={"FAIRSHARE_PYTHON": "/no/python", "PATH": "/nowhere"},
+    )
+    assert as_a_node_runs_it(order_of(command), tmp_path, call).returncode == 127
+    words = (tmp_path / "stderr").read_text()
+    assert "/no/python" in words
+    assert "FAIRSHARE_PYTHON" in words

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from fairshare.engines.protocol import LaunchOrder
+from fairshare.hadoop.engine import engine
+from fairshare.hadoop.engine.call_program import CALL_SECRET
 from fairshare.hadoop.engine.engine import NodeManagersEngine
 from fairshare.hadoop.keys import Kind, MasterKeys
 from fairshare.hadoop.settings import KeySettings
@@ -155,11 +157,13 @@ class Cluster:
         )
 
     def submitted(self, context: Any) -> Command:
-        content = context.SerializeToString()
+        return Command(payload=self.stored(context.SerializeToString()), is_launch_context=True)
+
+    def stored(self, content: bytes) -> Payload:
         payload = Payload(hashlib.sha256(content).hexdigest(), len(content))
         (self.path / payload.file).parent.mkdir()
         (self.path / payload.file).write_bytes(content)
-        return Command(payload=payload, is_launch_context=True)
+        return payload
 
 
 async def until(condition: Callable[[], object]) -> None:
@@ -225,7 +229,7 @@ def test_a_submitted_context_gets_the_masters_token_and_hadoops_variables(tmp_pa
 @pytest.mark.parametrize(
     ("command", "why"),
     [
-        (Command(payload=Payload("0" * 64, 3)), "Python calls run in the server's own"),
+        (Command(payload=Payload("0" * 64, 3)), "cannot be read"),
         (Command(payload=Payload("0" * 64, 3), is_launch_context=True), "cannot be read"),
     ],
 )
@@ -240,6 +244,36 @@ def test_what_cannot_run_on_a_node_ends_with_the_reason(
             assert isinstance(exited, ContainerExited)
             assert exited.exit_code == -1000
             assert why in exited.diagnostics
+
+    asyncio.run(body())
+
+
+def test_a_python_call_is_a_secret_of_its_container_and_not_in_its_command(tmp_path: Path) -> None:
+    async def body() -> None:
+        call = b"the pickled call"
+        async with Cluster(tmp_path).running() as cluster:
+            cluster.engine.launch(cluster.order(Command(payload=cluster.stored(call))))
+            await until(lambda: cluster.node.started)
+            context = cluster.node.started[0][1]
+            secrets = tokens.read_credentials(context.tokens).secrets
+            assert secrets == {CALL_SECRET: call}
+            assert call.decode() not in context.command[0]
+
+    asyncio.run(body())
+
+
+def test_a_call_that_is_too_large_for_nodes_is_refused_with_its_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def body() -> None:
+        monkeypatch.setattr(engine, "MOST_PAYLOAD_BYTES", 10)
+        async with Cluster(tmp_path).running() as cluster:
+            cluster.engine.launch(cluster.order(Command(payload=cluster.stored(b"x" * 11))))
+            await until(lambda: cluster.reports)
+            (exited,) = cluster.reports
+            assert isinstance(exited, ContainerExited)
+            assert "11 bytes; NodeManagers take at most 10" in exited.diagnostics
+            assert cluster.node.started == []
 
     asyncio.run(body())
 
