@@ -115,11 +115,11 @@ def write_server(
         "mapreduce.task.io.sort.mb": 32,
     }
     site |= more
-    _write(folder / "core-site.xml", core)
-    _write(folder / "yarn-site.xml", site)
-    _write(folder / "mapred-site.xml", mapred)
+    write(folder / "core-site.xml", core)
+    write(folder / "yarn-site.xml", site)
+    write(folder / "mapred-site.xml", mapred)
     if scheduler == "capacity":
-        _write(folder / "capacity-scheduler.xml", CAPACITY)
+        write(folder / "capacity-scheduler.xml", CAPACITY)
     else:
         (folder / "fair-scheduler.xml").write_text(FAIR)
     (folder / "log4j.properties").write_text(LOG4J)
@@ -147,7 +147,8 @@ def write_node(run: Path, name: str) -> tuple[Path, int]:
     return folder, web
 
 
-def _write(path: Path, properties: dict[str, object]) -> None:
+def write(path: Path, properties: dict[str, object]) -> None:
+    """A file of Hadoop's properties."""
     path.write_text(
         f'<?xml version="1.0"?>\n<configuration>\n{_rows(properties)}</configuration>\n'
     )

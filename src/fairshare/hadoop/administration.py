@@ -11,11 +11,11 @@ from fairshare.hadoop import ids
 from fairshare.hadoop.audit import audited
 from fairshare.hadoop.callers import caller_of
 from fairshare.hadoop.host_lists import HostLists
+from fairshare.hadoop.refusals import Denied, wrapped
 from fairshare.hadoop.resources import resource_of
 from fairshare.hadoop.wire.calls import CallContext, Handler, Handlers
 from fairshare.hadoop.wire.descriptors import ADMINISTRATION, HIGH_AVAILABILITY, METHODS
 from fairshare.hadoop.wire.exceptions import (
-    ACCESS_CONTROL,
     INPUT_OUTPUT,
     SERVICE_FAILED,
     YARN,
@@ -114,11 +114,8 @@ class Administration:
 
         async def handle(context: CallContext, request: Any) -> Any:
             caller = await caller_of(context, self._gateway)
-            if name != "getGroupsForUser" and not is_administrator(self._gateway, caller):
-                raise RpcError(
-                    ACCESS_CONTROL,
-                    f"User {caller.user} doesn't have permission to call '{name}'",
-                )
+            if not is_administrator(self._gateway, caller):
+                raise Denied(f"User {caller.user} doesn't have permission to call '{name}'")
             answer = await method(caller, request)
             return response() if answer is None else answer
 
@@ -198,7 +195,11 @@ class Administration:
         for one in request.node_resource_map:
             name = ids.node_name(one.node_id)
             if name not in state.nodes:
-                raise RpcError(YARN, f"Resource update get failed on an unknown node: {name}")
+                raise RpcError(
+                    YARN,
+                    "Resource update get failed on all nodes due to change resource on an"
+                    f" unrecognized node: {name}",
+                )
             option = one.resource_option
             total = resource_of(option.resource, state.types)
             if min(total) < 0:
@@ -224,7 +225,11 @@ class Administration:
         nodes: dict[str, str] = {}
         for one in request.nodeToLabels:
             if len(one.nodeLabels) > 1:
-                raise RpcError(INPUT_OUTPUT, f"{len(one.nodeLabels)} labels specified on one host")
+                raise wrapped(
+                    INPUT_OUTPUT,
+                    f"{len(one.nodeLabels)} labels specified on host={one.nodeId.host}, please note"
+                    " that we do not support specifying multiple labels on a single host for now.",
+                )
             for name in self._nodes_of(one.nodeId):
                 nodes[name] = one.nodeLabels[0] if one.nodeLabels else ""
         wish = LabelNodes(nodes, request.failOnUnknownNodes)
@@ -239,8 +244,11 @@ class Administration:
     async def _change_labels(self, wish: Input) -> None:
         gateway = self._gateway
         if gateway.yarn.node_labels(gateway.scheduler.state) is None:
-            raise RpcError(INPUT_OUTPUT, NO_LABELS)
-        await self._feed([wish])
+            raise wrapped(INPUT_OUTPUT, NO_LABELS)
+        try:
+            await gateway.ask(wish)
+        except InputError as error:
+            raise wrapped(INPUT_OUTPUT, str(error)) from None
 
     async def _feed(self, wishes: list[Input]) -> None:
         for wish in wishes:

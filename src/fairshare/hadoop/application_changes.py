@@ -10,8 +10,8 @@ from typing import Any
 
 from fairshare.errors import EngineError, InputError
 from fairshare.hadoop import ids
-from fairshare.hadoop.refusals import rpc_error
-from fairshare.hadoop.wire.exceptions import ACCESS_CONTROL, YARN, RpcError
+from fairshare.hadoop.refusals import Denied, rpc_error
+from fairshare.hadoop.wire.exceptions import APPLICATION_NOT_FOUND, YARN, RpcError
 from fairshare.hadoop.wire.messages import (
     FailApplicationAttemptResponseProto,
     KillApplicationResponseProto,
@@ -26,12 +26,11 @@ from fairshare.model.inputs import ContainerExited
 from fairshare.model.queues import LONGEST_NAME
 from fairshare.web.yarn import application_changes as changes
 from fairshare.web.yarn.callers import Caller
+from fairshare.web.yarn.diagnostics import NO_EXIT
 from fairshare.web.yarn.gateway import LiveGateway
-from fairshare.web.yarn.timeouts import read_instant
+from fairshare.web.yarn.timeouts import instant_text, read_instant
 
 FAILED_BY_USER = "Attempt failed by user."
-
-_NO_EXIT = -1000  # as of a container whose exit code is not known
 
 
 class ApplicationChanges:
@@ -42,7 +41,14 @@ class ApplicationChanges:
 
     async def kill(self, caller: Caller, request: Any) -> Any:
         """forceKillApplication: clients repeat it until the application is over."""
-        gateway, application = self._gateway, self._application(request.application_id)
+        gateway = self._gateway
+        try:
+            application = self._application(request.application_id)
+        except RpcError:
+            name = ids.application_text(request.application_id)
+            raise RpcError(
+                APPLICATION_NOT_FOUND, f"Trying to kill an absent application {name}"
+            ) from None
         with _refusing(caller, request.application_id):
             killed = await changes.kill(gateway, caller, application, request.diagnostics)
         return KillApplicationResponseProto(is_kill_completed=not killed or application.over)
@@ -53,8 +59,16 @@ class ApplicationChanges:
         queue = request.target_queue
         if not queue or len(queue) > LONGEST_NAME or not queue.isprintable():
             raise RpcError(YARN, f"{queue[:40]!r} cannot be the name of a queue")
-        with _refusing(caller, request.application_id):
-            await changes.move(self._gateway, caller, application, queue)
+        try:
+            with _refusing(caller, request.application_id):
+                await changes.move(self._gateway, caller, application, queue)
+        except changes.NoAccessToTarget:
+            raise Denied(
+                f"User {caller.user} cannot submit applications to target queue or the target queue"
+                f" doesn't exist: {queue} while moving"
+                f" {ids.application_text(request.application_id)}",
+                of_application=True,
+            ) from None
         return MoveApplicationAcrossQueuesResponseProto()
 
     async def set_priority(self, caller: Caller, request: Any) -> Any:
@@ -77,12 +91,27 @@ class ApplicationChanges:
             )
         with _refusing(caller, request.applicationId):
             changes.check_modify(self._gateway, caller, application)
-            for one in request.application_timeouts:
-                expires_ms = _instant_ms(one.expire_time)
+            for one in () if application.over else request.application_timeouts:
+                expires_ms = self._instant_ms(one.expire_time)
                 await changes.set_expiry(self._gateway, caller, application, expires_ms)
         return UpdateApplicationTimeoutsResponseProto(
             application_timeouts=request.application_timeouts
         )
+
+    def _instant_ms(self, text: str) -> int:
+        """An instant, which must be in the future."""
+        try:
+            instant_ms = read_instant(text)
+        except ValueError as error:
+            raise RpcError(YARN, str(error)) from None
+        now_ms = self._gateway.now_ms()
+        if instant_ms < now_ms:
+            raise RpcError(
+                YARN,
+                f"Expire time is less than current time, current-time={instant_text(now_ms)}"
+                f" expire-time={instant_text(instant_ms)}",
+            )
+        return instant_ms
 
     async def signal(self, caller: Caller, request: Any) -> Any:
         """signalToContainer: to a live container."""
@@ -118,7 +147,7 @@ class ApplicationChanges:
                 YARN, f"{ids.attempt_text(wanted)} has no container of a master that could end"
             )
         master = application.master
-        await self._ask(ContainerExited(master, _NO_EXIT, FAILED_BY_USER))
+        await self._ask(ContainerExited(master, NO_EXIT, FAILED_BY_USER))
         gateway.server.engine.stop(master)  # a reported exit alone stops nothing
         return answer
 
@@ -137,19 +166,14 @@ def _refusing(caller: Caller, application: Any) -> Iterator[None]:
     """Make refusals of a change Hadoop's exceptions."""
     try:
         yield
+    except changes.NoAccessToTarget:
+        raise
     except changes.NotPermitted:
         name = ids.application_text(application)
-        raise RpcError(
-            ACCESS_CONTROL, f"User {caller.user} cannot perform operation MODIFY_APP on {name}"
+        raise Denied(
+            f"User {caller.user} cannot perform operation MODIFY_APP on {name}", of_application=True
         ) from None
     except changes.NotPossible as error:
         raise RpcError(YARN, str(error)) from None
     except InputError as error:
         raise rpc_error(error) from None
-
-
-def _instant_ms(text: str) -> int:
-    try:
-        return read_instant(text)
-    except ValueError as error:
-        raise RpcError(YARN, str(error)) from None

@@ -8,12 +8,14 @@ from typing import Any
 from msgspec import UNSET
 
 from fairshare.hadoop import ids
+from fairshare.hadoop.reports import tracking_url
 from fairshare.hadoop.resources import resource_message
 from fairshare.hadoop.wire.exceptions import ATTEMPT_NOT_FOUND, YARN, RpcError
 from fairshare.hadoop.wire.messages import (
     ApplicationAttemptReportProto,
     ContainerReportProto,
     ContainerStateProto,
+    ExecutionTypeProto,
     GetApplicationAttemptReportResponseProto,
     GetApplicationAttemptsResponseProto,
     GetContainerReportResponseProto,
@@ -27,6 +29,8 @@ from fairshare.web.yarn.access import may_view
 from fairshare.web.yarn.attempts import attempt_detail, container_info
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.gateway import Gateway
+
+_GUARANTEED = ExecutionTypeProto.Value("GUARANTEED")
 
 
 class AttemptReports:
@@ -106,7 +110,7 @@ def _attempt_report(gateway: Gateway, application: Application, attempt: Attempt
         application_attempt_id=ids.attempt_id_message(epoch_ms, application.id, attempt.number),
         host=info.host,
         rpc_port=info.rpcPort,
-        tracking_url=info.trackingUrl,
+        tracking_url=tracking_url(application, info),
         diagnostics=info.diagnosticsInfo,
         yarn_application_attempt_state=YarnApplicationAttemptStateProto.Value(
             f"APP_ATTEMPT_{info.appAttemptState}"
@@ -133,7 +137,9 @@ def _container_report(gateway: Gateway, application: Application, grant: Contain
         container_exit_status=info.containerExitStatus,
         container_state=ContainerStateProto.Value(f"C_{info.containerState}"),
         node_http_address=info.nodeHttpAddress,
-        exposed_ports=info.exposedPorts,
+        executionType=_GUARANTEED,
     )
+    if info.exposedPorts:
+        report.exposed_ports = info.exposedPorts
     report.priority.priority = info.priority
     return report

@@ -10,6 +10,7 @@ from collections.abc import Set
 from typing import Any
 
 from fairshare.hadoop import ids
+from fairshare.hadoop.refusals import Denied
 from fairshare.hadoop.wire.calls import CallContext, Handler, Handlers
 from fairshare.hadoop.wire.exceptions import ACCESS_CONTROL, AUTHORIZATION, RETRIABLE, RpcError
 from fairshare.server.access.audit import AuditEntry, instant, redacted
@@ -51,8 +52,9 @@ def _audited(
             answer = handler(context, request)
             return await answer if inspect.isawaitable(answer) else answer
         except RpcError as error:
-            status = _STATUS.get(error.class_name, _WRONG)
-            code = error.class_name.rpartition(".")[2]
+            class_name = ACCESS_CONTROL if isinstance(error, Denied) else error.class_name
+            status = _STATUS.get(class_name, _WRONG)
+            code = class_name.rpartition(".")[2]
             raise
         except BaseException:
             status = _DEFECT

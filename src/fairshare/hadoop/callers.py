@@ -1,13 +1,14 @@
 """The user of a call over Hadoop's RPC: that of its connection, or the one for whom that user acts.
 
-A simple cluster believes its callers. `hadoop.proxyuser.*` lists the users that act for others, as
-for the REST interface.
+A simple cluster believes its callers. `hadoop.proxyuser.*` lists the users that act for others, and
+from where, as for the REST interface.
 """
 
 from fairshare.hadoop.wire.calls import CallContext
 from fairshare.hadoop.wire.exceptions import AUTHORIZATION, RpcError
-from fairshare.web.yarn.callers import Caller, may_act
+from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.gateway import Gateway
+from fairshare.web.yarn.impersonation import is_proxy, is_proxy_host
 
 
 async def caller_of(context: CallContext, gateway: Gateway) -> Caller:
@@ -17,6 +18,12 @@ async def caller_of(context: CallContext, gateway: Gateway) -> Caller:
         raise RpcError(AUTHORIZATION, "the connection names no user")
     groups = await gateway.groups_of(user)
     acting = context.real_user
-    if acting and acting != user and not may_act(gateway.settings, acting, user, groups):
-        raise RpcError(AUTHORIZATION, f"User: {acting} is not allowed to impersonate {user}")
-    return Caller(user, groups)
+    if acting and acting != user:
+        if not is_proxy(gateway.settings, acting, user, groups):
+            raise RpcError(AUTHORIZATION, f"User: {acting} is not allowed to impersonate {user}")
+        if not is_proxy_host(gateway.settings, acting, context.address):
+            raise RpcError(
+                AUTHORIZATION,
+                f"Unauthorized connection for super-user: {acting} from IP {context.address}",
+            )
+    return Caller(user, groups, address=context.address)

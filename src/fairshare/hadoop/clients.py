@@ -15,16 +15,16 @@ from fairshare.hadoop.audit import audited
 from fairshare.hadoop.callers import caller_of
 from fairshare.hadoop.label_reports import LabelReports
 from fairshare.hadoop.queue_reports import queue_acls, queue_info
-from fairshare.hadoop.refusals import rpc_error
+from fairshare.hadoop.refusals import Denied, rpc_error
 from fairshare.hadoop.reports import MasterToken, application_report, node_report
 from fairshare.hadoop.resources import resource_message, type_messages
 from fairshare.hadoop.submissions import submission_of
 from fairshare.hadoop.wire.calls import CallContext, Handler, Handlers
 from fairshare.hadoop.wire.descriptors import APPLICATION_CLIENT, METHODS
 from fairshare.hadoop.wire.exceptions import (
-    ACCESS_CONTROL,
     FEATURE_NOT_ENABLED,
     INPUT_OUTPUT,
+    INVALID_LABEL_REQUEST,
     YARN,
     RpcError,
 )
@@ -98,6 +98,7 @@ _NO_PROFILES = (
     "Resource profile is not enabled, please enable resource profile feature before using its"
     " functions. (by setting yarn.resourcemanager.resource-profiles.enabled to true)"
 )
+_LABEL_REFUSALS = frozenset(("invalid-label", "labels-disabled"))
 _OWN = ApplicationsRequestScopeProto.Value("OWN")
 _VIEWABLE = ApplicationsRequestScopeProto.Value("VIEWABLE")
 
@@ -156,7 +157,10 @@ class Clients:
 
     def _for_caller(self, method: Answering) -> Handler:
         async def handle(context: CallContext, request: Any) -> Any:
-            return await method(await caller_of(context, self._gateway), request)
+            try:
+                return await method(await caller_of(context, self._gateway), request)
+            except InputError as error:
+                raise rpc_error(error) from None
 
         return handle
 
@@ -165,7 +169,7 @@ class Clients:
     async def new_application(self, caller: Caller, request: Any) -> Any:
         """getNewApplication: a number, and the largest container."""
         gateway = self._gateway
-        events = await self._ask(ReserveApplication())
+        events = await gateway.ask(ReserveApplication())
         number = next(e.application for e in events if isinstance(e, ApplicationNumberTaken))
         state = gateway.scheduler.state
         most = gateway.yarn.allocation_limits(state)[1]
@@ -196,18 +200,19 @@ class Clients:
         except InputError as error:
             if error.code == "repeated-number":
                 return answer
-            raise rpc_error(error) from None
+            raise
         found = gateway.scheduler.state.applications.get(context.application_id.id)
-        denial = "" if found is None else denial_of(gateway, found, name)
-        if denial:
-            raise RpcError(ACCESS_CONTROL, denial)
+        if found is not None:
+            self._raise_refusal(found, name)
         return answer
 
-    async def _ask(self, wish: Any) -> Any:
-        try:
-            return await self._gateway.ask(wish)
-        except InputError as error:
-            raise rpc_error(error) from None
+    def _raise_refusal(self, application: Application, name: str) -> None:
+        """Raise what a client gets at once; other refusals it finds in the report."""
+        denial = denial_of(self._gateway, application, name)
+        if denial:
+            raise Denied(denial)
+        if self._gateway.attempt_history.of(application.id).refusal in _LABEL_REFUSALS:
+            raise RpcError(INVALID_LABEL_REQUEST, application.diagnostics)
 
     # Reports.
 
@@ -218,7 +223,8 @@ class Clients:
         return GetApplicationReportResponseProto(application_report=report)
 
     async def applications(self, caller: Caller, request: Any) -> Any:
-        """getApplications: with filters; a queue is one of the named ones or below it."""
+        """getApplications: with filters; a queue is one of the named ones, or below it while the
+        application lives."""
         return GetApplicationsResponseProto(
             applications=[
                 application_report(self._gateway, one, caller, self._token_of)
@@ -239,14 +245,14 @@ class Clients:
         )
         limit = request.limit if request.HasField("limit") else 2**63 - 1
         users = frozenset(request.users)
-        queues = {gateway.yarn.queue_of_filter(gateway.scheduler.state, q) for q in request.queues}
+        queues = {self._queue_of_filter(name) for name in request.queues}
         known = gateway.scheduler.state.applications.values()
         for application in select(wanted, known, gateway.attempt_history, ""):
             if limit <= 0:
                 return
             if users and application.user not in users:
                 continue
-            if request.queues and not _is_in(application, queues):
+            if request.queues and not self._is_in(application, queues):
                 continue
             if request.scope == _OWN and application.user != caller.user:
                 continue
@@ -255,6 +261,20 @@ class Clients:
                 continue
             limit -= 1
             yield application
+
+    def _queue_of_filter(self, name: str) -> str:
+        """The full name of a queue; else the name as it is: refused applications have it."""
+        gateway = self._gateway
+        try:
+            return gateway.yarn.queue_of_filter(gateway.scheduler.state, name) or name
+        except InputError:
+            return name
+
+    def _is_in(self, application: Application, queues: set[str]) -> bool:
+        """Whether an application is in one of the queues, or below it while it lives."""
+        if application.queue in queues or self._gateway.yarn.shown_queue(application) in queues:
+            return True
+        return application.active and any(_is_below(application.queue, one) for one in queues)
 
     async def metrics(self, caller: Caller, request: Any) -> Any:
         """getClusterMetrics: the numbers of nodes by state."""
@@ -284,17 +304,20 @@ class Clients:
         )
 
     async def queue(self, caller: Caller, request: Any) -> Any:
-        """getQueueInfo."""
+        """getQueueInfo: with the applications in the queue and below that the caller may view. Of a
+        queue that does not exist the answer is empty."""
         name = request.queueName
         info = queue_info(
             self._gateway, name, children=request.includeChildQueues, recursive=request.recursive
         )
         if info is None:
-            raise RpcError(YARN, f"Unknown queue: {name}")
+            return GetQueueInfoResponseProto()
         if request.includeApplications:
             path = info.queuePath
             for application in self._gateway.scheduler.state.applications.values():
-                if application.active and application.queue == path:
+                if not application.active or not _is_below(application.queue, path):
+                    continue
+                if may_view(self._gateway, caller, application):
                     report = application_report(self._gateway, application, caller, self._token_of)
                     info.applications.append(report)
         return GetQueueInfoResponseProto(queueInfo=info)
@@ -335,8 +358,5 @@ def _range(request: Any, name: str) -> tuple[int, int]:
     return first, last
 
 
-def _is_in(application: Application, queues: set[str | None]) -> bool:
-    below = (queue for queue in queues if queue)
-    return any(
-        application.queue == queue or application.queue.startswith(f"{queue}.") for queue in below
-    )
+def _is_below(queue: str, other: str) -> bool:
+    return queue == other or queue.startswith(f"{other}.")

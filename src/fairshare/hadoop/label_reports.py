@@ -25,6 +25,7 @@ class LabelReports:
         labels = labels_of(self._gateway)
         for name, exclusive in {} if labels is None else labels.labels().items():
             answer.nodeLabels.add(name=name, isExclusive=exclusive)
+            answer.deprecatedNodeLabels.append(name)
         return answer
 
     async def nodes_to_labels(self, caller: Caller, request: Any) -> Any:

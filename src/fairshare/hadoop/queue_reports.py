@@ -23,7 +23,9 @@ _ADMINISTER = QueueACLProto.Value("QACL_ADMINISTER_QUEUE")
 
 
 def queue_info(gateway: Gateway, name: str, *, children: bool, recursive: bool) -> Any | None:
-    """The QueueInfoProto of a queue with its children, and theirs; None: there is no such queue."""
+    """The QueueInfoProto of a queue; None: there is no such queue. `children`: with its children;
+    `recursive`: and with theirs.
+    """
     report = gateway.yarn.queue_report(gateway, name)
     if report is None:
         return None
@@ -41,7 +43,7 @@ def queue_info(gateway: Gateway, name: str, *, children: bool, recursive: bool) 
     for partition in report.partitions:
         _add_partition(info, partition, types)
     _add_statistics(info.queueStatistics, gateway, report)
-    if children or recursive:
+    if children:
         for child in report.children:
             below = queue_info(gateway, child, children=recursive, recursive=recursive)
             if below is not None:

@@ -3,7 +3,7 @@
 There is one source for both: what a field means is decided in `web/yarn`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import UNSET
@@ -20,9 +20,11 @@ from fairshare.hadoop.wire.messages import (
     YarnApplicationStateProto,
 )
 from fairshare.model.applications import Application
+from fairshare.model.identifiers import application_name
 from fairshare.model.resources import Resource, ResourceTypes, add
 from fairshare.web.yarn.access import may_view
 from fairshare.web.yarn.application_documents import application_info
+from fairshare.web.yarn.attempts import AttemptDetail, attempt_detail
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.gateway import Gateway
 from fairshare.web.yarn.nodes import NodeInfo
@@ -31,6 +33,8 @@ NOT_AVAILABLE = "N/A"
 NO_LABEL = "<Not set>"
 DEFAULT_LABEL = "<DEFAULT_PARTITION>"
 
+_NO_ATTEMPT = -1
+_AMOUNTS = ("used", "reserved", "needed")
 _LIFETIME = ApplicationTimeoutTypeProto.Value("APP_TIMEOUT_LIFETIME")
 _LOGS_DISABLED = LogAggregationStatusProto.Value("LOG_DISABLED")
 
@@ -41,58 +45,92 @@ MasterToken = Callable[[Application], Any]
 def application_report(
     gateway: Gateway, application: Application, caller: Caller, token_of: MasterToken
 ) -> Any:
-    """The ApplicationReportProto of one application, with what the caller may see of it."""
+    """The ApplicationReportProto of one application, with what the caller may see of it
+    (Hadoop: RMAppImpl.createAndGetApplicationReport)."""
     full = may_view(gateway, caller, application)
-    info = application_info(gateway, application, full=full, without=("resourcerequests",))
-    state = gateway.scheduler.state
-    history = gateway.attempt_history.of(application.id)
-    host, port = NOT_AVAILABLE, -1
+    info = application_info(gateway, application, full=True, without=("resourcerequests",))
+    types = gateway.scheduler.state.types
+    report = _public_part(gateway, application, info)
+    if not full:
+        _add_amounts(report.app_resource_Usage, dict.fromkeys(_AMOUNTS, _unknown(types)), types)
+        return report
+    report.diagnostics = info.diagnostics
+    report.progress = info.progress / 100.0
+    report.log_aggregation_status = _LOGS_DISABLED
     if info.amRPCAddress is not UNSET:
-        host, _, digits = info.amRPCAddress.rpartition(":")
-        port = int(digits)
+        report.host, _, digits = info.amRPCAddress.rpartition(":")
+        report.rpc_port = int(digits)
+    _add_attempt(report, gateway, application)
+    _add_usage(report, info, types, application, gateway)
+    if info.unmanagedApplication and caller.user == application.user and not application.registered:
+        token = token_of(application)
+        if token is not None:
+            report.am_rm_token.CopyFrom(token)
+    return report
+
+
+def _public_part(gateway: Gateway, application: Application, info: Any) -> Any:
+    """A report with what every caller sees."""
+    epoch_ms = gateway.scheduler.state.epoch_ms
     report = ApplicationReportProto(
-        applicationId=ids.application_id_message(state.epoch_ms, application.id),
+        applicationId=ids.application_id_message(epoch_ms, application.id),
         user=info.user,
         queue=info.queue,
         name=info.name,
-        host=host,
-        rpc_port=port,
+        host=NOT_AVAILABLE,
+        rpc_port=-1,
         yarn_application_state=YarnApplicationStateProto.Value(info.state),
-        trackingUrl=NOT_AVAILABLE if info.trackingUrl is UNSET else info.trackingUrl,
-        diagnostics=info.diagnostics,
+        trackingUrl=NOT_AVAILABLE,
+        diagnostics=NOT_AVAILABLE,
         startTime=application.submitted_ms,
         finishTime=info.finishedTime,
         final_application_status=FinalApplicationStatusProto.Value(f"APP_{info.finalStatus}"),
         originalTrackingUrl=NOT_AVAILABLE,
-        progress=info.progress / 100.0,
+        progress=0.0,
         applicationType=info.applicationType,
         applicationTags=application.submission.tags,
-        log_aggregation_status=_LOGS_DISABLED,
         unmanaged_application=info.unmanagedApplication,
         appNodeLabelExpression=_label(info.appNodeLabelExpression, NO_LABEL),
-        amNodeLabelExpression=_label(info.amNodeLabelExpression, DEFAULT_LABEL),
         launchTime=info.launchTime,
         submitTime=application.submitted_ms,
     )
+    if not info.unmanagedApplication:
+        report.amNodeLabelExpression = _label(info.amNodeLabelExpression, DEFAULT_LABEL)
     report.priority.priority = info.priority
-    attempt = history.attempt
-    if attempt is not None:
-        report.currentApplicationAttemptId.CopyFrom(
-            ids.attempt_id_message(state.epoch_ms, application.id, attempt.number)
-        )
-        report.originalTrackingUrl = attempt.tracking_url or NOT_AVAILABLE
-    _add_usage(report, info, state.types, application, gateway)
+    report.currentApplicationAttemptId.CopyFrom(
+        ids.attempt_id_message(epoch_ms, application.id, _NO_ATTEMPT)
+    )
     if info.timeouts is not UNSET:
         for one in info.timeouts.timeout:
             entry = report.appTimeouts.add(application_timeout_type=_LIFETIME)
             entry.application_timeout.application_timeout_type = _LIFETIME
             entry.application_timeout.expire_time = one.expiryTime
             entry.application_timeout.remaining_time = one.remainingTimeInSeconds
-    if info.unmanagedApplication and caller.user == application.user:
-        token = token_of(application)
-        if token is not None:
-            report.am_rm_token.CopyFrom(token)
     return report
+
+
+def _add_attempt(report: Any, gateway: Gateway, application: Application) -> None:
+    """The last attempt, and its pages."""
+    attempt = gateway.attempt_history.of(application.id).attempt
+    if attempt is None:
+        report.trackingUrl = proxied_page(gateway, application)
+        return
+    report.currentApplicationAttemptId.attemptId = attempt.number
+    detail = attempt_detail(gateway, application, attempt)
+    report.originalTrackingUrl = detail.originalTrackingUrl
+    report.trackingUrl = tracking_url(application, detail)
+
+
+def proxied_page(gateway: Gateway, application: Application) -> str:
+    """The address of a master's page, as this server shows it."""
+    name = application_name(gateway.scheduler.state.epoch_ms, application.id)
+    return f"http://{gateway.address}/proxy/{name}/"
+
+
+def tracking_url(application: Application, detail: AttemptDetail) -> str:
+    """The page of an attempt; that of an unmanaged master is not shown by this server."""
+    unmanaged = not application.managed and not application.submission.tasks
+    return detail.originalTrackingUrl if unmanaged else detail.trackingUrl
 
 
 def _label(found: Any, default: str) -> str:
@@ -103,21 +141,20 @@ def _add_usage(
     report: Any, info: Any, types: ResourceTypes, application: Application, gateway: Gateway
 ) -> None:
     usage = report.app_resource_Usage
-    usage.num_used_containers = info.runningContainers
-    usage.num_reserved_containers = (
-        -1 if info.runningContainers < 0 else len(application.reservations)
-    )
-    if info.runningContainers < 0:
-        none = tuple(-1 for _ in types.names)
-        used = reserved = needed = none
+    attempted = gateway.attempt_history.of(application.id).attempt is not None
+    known = attempted and info.runningContainers >= 0
+    if not known:
+        amounts = dict.fromkeys(_AMOUNTS, _unknown(types))
     else:
-        used = application.used
         reserved = gateway.scheduler.state.none
         for one in application.reservations.values():
             reserved = add(reserved, one.resource)
-        needed = add(used, reserved)
-    for name, amounts in (("used", used), ("reserved", reserved), ("needed", needed)):
-        getattr(usage, f"{name}_resources").CopyFrom(resource_message(amounts, types))
+        needed = add(application.used, reserved)
+        amounts = {"used": application.used, "reserved": reserved, "needed": needed}
+    _add_amounts(usage, amounts, types)
+    if known:
+        usage.num_used_containers = info.runningContainers
+        usage.num_reserved_containers = len(application.reservations)
     usage.memory_seconds = info.memorySeconds
     usage.vcore_seconds = info.vcoreSeconds
     usage.queue_usage_percentage = info.queueUsagePercentage
@@ -128,6 +165,17 @@ def _add_usage(
     for name, amount in info.resourceSecondsMap.pairs:
         usage.application_resource_usage_map.add(key=name, value=int(amount))
         usage.application_preempted_resource_usage_map.add(key=name, value=int(lost.get(name, 0)))
+
+
+def _unknown(types: ResourceTypes) -> Resource:
+    """What a report has for amounts that are not known, or not for the caller."""
+    return tuple(-1 for _ in types.names)
+
+
+def _add_amounts(usage: Any, amounts: Mapping[str, Resource], types: ResourceTypes) -> None:
+    usage.num_used_containers = usage.num_reserved_containers = -1
+    for name, resource in amounts.items():
+        getattr(usage, f"{name}_resources").CopyFrom(resource_message(resource, types))
 
 
 def node_report(info: NodeInfo, types: ResourceTypes) -> Any:

@@ -59,6 +59,41 @@ def resource_of(message: Any, types: ResourceTypes) -> Resource:
     return tuple(amounts)
 
 
+def too_large(wanted: Resource, most: Resource, types: ResourceTypes) -> RpcError | None:
+    """The refusal of a container below 0 or above the largest one; None: it may be asked for
+    (Hadoop: SchedulerUtils.checkResourceRequestAgainstAvailableResource)."""
+    for name, amount, limit in zip(types.names, wanted, most, strict=True):
+        if amount < 0:
+            return _refused(name, "less than 0!", f"{_written(wanted, types)}")
+        if amount > limit:
+            return _refused(
+                name,
+                "greater than maximum allowed allocation.",
+                f"{_written(wanted, types)}, maximum allowed allocation={_written(most, types)},"
+                " please note that maximum allowed allocation is calculated by scheduler based on"
+                " maximum resource of registered NodeManagers, which might be less than configured"
+                f" maximum allocation={_written(most, types)}",
+            )
+    return None
+
+
+def _refused(name: str, why: str, wanted: str) -> RpcError:
+    return RpcError(
+        INVALID_RESOURCE_REQUEST,
+        "Invalid resource request! Cannot allocate containers as requested resource is"
+        f" {why} Requested resource type=[{name}], Requested resource={wanted}",
+    )
+
+
+def _written(resource: Resource, types: ResourceTypes) -> str:
+    """`<memory:1024, vCores:1>`, as Hadoop writes a resource."""
+    more = "".join(
+        f", {name}: {amount}{unit}"
+        for name, amount, unit in zip(types.names[2:], resource[2:], types.units[2:], strict=True)
+    )
+    return f"<memory:{resource[0]}, vCores:{resource[1]}{more}>"
+
+
 def _amount(named: Any, unit: str) -> int:
     if named.units == unit:
         return int(named.value)

@@ -6,8 +6,14 @@ launch context of the master, which has tokens, becomes a payload file that the 
 
 from typing import Any
 
-from fairshare.hadoop.resources import resource_of
-from fairshare.hadoop.wire.exceptions import INVALID_RESOURCE_REQUEST, YARN, RpcError
+from fairshare.hadoop.refusals import wrapped
+from fairshare.hadoop.resources import resource_of, too_large
+from fairshare.hadoop.wire.exceptions import (
+    ILLEGAL_ARGUMENT,
+    INVALID_RESOURCE_REQUEST,
+    YARN,
+    RpcError,
+)
 from fairshare.hadoop.wire.messages import ApplicationAccessTypeProto, ApplicationTimeoutTypeProto
 from fairshare.model.inputs import SubmissionDetails, SubmitApplication
 from fairshare.model.resources import Resource
@@ -19,6 +25,7 @@ from fairshare.web.yarn.submission_checks import (
     LONGEST_TYPE,
     NO_RESERVATIONS,
     NotAcceptable,
+    WrongTag,
     check_names,
     checked_tags,
 )
@@ -40,6 +47,8 @@ def submission_of(context: Any, caller: Caller, gateway: Gateway) -> SubmitAppli
     try:
         check_names({**names, "master's label": _master_label(context) or "", "user": caller.user})
         tags = checked_tags(context.applicationTags)
+    except WrongTag as error:
+        raise wrapped(ILLEGAL_ARGUMENT, str(error)) from None
     except NotAcceptable as error:
         raise RpcError(YARN, str(error)) from None
     return SubmitApplication(
@@ -47,7 +56,7 @@ def submission_of(context: Any, caller: Caller, gateway: Gateway) -> SubmitAppli
         queue=context.queue or DEFAULT_QUEUE,
         name=context.application_name,
         groups=caller.groups,
-        priority=context.priority.priority if context.HasField("priority") else -1,
+        priority=context.priority.priority if context.HasField("priority") else None,
         tags=tags,
         master=None if unmanaged else _master(context, gateway),
         driver=None if unmanaged else _command(launch),
@@ -90,19 +99,20 @@ def _master(context: Any, gateway: Gateway) -> Resource:
     """The size of the master's container: newer clients send a request, older ones a size."""
     state = gateway.scheduler.state
     message = context.resource
-    if context.am_container_resource_request:
-        message = context.am_container_resource_request[0].capability
+    requests = context.am_container_resource_request
+    if len(requests) > 1:
+        raise RpcError(
+            INVALID_RESOURCE_REQUEST,
+            "Invalid resource request, only one resource request with * is allowed",
+        )
+    if requests:
+        message = requests[0].capability
+    elif not context.HasField("resource"):
+        raise RpcError(INVALID_RESOURCE_REQUEST, "Invalid resource request, no resources requested")
     wanted = resource_of(message, state.types)
-    most = gateway.yarn.configured_maximum(state)
-    for name, amount, limit in zip(state.types.names, wanted, most, strict=True):
-        if amount < 0 or amount > limit:
-            what = "less than 0!" if amount < 0 else "greater than maximum allowed allocation."
-            raise RpcError(
-                INVALID_RESOURCE_REQUEST,
-                "Invalid resource request! Cannot allocate containers as requested resource is"
-                f" {what} Requested resource type=[{name}], Requested resource={amount},"
-                f" maximum allowed allocation={limit}",
-            )
+    refusal = too_large(wanted, gateway.yarn.configured_maximum(state), state.types)
+    if refusal is not None:
+        raise refusal
     return wanted
 
 
@@ -125,7 +135,12 @@ def _master_label(context: Any) -> str | None:
 
 
 def _lifetime_s(context: Any) -> int:
+    found = 0
     for one in context.application_timeouts:
-        if one.application_timeout_type == _LIFETIME and one.timeout > 0:
-            return int(one.timeout)
-    return 0
+        if one.application_timeout_type == _LIFETIME:
+            found = int(one.timeout)
+            if found <= 0:
+                raise RpcError(
+                    YARN, f"Invalid application timeout, value={found} for type=LIFETIME"
+                )
+    return found

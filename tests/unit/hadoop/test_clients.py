@@ -24,7 +24,8 @@ class Client:
 
     def __init__(self, cluster: Cluster, user: str = "ann") -> None:
         self.cluster = cluster
-        self.handlers = Clients(LiveGateway(cluster.server, b""), lambda application: None).handlers
+        self.gateway = LiveGateway(cluster.server, b"")
+        self.handlers = Clients(self.gateway, lambda application: None).handlers
         self.context = CallContext(user, "", None, "127.0.0.1", "")
 
     async def call(self, method: str, **fields: Any) -> Any:
@@ -119,7 +120,8 @@ async def reserved(client: Client) -> int:
 async def test_a_submission_has_what_its_client_wrote(cluster):
     client = Client(cluster)
     number = await reserved(client)
-    await client.call("submitApplication", **submission(client, number))
+    kind, _ = await client.refused("submitApplication", **submission(client, number))
+    assert kind == "InvalidLabelResourceRequestException", "the Fair Scheduler has no labels"
     found = cluster.state.applications[number].submission
     assert (found.user, found.name, found.queue, found.priority) == ("ann", "pi", "default", 3)
     assert (found.tags, found.master, found.lifetime_s) == (("a", "b"), (256, 1), 60)
@@ -146,7 +148,14 @@ async def test_a_submission_has_what_its_client_wrote(cluster):
         ({"reservation_id": {"id": 1, "cluster_timestamp": 1}}, "Reservation is not enabled"),
         ({"attempt_failures_validity_interval": 1}, "attempt_failures_validity_interval"),
         ({"applicationTags": ["a" * 101]}, "is too long"),
-        ({"applicationTags": [f"t{number}" for number in range(11)]}, "Too many applicationTags"),
+        (
+            {"applicationTags": [f"t{number}" for number in range(11)]},
+            "java.lang.IllegalArgumentException: Too many applicationTags",
+        ),
+        (
+            {"application_timeouts": [{"application_timeout_type": 1, "timeout": -5}]},
+            "Invalid application timeout, value=-5 for type=LIFETIME",
+        ),
         ({"application_name": "two\nlines"}, "line break"),
         ({"queue": "q" * 5_000}, "queue has 5000 characters"),
     ],
@@ -171,7 +180,15 @@ async def test_a_master_is_not_asked_for_on_one_host_and_has_at_most_the_maximum
     request["resource_name"] = "*"
     request["capability"] = {"memory": 10_000_000, "virtual_cores": 1}
     kind, message = await client.refused("submitApplication", **wanted)
-    assert (kind, "memory-mb" in message) == ("InvalidResourceRequestException", True)
+    assert kind == "InvalidResourceRequestException"
+    assert "type=[memory-mb], Requested resource=<memory:10000000, vCores:1>" in message
+    context = wanted["application_submission_context"]
+    context["am_container_resource_request"] = [request, request]
+    _, message = await client.refused("submitApplication", **wanted)
+    assert message == "Invalid resource request, only one resource request with * is allowed"
+    del context["am_container_resource_request"]
+    _, message = await client.refused("submitApplication", **wanted)
+    assert message == "Invalid resource request, no resources requested"
 
 
 async def test_a_submission_for_another_cluster_is_refused(cluster):
@@ -239,6 +256,35 @@ async def test_what_does_not_exist_is_refused_with_the_class_that_steers_clients
     assert (kind, message[:39]) == ("YarnException", "Trying to signal an absent container co")
 
 
+async def test_a_queue_that_does_not_exist_is_answered_with_nothing(cluster, running):
+    client = Client(cluster)
+    assert not (await client.call("getQueueInfo", queueName="nowhere")).HasField("queueInfo")
+    assert not (await client.call("getApplications", queues=["root.nowhere"])).applications
+    for queue in ("root", "root.ann"):
+        (found,) = (await client.call("getApplications", queues=[queue])).applications
+        assert found.applicationId.id == running.application
+
+
+async def test_a_queue_comes_with_its_children_only_if_they_are_asked_for(cluster, running):
+    client = Client(cluster)
+    for asked, number in (({}, 0), ({"recursive": True}, 0), ({"includeChildQueues": True}, 1)):
+        answer = await client.call("getQueueInfo", queueName="root", **asked)
+        assert len(answer.queueInfo.childQueues) == number, asked
+
+
+async def test_an_end_that_is_past_is_refused(cluster, running):
+    client = Client(cluster)
+    past = {"application_timeout_type": 1, "expire_time": "2001-01-01T00:00:00.000+0000"}
+    kind, message = await client.refused(
+        "updateApplicationTimeouts",
+        applicationId=client.name(running.application),
+        application_timeouts=[past],
+    )
+    assert kind == "YarnException"
+    assert message.endswith(" expire-time=2001-01-01T00:00:00.000+0000")
+    assert message.startswith("Expire time is less than current time, current-time=20")
+
+
 async def test_an_application_is_killed_and_a_repetition_says_so(cluster, running):
     client = Client(cluster)
     wanted = {"application_id": client.name(running.application), "diagnostics": "no more"}
@@ -249,8 +295,8 @@ async def test_an_application_is_killed_and_a_repetition_says_so(cluster, runnin
         await client.call("getApplicationReport", application_id=wanted["application_id"])
     ).application_report
     assert report.diagnostics == (
-        f"Application {client.text(running.application)} was killed by user ann with diagnostic"
-        " message: no more"
+        f"Application {client.text(running.application)} was killed by user ann at 127.0.0.1 with"
+        " diagnostic message: no more"
     )
 
 
@@ -316,7 +362,7 @@ async def test_a_failed_attempt_is_followed_by_the_next_one(cluster, running):
     await client.call("failApplicationAttempt", application_attempt_id=client.attempt(number))
     assert cluster.state.applications[number].attempt == 2
     answer = await client.call("getApplicationAttempts", application_id=client.name(number))
-    assert "Attempt failed by user." in answer.application_attempts[0].diagnostics
+    assert answer.application_attempts[0].diagnostics == "Attempt failed by user."
 
 
 async def test_a_signal_goes_to_the_engine_of_the_container(cluster, running):

@@ -41,7 +41,8 @@ class FairYarn(YarnInterface):
         found = report_of_view(context, name)
         if found is None:
             return None
-        queue = _own(context.scheduler.state).queues[found.name]
+        state, most = _own(context.scheduler.state), found.maximum
+        queue = state.queues[found.name]
         available = tuple(
             max(0, share - used) for share, used in zip(queue.fair_share, queue.used, strict=True)
         )
@@ -51,6 +52,8 @@ class FairYarn(YarnInterface):
             weight=queue.weight,
             max_running=min(queue.max_running, 2**31 - 1),
             available=available,
+            preemption_disabled=not state.settings.preemption,
+            maximum=None if most is None else tuple(map(min, most, state.total)),
         )
 
     def allocation_limits(self, state: State) -> tuple[Resource, Resource]:

@@ -24,6 +24,7 @@ INVALID_CONTAINER = f"{_YARN}InvalidContainerException"
 INVALID_AUXILIARY_SERVICE = f"{_YARN}InvalidAuxServiceException"
 AUTHORIZATION = "org.apache.hadoop.security.authorize.AuthorizationException"
 ACCESS_CONTROL = "org.apache.hadoop.security.AccessControlException"
+JAVA_ACCESS_CONTROL = "java.security.AccessControlException"
 INVALID_TOKEN = "org.apache.hadoop.security.token.SecretManager$InvalidToken"  # noqa: S105
 STANDBY = f"{_IPC}StandbyException"
 RETRIABLE = f"{_IPC}RetriableException"

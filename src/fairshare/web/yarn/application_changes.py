@@ -18,6 +18,10 @@ class NotPermitted(FairshareError):
     """The caller may not do this to the application."""
 
 
+class NoAccessToTarget(NotPermitted):
+    """The caller may not put an application into the queue."""
+
+
 class NotPossible(FairshareError):
     """The application, or the container, cannot be changed now."""
 
@@ -43,6 +47,8 @@ async def kill(gateway: Gateway, caller: Caller, application: Application, reaso
         return False
     name = application_name(gateway.scheduler.state.epoch_ms, application.id)
     text = f"Application {name} was killed by user {caller.user}"
+    if caller.address:
+        text += f" at {caller.address}"
     if reason:
         text += f" with diagnostic message: {reason}"
     await gateway.ask(KillApplication(application.id, text))
@@ -52,21 +58,22 @@ async def kill(gateway: Gateway, caller: Caller, application: Application, reaso
 async def move(gateway: Gateway, caller: Caller, application: Application, queue: str) -> None:
     """Move an application to a queue, which may be given by its last part alone.
 
-    Raises NotPermitted, also where its user may not submit to that queue, NotPossible and
-    InputError.
+    Raises NotPermitted, NoAccessToTarget where the caller may neither submit to that queue nor
+    administer it, NotPossible and InputError.
     """
     check_modify(gateway, caller, application)
     if queue == application.queue:
         return
-    word = public_state(application, gateway.attempt_history.of(application.id))
-    if word not in ("ACCEPTED", "RUNNING"):
-        raise NotPossible(f"App in {word} state cannot be moved.")
     target = resolved(gateway, queue)
     scheduler = gateway.scheduler
     if gateway.controls_access and target in scheduler.state.queues:
-        allowed = scheduler.may_submit(target, application.user, application.groups)
+        rights = target, caller.user, caller.groups
+        allowed = scheduler.may_submit(*rights) or scheduler.may_administer(*rights)
         if not allowed and not is_administrator(gateway, caller):
-            raise NotPermitted(f"{application.user} may not submit to {target}")
+            raise NoAccessToTarget(f"{caller.user} may not submit to {target}")
+    word = public_state(application, gateway.attempt_history.of(application.id))
+    if word not in ("ACCEPTED", "RUNNING"):
+        raise NotPossible(f"App in {word} state cannot be moved.")
     await gateway.ask(MoveApplication(application.id, target))
 
 

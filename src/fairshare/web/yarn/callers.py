@@ -17,11 +17,11 @@ from urllib.parse import quote, unquote
 import msgspec
 from starlette.requests import Request
 
-from fairshare.config.web import WebSettings
 from fairshare.server.access.identity import Identity
 from fairshare.web.authentication import KEY
 from fairshare.web.yarn.errors import RemoteException
 from fairshare.web.yarn.gateway import Gateway, gateway_of
+from fairshare.web.yarn.impersonation import may_act
 from fairshare.web.yarn.rendering import natural
 
 COOKIE = "hadoop.auth"
@@ -32,7 +32,7 @@ class Caller(msgspec.Struct, frozen=True):
     """The calling user, with groups, and the cookie to set (empty: none).
 
     `proven`: the name is authenticated, not merely claimed. `administrator`: by a token, whatever
-    the lists say.
+    the lists say. `address`: the IP address of a caller over Hadoop's RPC; empty for HTTP.
     """
 
     user: str
@@ -40,6 +40,7 @@ class Caller(msgspec.Struct, frozen=True):
     cookie: str = ""
     proven: bool = False
     administrator: bool = False
+    address: str = ""
 
 
 class Rejected(Exception):
@@ -107,17 +108,6 @@ def _no_impersonation(user: str, acting: str) -> bytes:
     message = f"User: {user} is not allowed to impersonate {acting}"
     document = RemoteException(_AUTHORIZATION.rpartition(".")[2], message, _AUTHORIZATION)
     return natural("RemoteException", document)
-
-
-def may_act(settings: WebSettings, user: str, acting: str, groups: tuple[str, ...]) -> bool:
-    """Whether the lists of `hadoop.proxyuser.*` let one user act for another, from loopback."""
-    lists = settings.proxies.get(user, {})
-    hosts = {host.strip() for host in lists.get("hosts", "").split(",")}
-    if not hosts & {"*", "localhost", "127.0.0.1", "::1"}:
-        return False
-    users = {name.strip() for name in lists.get("users", "").split(",")}
-    allowed = {name.strip() for name in lists.get("groups", "").split(",")}
-    return bool("*" in users | allowed or acting in users or allowed & set(groups))
 
 
 def _cookie(user: str, gateway: Gateway) -> str:

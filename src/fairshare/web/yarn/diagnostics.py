@@ -14,6 +14,10 @@ from fairshare.projections.attempt_history import ApplicationAttempts, Attempt
 from fairshare.web.yarn.gateway import Gateway
 from fairshare.web.yarn.names import attempt_name
 
+NO_EXIT = -1000
+"""The exit code of a master that was ended before its own exit was known (Hadoop:
+ContainerExitStatus.INVALID)."""
+
 LAUNCHED = "AM container is launched, waiting for AM container to Register with RM"
 
 
@@ -66,7 +70,10 @@ def attempt_diagnostics(
 
 
 def _failed(gateway: Gateway, application: Application, last: Attempt | None) -> str:
-    if last is None or last.master is None or (not last.diagnostics and not last.exit_code):
+    if last is None or last.master is None:
+        return application.diagnostics
+    wordless = not last.diagnostics and not last.exit_code
+    if wordless and not application.submission.details.must_unregister:
         return application.diagnostics
     name = application_name(gateway.scheduler.state.epoch_ms, application.id)
     most = gateway.scheduler.master_attempts
@@ -81,6 +88,8 @@ def _failed(gateway: Gateway, application: Application, last: Attempt | None) ->
 
 
 def _exit(gateway: Gateway, application: Application, attempt: Attempt) -> str:
+    if attempt.exit_code == NO_EXIT and attempt.diagnostics:
+        return attempt.diagnostics
     epoch_ms = gateway.scheduler.state.epoch_ms
     name = application_name(epoch_ms, application.id)
     return (
