@@ -50,8 +50,45 @@ def shipped() -> bytes:
 def _pool() -> Any:
     pool = descriptor_pool.DescriptorPool()
     for file in descriptor_pb2.FileDescriptorSet.FromString(shipped()).file:
+        _check_texts(file)
         pool.AddSerializedFile(file.SerializeToString())
     return pool
+
+
+def _check_texts(file: Any) -> None:
+    """Let messages of a file be refused whose texts are not UTF-8.
+
+    In files of proto2, as Hadoop's are, such a text is not looked at, and is `bytes` where `str` is
+    expected. Of editions each trait of the language is chosen by itself: here all those of proto2
+    but this one.
+    """
+    traits = descriptor_pb2.FeatureSet
+    file.syntax, file.edition = "editions", descriptor_pb2.EDITION_2023
+    file.options.features.MergeFrom(
+        traits(
+            field_presence=traits.EXPLICIT,
+            enum_type=traits.CLOSED,
+            repeated_field_encoding=traits.EXPANDED,
+            utf8_validation=traits.VERIFY,
+            message_encoding=traits.LENGTH_PREFIXED,
+            json_format=traits.LEGACY_BEST_EFFORT,
+        )
+    )
+    for message in file.message_type:
+        _choose_traits(message)
+
+
+def _choose_traits(message: Any) -> None:
+    kinds, traits = descriptor_pb2.FieldDescriptorProto, descriptor_pb2.FeatureSet
+    for field in message.field:
+        if field.label == kinds.LABEL_REQUIRED:
+            field.label = kinds.LABEL_OPTIONAL
+            field.options.features.field_presence = traits.LEGACY_REQUIRED
+        if field.options.packed:
+            field.options.features.repeated_field_encoding = traits.PACKED
+        field.options.ClearField("packed")
+    for inner in message.nested_type:
+        _choose_traits(inner)
 
 
 _POOL = _pool()

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from google.protobuf.message import DecodeError, EncodeError
 from tests.protocols.__main__ import descriptors as read_jars
 
 from fairshare.hadoop.wire import descriptors, messages
@@ -56,3 +57,18 @@ def test_a_message_that_hadoop_does_not_have_is_named() -> None:
 def test_the_shipped_file_is_what_the_jars_hold() -> None:
     written = read_jars(JARS).SerializeToString(deterministic=True)
     assert written == descriptors.shipped()
+
+
+def test_a_text_that_is_not_utf_8_is_refused_like_any_message_that_cannot_be_read() -> None:
+    context = descriptors.message_or_enum("IpcConnectionContextProto")
+    with pytest.raises(DecodeError, match="UTF-8"):
+        context.FromString(b"\x12\x05\n\x03\x80nn")
+    assert context.FromString(b"\x12\x05\n\x03ann").userInfo.effectiveUser == "ann"
+
+
+def test_a_field_that_hadoop_requires_is_required() -> None:
+    header = descriptors.message_or_enum("RpcRequestHeaderProto")
+    with pytest.raises(EncodeError, match="callId"):
+        header().SerializeToString()
+    with pytest.raises(DecodeError):
+        header.FromString(b"")
