@@ -1,6 +1,6 @@
 """Queues, their access lists and their statistics for Hadoop's clients."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 from fairshare.families.yarn.queue_reports import PartitionReport, QueueReport
@@ -26,29 +26,47 @@ def queue_info(gateway: Gateway, name: str, *, children: bool, recursive: bool) 
     """The QueueInfoProto of a queue; None: there is no such queue. `children`: with its children;
     `recursive`: and with theirs.
     """
-    report = gateway.yarn.queue_report(gateway, name)
-    if report is None:
-        return None
-    types = gateway.scheduler.state.types
-    info = QueueInfoProto(
-        queueName=report.name,
-        queuePath=report.path,
-        capacity=report.capacity,
-        maximumCapacity=report.maximum_capacity,
-        currentCapacity=report.current_capacity,
-        state=QueueStateProto.Value(f"Q_{report.state}"),
-        accessibleNodeLabels=report.labels,
-    )
-    _add_settings(info, report)
-    for partition in report.partitions:
-        _add_partition(info, partition, types)
-    _add_statistics(info.queueStatistics, gateway, report)
-    if children:
-        for child in report.children:
-            below = queue_info(gateway, child, children=recursive, recursive=recursive)
+    return _Queues(gateway).info(name, children=children, recursive=recursive)
+
+
+class _Queues:
+    """The queues of one moment, with the applications of each and of those below it."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._reports = gateway.yarn.queue_reports(gateway)
+        self._applications: dict[str, list[Application]] = {}
+        for application in gateway.scheduler.state.applications.values():
+            queue = application.queue
+            while queue:
+                self._applications.setdefault(queue, []).append(application)
+                queue = queue.rpartition(".")[0]
+
+    def info(self, name: str, *, children: bool, recursive: bool) -> Any | None:
+        """The QueueInfoProto of a queue."""
+        report = self._reports(name)
+        if report is None:
+            return None
+        types = self._gateway.scheduler.state.types
+        info = QueueInfoProto(
+            queueName=report.name,
+            queuePath=report.path,
+            capacity=report.capacity,
+            maximumCapacity=report.maximum_capacity,
+            currentCapacity=report.current_capacity,
+            state=QueueStateProto.Value(f"Q_{report.state}"),
+            accessibleNodeLabels=report.labels,
+        )
+        _add_settings(info, report)
+        for partition in report.partitions:
+            _add_partition(info, partition, types)
+        applications = self._applications.get(report.path, ())
+        _add_statistics(info.queueStatistics, self._gateway, report, applications)
+        for child in report.children if children else ():
+            below = self.info(child, children=recursive, recursive=recursive)
             if below is not None:
                 info.childQueues.append(below)
-    return info
+        return info
 
 
 def _add_settings(info: Any, report: QueueReport) -> None:
@@ -90,9 +108,10 @@ def _add_partition(info: Any, partition: PartitionReport, types: ResourceTypes) 
     optional_resource(found.configuredMaxCapacity, partition.configured_maximum, types)
 
 
-def _add_statistics(statistics: Any, gateway: Gateway, report: QueueReport) -> None:
+def _add_statistics(
+    statistics: Any, gateway: Gateway, report: QueueReport, applications: Sequence[Application]
+) -> None:
     """What the applications that the server remembers come to; Hadoop counts since its start."""
-    applications = list(_below(gateway, report.path))
     live = [one for one in applications if one.active]
     none = gateway.scheduler.state.none
     states = [
@@ -122,12 +141,6 @@ def _add_statistics(statistics: Any, gateway: Gateway, report: QueueReport) -> N
         key.anywhere.count for one in live for key in one.asks.wanting if key.anywhere
     )
     statistics.reservedContainers = len(reservations)
-
-
-def _below(gateway: Gateway, path: str) -> Iterable[Application]:
-    for application in gateway.scheduler.state.applications.values():
-        if application.queue == path or application.queue.startswith(f"{path}."):
-            yield application
 
 
 def queue_acls(gateway: Gateway, caller: Caller) -> list[Any]:

@@ -15,7 +15,7 @@ from fairshare.families.yarn.documents import Document
 from fairshare.families.yarn.interface import YarnInterface, counts_use, within_largest_node
 from fairshare.families.yarn.master_limits import MasterLimit
 from fairshare.families.yarn.partitions import ResourceUsages
-from fairshare.families.yarn.queue_reports import QueueReport
+from fairshare.families.yarn.queue_reports import QueueReport, QueueReports
 from fairshare.families.yarn.resources import percent
 from fairshare.journal.record import Record
 from fairshare.model.applications import Application
@@ -48,11 +48,15 @@ class CapacityYarn(YarnInterface):
         """All queues with their capacities in each partition."""
         return capacity_scheduler(context, _own(context.scheduler.state))
 
-    def queue_report(self, context: YarnContext, name: str) -> QueueReport | None:
-        """Its capacities in each partition."""
+    def queue_reports(self, context: YarnContext) -> QueueReports:
+        """Capacities in each partition."""
         state = _own(context.scheduler.state)
-        queue = state.queues.get(name) or state.queues.get(self.queue_by_last_part(state, name))
-        return None if queue is None else queue_report(state, queue)
+
+        def report(name: str) -> QueueReport | None:
+            queue = state.queues.get(name) or state.queues.get(self.queue_by_last_part(state, name))
+            return None if queue is None else queue_report(state, queue)
+
+        return report
 
     def allocation_limits(self, state: State) -> tuple[Resource, Resource]:
         """As configured, and at most the largest node."""

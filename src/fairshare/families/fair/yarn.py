@@ -11,7 +11,7 @@ from fairshare.families.yarn.context import YarnContext
 from fairshare.families.yarn.documents import Document
 from fairshare.families.yarn.interface import YarnInterface, counts_use, within_largest_node
 from fairshare.families.yarn.master_limits import MasterLimit
-from fairshare.families.yarn.queue_reports import QueueReport, report_of_view
+from fairshare.families.yarn.queue_reports import QueueReport, QueueReports, reports_of_views
 from fairshare.families.yarn.resources import percent
 from fairshare.journal.record import Record
 from fairshare.model.applications import Application
@@ -36,12 +36,19 @@ class FairYarn(YarnInterface):
         state = _own(context.scheduler.state)
         return fair_scheduler(context, state, self.allocation_limits(state)[1])
 
-    def queue_report(self, context: YarnContext, name: str) -> QueueReport | None:
-        """Its fair share as a part of the cluster (Hadoop: FSQueue.getQueueInfo)."""
-        found = report_of_view(context, name)
-        if found is None:
-            return None
-        state, most = _own(context.scheduler.state), found.maximum
+    def queue_reports(self, context: YarnContext) -> QueueReports:
+        """Fair shares as parts of the cluster (Hadoop: FSQueue.getQueueInfo)."""
+        reports, state = reports_of_views(context), _own(context.scheduler.state)
+
+        def report(name: str) -> QueueReport | None:
+            found = reports(name)
+            return None if found is None else self._with_shares(found, state)
+
+        return report
+
+    @staticmethod
+    def _with_shares(found: QueueReport, state: FairState) -> QueueReport:
+        most = found.maximum
         queue = state.queues[found.name]
         available = tuple(
             max(0, share - used) for share, used in zip(queue.fair_share, queue.used, strict=True)

@@ -18,7 +18,7 @@ from fairshare.families.yarn.labels import NodeLabels
 from fairshare.families.yarn.master_limits import MasterLimit
 from fairshare.families.yarn.partitions import ResourceUsages
 from fairshare.families.yarn.queue_documents import scheduler_document
-from fairshare.families.yarn.queue_reports import QueueReport, report_of_view
+from fairshare.families.yarn.queue_reports import QueueReports, reports_of_views
 from fairshare.families.yarn.resources import percent
 from fairshare.journal.record import Record
 from fairshare.model.applications import Application
@@ -88,10 +88,9 @@ class YarnInterface:
         gone. `state` already has the record's events. By default none."""
         return {}
 
-    def queue_report(self, context: YarnContext, name: str) -> QueueReport | None:
-        """What clients of YARN's RPC see of a queue, by its full or, where that is enough, its
-        short name; None: there is no such queue."""
-        return report_of_view(context, name)
+    def queue_reports(self, context: YarnContext) -> QueueReports:
+        """What clients of YARN's RPC see of the queues now."""
+        return reports_of_views(context)
 
     # Nodes.
 

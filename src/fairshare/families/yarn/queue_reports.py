@@ -4,10 +4,14 @@ The default is made of the views that all schedulers share; families add what Ha
 scheduler (Hadoop: Queue.getQueueInfo).
 """
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 import msgspec
 
 from fairshare.families.yarn.context import YarnContext
 from fairshare.model.resources import Resource
+from fairshare.schedulers.views import QueueView
 
 
 class PartitionReport(msgspec.Struct, frozen=True):
@@ -54,18 +58,27 @@ class QueueReport(msgspec.Struct, frozen=True, kw_only=True):
     available: Resource | None = None
 
 
-def report_of_view(context: YarnContext, name: str) -> QueueReport | None:
-    """A queue of any scheduler; None: there is no such queue.
+QueueReports: TypeAlias = Callable[[str], QueueReport | None]
+"""The report of a queue, by its full or, where that is enough, its short name; None: there is no
+such queue. For several queues of one moment."""
 
-    Its capacity is its fair share's part of the cluster's memory, and what it uses is a part of
-    that (Hadoop: FSQueue.getQueueInfo).
-    """
+
+def reports_of_views(context: YarnContext) -> QueueReports:
+    """The queues of any scheduler."""
     scheduler = context.scheduler
     views = {view.name: view for view in scheduler.queue_views(context.now_ms())}
-    view = views.get(name) or views.get(f"root.{name}")
-    if view is None:
-        return None
     cluster = scheduler.state.total[0]
+
+    def report(name: str) -> QueueReport | None:
+        view = views.get(name) or views.get(f"root.{name}")
+        return None if view is None else _report(view, cluster)
+
+    return report
+
+
+def _report(view: QueueView, cluster: int) -> QueueReport:
+    """Its capacity is its fair share's part of the cluster's memory, and what it uses is a part of
+    that (Hadoop: FSQueue.getQueueInfo)."""
     share = view.fair_share[0]
     return QueueReport(
         name=view.name,
