@@ -10,6 +10,7 @@ from typing import Any
 
 from fairshare.errors import EngineError, InputError
 from fairshare.hadoop import ids
+from fairshare.hadoop.container_reports import shortened
 from fairshare.hadoop.refusals import Denied, rpc_error
 from fairshare.hadoop.wire.exceptions import APPLICATION_NOT_FOUND, YARN, RpcError
 from fairshare.hadoop.wire.messages import (
@@ -32,6 +33,8 @@ from fairshare.web.yarn.timeouts import instant_text, read_instant
 
 FAILED_BY_USER = "Attempt failed by user."
 
+_LONGEST_INSTANT = 40
+
 
 class ApplicationChanges:
     """The handlers that change an application."""
@@ -50,7 +53,8 @@ class ApplicationChanges:
                 APPLICATION_NOT_FOUND, f"Trying to kill an absent application {name}"
             ) from None
         with _refusing(caller, request.application_id):
-            killed = await changes.kill(gateway, caller, application, request.diagnostics)
+            words = shortened(request.diagnostics)
+            killed = await changes.kill(gateway, caller, application, words)
         return KillApplicationResponseProto(is_kill_completed=not killed or application.over)
 
     async def move(self, caller: Caller, request: Any) -> Any:
@@ -82,7 +86,7 @@ class ApplicationChanges:
         return answer
 
     async def set_timeouts(self, caller: Caller, request: Any) -> Any:
-        """updateApplicationTimeouts: the lifetime, which is the only kind."""
+        """updateApplicationTimeouts: the lifetime, which is the only kind; the last one counts."""
         application = self._application(request.applicationId)
         if not request.application_timeouts:
             raise RpcError(
@@ -91,8 +95,8 @@ class ApplicationChanges:
             )
         with _refusing(caller, request.applicationId):
             changes.check_modify(self._gateway, caller, application)
-            for one in () if application.over else request.application_timeouts:
-                expires_ms = self._instant_ms(one.expire_time)
+            if not application.over:
+                expires_ms = self._instant_ms(request.application_timeouts[-1].expire_time)
                 await changes.set_expiry(self._gateway, caller, application, expires_ms)
         return UpdateApplicationTimeoutsResponseProto(
             application_timeouts=request.application_timeouts
@@ -101,7 +105,7 @@ class ApplicationChanges:
     def _instant_ms(self, text: str) -> int:
         """An instant, which must be in the future."""
         try:
-            instant_ms = read_instant(text)
+            instant_ms = read_instant(text[:_LONGEST_INSTANT])
         except ValueError as error:
             raise RpcError(YARN, str(error)) from None
         now_ms = self._gateway.now_ms()

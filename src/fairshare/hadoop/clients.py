@@ -4,6 +4,7 @@ What a call means is decided where the REST interface decides it; this room conv
 Source: Hadoop 3.4.1, ClientRMService.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
@@ -56,6 +57,9 @@ from fairshare.web.yarn.nodes import all_nodes
 from fairshare.web.yarn.submission_checks import NO_RESERVATIONS, denial_of
 
 Answering = Callable[[Caller, Any], Awaitable[Any]]
+
+AT_ONCE = 100
+"""The number of reports that are made before other calls get their turn."""
 
 NO_TOKENS = "Delegation tokens need Kerberos, which is not supported"
 
@@ -225,12 +229,15 @@ class Clients:
     async def applications(self, caller: Caller, request: Any) -> Any:
         """getApplications: with filters; a queue is one of the named ones, or below it while the
         application lives."""
-        return GetApplicationsResponseProto(
-            applications=[
-                application_report(self._gateway, one, caller, self._token_of)
-                for one in self._chosen(caller, request)
-            ]
-        )
+        answer = GetApplicationsResponseProto()
+        known = self._gateway.scheduler.state.applications
+        for number, one in enumerate(list(self._chosen(caller, request))):
+            if number % AT_ONCE == AT_ONCE - 1:
+                await asyncio.sleep(0)  # nodes and masters wait
+            if one.id in known:
+                report = application_report(self._gateway, one, caller, self._token_of)
+                answer.applications.append(report)
+        return answer
 
     def _chosen(self, caller: Caller, request: Any) -> Iterator[Application]:
         gateway = self._gateway
@@ -295,13 +302,13 @@ class Clients:
         """getClusterNodes: of the named states, or all."""
         states = {NodeStateProto.Name(one).removeprefix("NS_") for one in request.nodeStates}
         types = self._gateway.scheduler.state.types
-        return GetClusterNodesResponseProto(
-            nodeReports=[
-                node_report(info, types)
-                for info in all_nodes(self._gateway)
-                if not states or info.state in states
-            ]
-        )
+        answer = GetClusterNodesResponseProto()
+        for number, info in enumerate(all_nodes(self._gateway)):
+            if number % AT_ONCE == AT_ONCE - 1:
+                await asyncio.sleep(0)
+            if not states or info.state in states:
+                answer.nodeReports.append(node_report(info, types))
+        return answer
 
     async def queue(self, caller: Caller, request: Any) -> Any:
         """getQueueInfo: with the applications in the queue and below that the caller may view. Of a

@@ -32,6 +32,7 @@ _HA: Final = f"{_RM}ha."
 _HEARTBEAT: Final = f"{_RM}nodemanagers.heartbeat-interval"
 
 LOOPBACK: Final = "127.0.0.1"
+LOOPBACK_HOSTS: Final = frozenset((LOOPBACK, "localhost"))
 
 PORTS: Final[Mapping[str, tuple[str, int]]] = {
     "client": (f"{_RM}address", 8032),
@@ -161,7 +162,7 @@ def _address(site: Site, problems: Problems, name: str, written: str) -> tuple[s
 
 def _check_exposure(addresses: Mapping[str, tuple[str, int]]) -> None:
     """Raise ConfigurationError for an address of the network."""
-    outside = {host for host, _ in addresses.values() if host not in (LOOPBACK, "localhost")}
+    outside = {host for host, _ in addresses.values() if host not in LOOPBACK_HOSTS}
     if outside:
         raise ConfigurationError(
             [

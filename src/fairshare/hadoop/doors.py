@@ -6,6 +6,7 @@ Puts the parts of this room together; what a call means is theirs.
 import contextlib
 import logging
 import socket
+from collections.abc import Set
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,12 @@ from fairshare.engines.protocol import HostEngine
 from fairshare.errors import FairshareError
 from fairshare.hadoop.administration import Administration
 from fairshare.hadoop.clients import Clients
-from fairshare.hadoop.configuration import LOOPBACK, HadoopSettings, read_hadoop
+from fairshare.hadoop.configuration import (
+    LOOPBACK,
+    LOOPBACK_HOSTS,
+    HadoopSettings,
+    read_hadoop,
+)
 from fairshare.hadoop.engine.engine import NodeManagersEngine
 from fairshare.hadoop.keys import Kind, MasterKeys, watch
 from fairshare.hadoop.masters import Masters
@@ -152,10 +158,14 @@ class Ports:
             self._opened = opened.pop_all()
         ports = ", ".join(f"{name} {number}" for name, number in self.numbers.items())
         _log.info("Hadoop's clients are served on the ports %s", ports)
-        if self._server.authentication.required:
-            _log.warning("callers on these ports need no proof: they say who they are")
+        warning = warning_of(
+            {host for host, _ in self._hadoop.addresses.values()},
+            elsewhere_proven=self._server.authentication.required,
+        )
+        if warning:
+            _log.warning("%s", warning)
         else:
-            _log.info("Hadoop's clients say who they are, and are believed")
+            _log.info("Hadoop's callers say who they are, and are believed")
 
     async def stop(self) -> None:
         """Close the ports."""
@@ -177,6 +187,20 @@ class Ports:
             _log.info("the key for tokens of kind %s has rolled", kind)
         if Kind.NODE in kinds:
             self._masters.deliveries.forget_tokens()
+
+
+def warning_of(hosts: Set[str], *, elsewhere_proven: bool) -> str:
+    """What an administrator must know of the callers of these ports, which listen on these hosts;
+    empty: nothing but that they are believed. `elsewhere_proven`: web callers need a proof."""
+    outside = sorted(hosts - LOOPBACK_HOSTS)
+    if outside:
+        return (
+            f"any caller that reaches {', '.join(outside)} can act as any user, and as a node:"
+            " Hadoop's callers say who they are, and are believed"
+        )
+    if elsewhere_proven:
+        return "callers on these ports need no proof, as web callers do: they say who they are"
+    return ""
 
 
 def listen(host: str, port: int) -> socket.socket:

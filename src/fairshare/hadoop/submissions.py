@@ -26,6 +26,7 @@ from fairshare.web.yarn.submission_checks import (
     NO_RESERVATIONS,
     NotAcceptable,
     WrongTag,
+    check_access_lists,
     check_names,
     checked_tags,
 )
@@ -46,6 +47,7 @@ def submission_of(context: Any, caller: Caller, gateway: Gateway) -> SubmitAppli
     names = {field: getattr(context, field) for field in _NAMES}
     try:
         check_names({**names, "master's label": _master_label(context) or "", "user": caller.user})
+        check_access_lists(acls.values())
         tags = checked_tags(context.applicationTags)
     except WrongTag as error:
         raise wrapped(ILLEGAL_ARGUMENT, str(error)) from None

@@ -33,6 +33,7 @@ from fairshare.model.inputs import Input, NodeJoined, NodeLost, NodeResized
 from fairshare.projections.node_history import Utilization
 from fairshare.runtime.reconciliation import reconcile_node
 from fairshare.schedulers.protocol import State
+from fairshare.server.access.repeated_messages import INTERVAL_S, RepeatedMessages
 from fairshare.server.server import LiveServer
 
 PROTOCOL = "org.apache.hadoop.yarn.server.api.ResourceTrackerPB"
@@ -49,6 +50,15 @@ MOST_REPORT = 4_096
 _LONGEST_NAME = LONGEST_HOST + len(":65535")
 _log = logging.getLogger("fairshare.hadoop")
 _raw: Callable[[Any], bytes] = ContainerStatusProto.SerializeToString
+
+REFUSALS_AT_ONCE = 20
+"""The number of nodes of one address that are sent away with a line each, in five minutes; of
+further ones the last is logged, with their number."""
+
+
+def _log_sent_away(words: str, repeated: int, address: str) -> None:
+    more = f", and {repeated - 1} more of {address}" if repeated > 1 else ""
+    _log.warning("%s%s", words, more)
 
 
 class Tracker:
@@ -77,6 +87,7 @@ class Tracker:
         self._ticks_ms = ticks_ms
         self._yarn = family_of(server.scheduler_name).yarn
         self._utilization = server.projections.nodes.utilization
+        self._sent_away = RepeatedMessages[str](_log_sent_away)
         self._liveness = Liveness(nodes, self._service.state.nodes, settings.expiry_ms, ticks_ms())
 
     @property
@@ -104,7 +115,9 @@ class Tracker:
         gone = drain is not None and drain.deadline_ms is not None and name not in state.nodes
         reason = reason_to_shut_down(request, self._settings, total, least, decommissioned=gone)
         if reason:
-            _log.warning("node %s is sent away: %s", name, reason)
+            words = f"node {name} is sent away: {reason}"
+            if self._sent_away.add(context.address, words, REFUSALS_AT_ONCE):
+                asyncio.get_running_loop().call_later(INTERVAL_S, self._sent_away.flush)
             self.nodes.remove(name)
             if name in state.nodes:
                 self._service.observe([NodeLost(name, "DECOMMISSIONED", reason)])

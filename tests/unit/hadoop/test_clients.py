@@ -157,6 +157,15 @@ async def test_a_submission_has_what_its_client_wrote(cluster):
             "Invalid application timeout, value=-5 for type=LIFETIME",
         ),
         ({"application_name": "two\nlines"}, "line break"),
+        (
+            {
+                "am_container_spec": {
+                    "command": ["run"],
+                    "application_ACLs": [{"accessType": 1, "acl": "ann," * 5_000}],
+                }
+            },
+            "an access list has 20000 characters",
+        ),
         ({"queue": "q" * 5_000}, "queue has 5000 characters"),
     ],
 )
@@ -254,6 +263,25 @@ async def test_what_does_not_exist_is_refused_with_the_class_that_steers_clients
     assert message.endswith("_000077' doesn't exist in RM.")
     kind, message = await client.refused("signalToContainer", container_id=absent, command=1)
     assert (kind, message[:39]) == ("YarnException", "Trying to signal an absent container co")
+
+
+async def test_of_long_reasons_and_many_lifetimes_the_last_ones_count(cluster, running):
+    client, number = Client(cluster), running.application
+    ends = [
+        {"application_timeout_type": 1, "expire_time": f"20{year}-01-01T00:00:00.000+0000"}
+        for year in range(40, 90)
+    ]
+    version = cluster.server.service.version
+    await client.call(
+        "updateApplicationTimeouts", applicationId=client.name(number), application_timeouts=ends
+    )
+    assert cluster.server.service.version == version + 1
+    assert cluster.state.applications[number].expires_ms == 3_755_376_000_000  # of 2089
+    words = "a" * 100_000 + "the end"
+    await client.call("forceKillApplication", application_id=client.name(number), diagnostics=words)
+    found = cluster.state.applications[number].diagnostics
+    assert found.endswith("the end")
+    assert len(found) < 70_000
 
 
 async def test_a_queue_that_does_not_exist_is_answered_with_nothing(cluster, running):

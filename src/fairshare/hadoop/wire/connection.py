@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("fairshare.hadoop")
 
 _LENGTH_BYTES = 4
+_LONGEST_USER = 256
 _BATCH = 16
 """Answers that are written together at most."""
 
@@ -301,12 +302,16 @@ class Connection(asyncio.Protocol):
         elif not user:
             error = RpcError(exceptions.ACCESS_CONTROL, "the connection names no user")
             raise _Fatal(framing.NO_CALL, error, framing.UNAUTHORIZED)
+        for name in (user, real_user):
+            if len(name) > _LONGEST_USER or not name.isprintable():
+                error = RpcError(exceptions.ACCESS_CONTROL, "no user can have this name")
+                raise _Fatal(framing.NO_CALL, error, framing.UNAUTHORIZED)
         self._context = CallContext(
             user=user,
             real_user="" if real_user == user else real_user,
             token=self._token,
             address=self._address,
-            protocol=context.protocol,
+            protocol=context.protocol[:_LONGEST_USER],
         )
         self._state = State.OPEN
         self._server.admitted(self)

@@ -47,6 +47,7 @@ from fairshare.web.yarn.submission_checks import (
     NO_RESERVATIONS,
     NotAcceptable,
     WrongTag,
+    check_access_lists,
     check_names,
     checked_tags,
     denial_of,
@@ -152,6 +153,7 @@ def read_submission(
     names = {field: text_of(body.get(field)) for field in _NAME_FIELDS}
     try:
         check_names({**names, "user.name": caller.user})
+        check_access_lists(map(text_of, acls.values()))
         tags = checked_tags(_tags(body.get("application-tags")))
     except WrongTag as error:
         raise bad_request(str(error), _ARGUMENT) from None

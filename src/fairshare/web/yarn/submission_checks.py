@@ -3,7 +3,7 @@
 The REST interface and Hadoop's RPC read their own forms of it, and word refusals in their own way.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from fairshare.api.values import is_one_line
 from fairshare.errors import FairshareError
@@ -14,6 +14,7 @@ from fairshare.web.yarn.gateway import Gateway
 MOST_TAGS = 10
 LONGEST_TAG = 100
 LONGEST_TYPE = 20
+LONGEST_ACCESS_LIST = 16 * 1024
 DEFAULT_QUEUE = "default"
 NO_RESERVATIONS = "Reservation is not enabled. Please enable & try again"
 
@@ -33,6 +34,16 @@ def check_names(names: Mapping[str, str]) -> None:
             raise NotAcceptable(f"{field} has {len(text)} characters: {LONGEST_NAME} are the most")
         if not is_one_line(text):
             raise NotAcceptable(f"{field}: {text!r} has a control character or line break")
+
+
+def check_access_lists(lists: Iterable[str | None]) -> None:
+    """Raise NotAcceptable for lists of users and groups that are too long for the journal."""
+    for text in lists:
+        if text is not None and len(text) > LONGEST_ACCESS_LIST:
+            raise NotAcceptable(
+                f"an access list has {len(text)} characters: {LONGEST_ACCESS_LIST} are the most;"
+                " name a group"
+            )
 
 
 def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:

@@ -313,6 +313,8 @@ def test_a_connection_that_is_not_hadoops_is_closed(opening: bytes) -> None:
         (OPENING + b"\xff\xff\xff\xff", "at most 65536"),
         (OPENING + context_frame("ann") + b"\xff\xff\xff\xff", "at most 100000"),
         (OPENING + context_frame(""), "names no user"),
+        (OPENING + context_frame("a" * 257), "no user can have this name"),
+        (OPENING + context_frame("ann\nroot"), "no user can have this name"),
         (OPENING + call_frame("nodeHeartbeat"), "before the login"),
         (OPENING + context_frame("ann") * 2, "out of turn"),
         (OPENING + b"\0\0\0\0", "not Hadoop's RPC"),
