@@ -4,7 +4,8 @@
 
 It prints its address, the process identifiers of its raylets, and ends with its standard input.
 Commands on the standard input, one in each line: `add` a node, `kill N`, `freeze N` and `thaw N`
-the raylet of the node N, from 0; the head is node 0.
+the raylet of the node N, from 0; the head is node 0. `stop-gcs` kills the head's control service,
+`start-gcs` starts it again with its storage.
 """
 
 import json
@@ -25,29 +26,33 @@ def main(count: int, cpus: int, memory_mb: int) -> None:
         "include_dashboard": False,
     }
     cluster = Cluster(initialize_head=True, head_node_args=size)
-    nodes = [cluster.head_node]
+    nodes, address = [cluster.head_node], cluster.address
     nodes += [cluster.add_node(**size) for _ in range(count - 1)]
     cluster.wait_for_nodes()
     try:
-        tell(cluster, nodes)
+        tell(address, nodes)
         for line in sys.stdin:
             word, _, number = line.strip().partition(" ")
             if word == "add":
                 nodes.append(cluster.add_node(**size))
                 cluster.wait_for_nodes()
+            elif word == "stop-gcs":
+                cluster.head_node.kill_gcs_server()
+            elif word == "start-gcs":
+                cluster.head_node.start_gcs_server()
             else:
                 raylet = nodes[int(number)].all_processes["raylet"][0].process
                 named = {"kill": signal.SIGKILL, "freeze": signal.SIGSTOP, "thaw": signal.SIGCONT}
                 os.kill(raylet.pid, named[word])
-            tell(cluster, nodes)
+            tell(address, nodes)
     finally:
         cluster.shutdown()
 
 
-def tell(cluster: Any, nodes: list[Any]) -> None:
+def tell(address: str, nodes: list[Any]) -> None:
     """Print what is there."""
     raylets = [node.all_processes["raylet"][0].process.pid for node in nodes]
-    print(json.dumps({"address": cluster.address, "raylets": raylets}), flush=True)
+    print(json.dumps({"address": address, "raylets": raylets}), flush=True)
 
 
 if __name__ == "__main__":

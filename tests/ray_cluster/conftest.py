@@ -33,6 +33,7 @@ ENVIRONMENT = {
     "RAY_health_check_timeout_ms": "1000",
     "RAY_health_check_failure_threshold": "5",
 }
+STORAGE = {"RAY_gcs_storage": "rocksdb"}
 FENCE_S = 5
 
 
@@ -49,8 +50,9 @@ class Cluster:
     """Ray nodes, of which the first is the head."""
 
     def __init__(self, folder: Path, nodes: int) -> None:
-        self.environment = {**os.environ, **ENVIRONMENT, "RAY_TMPDIR": str(folder)}
-        self.environment["TMPDIR"] = str(folder)
+        place = {"RAY_TMPDIR": str(folder), "TMPDIR": str(folder)}
+        storage = {**STORAGE, "RAY_gcs_storage_path": str(folder / "gcs")}
+        self.environment = {**os.environ, **ENVIRONMENT, **place, **storage}
         command = [sys.executable, "-m", "tests.ray_cluster.cluster", str(nodes)]
         self._log = (folder / "cluster.log").open("wb")
         self._process = subprocess.Popen(

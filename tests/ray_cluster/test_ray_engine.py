@@ -96,3 +96,14 @@ def test_what_ran_on_a_lost_node_runs_again_and_never_twice_at_once(server, clus
 def test_a_node_that_joins_later_is_used(server, cluster):
     cluster.order("add")
     assert len(wait(lambda: len(server.nodes()) == 3 and server.nodes(), "the third node")) == 3
+
+
+def test_containers_outlive_the_head_and_new_ones_start_afterwards(server, cluster, notes):
+    application = server.submit(queue="root.one", tasks=[notes.tasks(4, 15)])
+    wait(lambda: notes.begun() == 4, "all tasks run")
+    cluster.order("stop-gcs")
+    later = server.submit(queue="root.two", tasks=[{"command": "true"}])
+    cluster.order("start-gcs")
+    wait(lambda: server.ended(application) and server.ended(later), "all tasks", 90)
+    notes.check(4)
+    assert notes.begun() == 4
