@@ -93,18 +93,19 @@ class Cluster:
 
 
 class Server:
-    """A server on a cluster; `kill` and `start` as often as wanted."""
+    """A server on a cluster, None: on this machine; `kill` and `start` as often as wanted."""
 
-    def __init__(self, folder: Path, cluster: Cluster) -> None:
-        self._cluster = cluster
+    def __init__(self, folder: Path, cluster: Cluster | None) -> None:
+        self._environment = dict(os.environ) if cluster is None else cluster.environment
         self._conf = folder / "conf"
         self._conf.mkdir()
         (self._conf / "yarn-site.xml").write_text(YARN_SITE)
         queues = "".join(f'<queue name="{name}"/>' for name in ("one", "two"))
         (self._conf / "fair-scheduler.xml").write_text(f"<allocations>{queues}</allocations>")
-        toml = (
-            f'[engine]\nkind = "ray"\n[ray]\naddress = "{cluster.address}"\nfence_s = {FENCE_S}\n'
-        )
+        toml = "[engine]\nvcores = 8\nmemory_mb = 4096\n"
+        if cluster is not None:
+            where = f'address = "{cluster.address}"\nfence_s = {FENCE_S}\n'
+            toml = f'[engine]\nkind = "ray"\n[ray]\n{where}'
         (self._conf / "fairshare.toml").write_text(toml)
         self.state = folder / "state"
         self.process: subprocess.Popen[str]
@@ -119,7 +120,7 @@ class Server:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            env=self._cluster.environment,
+            env=self._environment,
         )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()

@@ -13,9 +13,9 @@ from functools import partial
 from typing import Any
 
 import msgspec
-import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+import ray
 from fairshare.model.inputs import ContainerExited
 from fairshare.ray import amounts
 from fairshare.ray.agent import PROTOCOL, NodeAgent
@@ -39,6 +39,7 @@ from fairshare.ray.messages import (
     encoded,
     read_body,
 )
+from fairshare.wording import cause
 
 NAMESPACE = "fairshare"
 CENSUS_S = 1.0
@@ -253,7 +254,8 @@ async def _ignored(reference: Any) -> None:
 
 def _words(error: Exception) -> str:
     """The first line of an error; Ray's have many."""
-    text = str(error).strip() or type(error).__name__
+    text = (cause(error) if isinstance(error, OSError) else str(error)).strip()
+    text = text or type(error).__name__
     return text.partition("\n")[0][:500]
 
 

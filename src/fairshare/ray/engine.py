@@ -213,11 +213,12 @@ class RayEngine:
                 await self._run_driver()
             except OSError as error:
                 self._trouble = f"the driver of Ray cannot be started: {cause(error)}"
+                _log.warning("%s", self._trouble)
             if self._loop.time() - began_s > LONGEST_PAUSE_S:
                 pause_s = FIRST_PAUSE_S
             if not self._trouble:
                 self._trouble = "the driver of Ray ended, and is started again"
-            _log.warning("%s", self._trouble)
+                _log.warning("%s", self._trouble)
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 

@@ -73,7 +73,7 @@ class LiveServer:
     def __init__(self, settings: LiveSettings, make_engine: EngineMaker = local_engine) -> None:
         self.settings = settings
         self.scheduler_name = settings.scheduler
-        self.engine_name = "local"
+        self.engine_name = settings.engine
         self.stop_containers = settings.stop_containers
         self.stop_requested = asyncio.Event()
         self.url = ""
