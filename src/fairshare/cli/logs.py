@@ -17,10 +17,14 @@ from fairshare.cli.status import task_text
 from fairshare.cli.verbs import Failure
 from fairshare.client import Application, Client, Container
 from fairshare.client import logs as client_logs
+from fairshare.client.errors import Refused
 from fairshare.client.waiting import Patience
 
 PACE_S = 0.5
 """The interval at which new containers and new output are polled."""
+
+_NOT_THERE = ("log-gone", "node-unreachable")
+"""Why the log of one container cannot be read while those of others may."""
 
 Show = Callable[[str], None]
 
@@ -103,13 +107,22 @@ def print_application(client: Client, application: str, stream: str, *, as_json:
         found = client.application(application)  # raises if there is no such application
         waits = "it never had one" if found.over else "`fairshare why` says what it waits for"
         click.echo(f"{found.id} is {found.state} and has no container: {waits}", err=True)
+    missing = 0
     for number, container in enumerate(containers):
         task = task_text(container)
         if not as_json and len(containers) > 1:
             ended = "" if container.exit_code is None else f", exit code {container.exit_code}"
             gap = "\n" if number else ""
             click.echo(f"{gap}==> {task} {container.id} on {container.node}{ended} <==")
-        print_container(client, container.id, task, stream, follow=False, as_json=as_json)
+        try:
+            print_container(client, container.id, task, stream, follow=False, as_json=as_json)
+        except Refused as refusal:
+            if refusal.code not in _NOT_THERE or len(containers) == 1:
+                raise
+            missing += 1
+            click.echo(str(refusal), err=True)
+    if missing:
+        raise Failure(f"{missing} of {len(containers)} logs of {application} cannot be read")
 
 
 def follow_application(client: Client, application: str, stream: str, *, as_json: bool) -> None:

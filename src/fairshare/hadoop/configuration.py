@@ -51,7 +51,8 @@ _REFUSED: Final = {
 
 
 class HadoopSettings(msgspec.Struct, frozen=True):
-    """All that the protocols need. `addresses` has host and port by the names of PORTS."""
+    """All that the protocols need. `addresses` has host and port by the names of PORTS;
+    `log_aggregation`: NodeManagers aggregate logs, within `log_aggregation_timeout_ms`."""
 
     addresses: Mapping[str, tuple[str, int]]
     keys: KeySettings
@@ -59,6 +60,8 @@ class HadoopSettings(msgspec.Struct, frozen=True):
     masters: MasterSettings
     host_lists: HostLists
     graceful_timeout_s: int
+    log_aggregation: bool
+    log_aggregation_timeout_ms: int
 
 
 def read_hadoop(settings: LiveSettings) -> HadoopSettings:
@@ -102,6 +105,10 @@ def read_hadoop(settings: LiveSettings) -> HadoopSettings:
         host_lists=lists,
         graceful_timeout_s=site.integer(
             f"{_RM}nodemanager-graceful-decommission-timeout-secs", 3_600, problems
+        ),
+        log_aggregation=site.boolean("yarn.log-aggregation-enable", False, problems),
+        log_aggregation_timeout_ms=_interval(
+            site, problems, "yarn.log-aggregation-status.time-out.ms"
         ),
     )
     problems.raise_errors()

@@ -5,17 +5,18 @@ has fetched the end, at once if no master waits for it. Source: Hadoop 3.4.1,
 RMNodeImpl.handleContainerStatus, RMAppAttemptImpl.sendFinishedContainersToNM.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from fairshare.hadoop import ids
 from fairshare.hadoop.registered_nodes import RegisteredNode, RegisteredNodes
-from fairshare.hadoop.wire.messages import ContainerStateProto
+from fairshare.hadoop.wire.messages import ContainerStateProto, LogAggregationStatusProto
 from fairshare.model.events import ApplicationEnded, ContainerCompleted, Event, ExitCode
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
 from fairshare.runtime.reconciliation import MISSING
 from fairshare.schedulers.protocol import State
+from fairshare.server.log_aggregation import LogAggregation
 
 MOST_DIAGNOSTICS = 64 * 1024
 """The most characters that are kept of a container's or a master's words (Hadoop:
@@ -25,12 +26,13 @@ _COMPLETE = ContainerStateProto.Value("C_COMPLETE")
 
 
 class ContainerReports:
-    """The statuses of all nodes' containers. `awaited` says whether a master has yet to fetch the
-    end of a container."""
+    """The statuses of all nodes' containers, and of the logs of their applications. `awaited` says
+    whether a master has yet to fetch the end of a container."""
 
-    def __init__(self, nodes: RegisteredNodes) -> None:
+    def __init__(self, nodes: RegisteredNodes, logs: LogAggregation) -> None:
         self.awaited: Callable[[ContainerId], bool] = lambda container: False
         self._nodes = nodes
+        self._logs = logs
         self._finished: dict[ContainerId, RegisteredNode] = {}
         self._nodes_of: dict[ApplicationId, dict[str, None]] = {}
 
@@ -89,7 +91,16 @@ class ContainerReports:
             node.finished.append(message)
             node.busy = True
         else:
-            self._nodes_of.setdefault(message.id, {})[node.name] = None
+            self._note(application.id, node)
+
+    def logs(self, node: RegisteredNode, state: State, reports: Iterable[Any]) -> None:
+        """What a node reports of the aggregation of logs; of applications of ours alone."""
+        for report in reports:
+            number = report.application_id.id
+            ours = report.application_id.cluster_timestamp == state.epoch_ms
+            if ours and number in state.applications:
+                word = LogAggregationStatusProto.Name(report.log_aggregation_status)
+                self._logs.reported(number, node.name, word.removeprefix("LOG_"))
 
     def acknowledge(self, container: ContainerId, epoch_ms: int) -> None:
         """No master waits for this end (any more): its node may forget the container."""
@@ -97,12 +108,13 @@ class ContainerReports:
         if node is not None:
             self._forget(node, ids.container_id_message(epoch_ms, container))
 
-    def observe(self, event: Event, epoch_ms: int) -> None:
+    def observe(self, event: Event, epoch_ms: int, now_ms: int) -> None:
         """Follow an event: an end that no master waits for, an application that is over."""
         if type(event) is ContainerCompleted:
             if event.container in self._finished and not self.awaited(event.container):
                 self.acknowledge(event.container, epoch_ms)
         elif type(event) is ApplicationEnded:
+            self._logs.ended(event.application, now_ms)
             message = ids.application_id_message(epoch_ms, event.application)
             for name in self._nodes_of.pop(event.application, ()):
                 node = self._nodes.get(name)
@@ -152,19 +164,23 @@ class ContainerReports:
         self._nodes.runs(node, container)
         application = state.applications.get(application_of(container))
         if application is not None and not application.over:
-            self._nodes_of.setdefault(application.id, {})[node.name] = None
+            self._note(application.id, node)
 
     def _has_application(self, node: RegisteredNode, state: State, container: ContainerId) -> None:
         """A node has files and log threads of a container's application, until it learns that the
         application is over."""
         application = state.applications.get(application_of(container))
         if application is not None and not application.over:
-            self._nodes_of.setdefault(application.id, {})[node.name] = None
+            self._note(application.id, node)
             return
         message = ids.application_id_message(state.epoch_ms, application_of(container))
         if message not in node.finished:
             node.finished.append(message)
             node.busy = True
+
+    def _note(self, application: ApplicationId, node: RegisteredNode) -> None:
+        self._nodes_of.setdefault(application, {})[node.name] = None
+        self._logs.runs(application, node.name)
 
     @staticmethod
     def _forget(node: RegisteredNode, message: Any) -> None:

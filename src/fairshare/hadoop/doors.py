@@ -126,6 +126,8 @@ class Ports:
         self._engine = engine
         if isinstance(engine, NodeManagersEngine):
             engine.connect(lambda: service.state, nodes, self._signer, self._tracker.heard_ms)
+            server.log_aggregation.enabled = hadoop.log_aggregation
+            server.log_aggregation.timeout_ms = hadoop.log_aggregation_timeout_ms
             handlers = methods_of(RESOURCE_TRACKER, self._tracker.handlers)
             self._servers["tracker"] = RpcServer("tracker", handlers)
         else:

@@ -36,7 +36,6 @@ DEFAULT_LABEL = "<DEFAULT_PARTITION>"
 _NO_ATTEMPT = -1
 _AMOUNTS = ("used", "reserved", "needed")
 _LIFETIME = ApplicationTimeoutTypeProto.Value("APP_TIMEOUT_LIFETIME")
-_LOGS_DISABLED = LogAggregationStatusProto.Value("LOG_DISABLED")
 
 MasterToken = Callable[[Application], Any]
 """The AMRMToken of an unmanaged application's attempt as a TokenProto; None: it has none."""
@@ -56,7 +55,8 @@ def application_report(
         return report
     report.diagnostics = info.diagnostics
     report.progress = info.progress / 100.0
-    report.log_aggregation_status = _LOGS_DISABLED
+    logs = f"LOG_{info.logAggregationStatus}"
+    report.log_aggregation_status = LogAggregationStatusProto.Value(logs)
     if info.amRPCAddress is not UNSET:
         report.host, _, digits = info.amRPCAddress.rpartition(":")
         report.rpc_port = int(digits)

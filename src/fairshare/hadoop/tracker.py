@@ -28,7 +28,7 @@ from fairshare.hadoop.wire.messages import (
     UnRegisterNodeManagerResponseProto,
 )
 from fairshare.journal.record import Record
-from fairshare.model.events import NodeRemoved, NodeTotalChanged
+from fairshare.model.events import ApplicationsForgotten, NodeRemoved, NodeTotalChanged
 from fairshare.model.inputs import Input, NodeJoined, NodeLost, NodeResized
 from fairshare.projections.node_history import Utilization
 from fairshare.runtime.reconciliation import reconcile_node
@@ -77,7 +77,7 @@ class Tracker:
         ticks_ms: Callable[[], int] = lambda: time.monotonic_ns() // 1_000_000,
     ) -> None:
         self.nodes = nodes
-        self.reports = ContainerReports(nodes)
+        self.reports = ContainerReports(nodes, server.log_aggregation)
         self.pace = Pace(settings.heartbeat_ms, settings.longest_heartbeat_ms)
         self.on_registered: Callable[[str], None] = lambda node: None
         self._server = server
@@ -159,6 +159,8 @@ class Tracker:
         if node.silent:
             node.silent = False
             self._service.set_silent(node.name, False)
+        if request.log_aggregation_reports_for_apps:
+            self.reports.logs(node, self._state, request.log_aggregation_reports_for_apps)
         raw = [_raw(one) for one in status.containersStatuses]
         health = status.nodeHealthStatus
         node.health_report_ms = health.last_health_report_time
@@ -206,8 +208,11 @@ class Tracker:
                 self._node_removed(event.node, record.input)
             elif type(event) is NodeTotalChanged:
                 self._total_changed(event)
+            elif type(event) is ApplicationsForgotten:
+                for application in event.applications:
+                    self._server.log_aggregation.forget(application)
             else:
-                self.reports.observe(event, epoch_ms)
+                self.reports.observe(event, epoch_ms, record.now_ms)
 
     async def watch(self) -> None:
         """Let silent nodes expire, and measure how busy the server is, until cancelled."""
@@ -222,6 +227,7 @@ class Tracker:
     def tick(self) -> None:
         """Give up nodes that were silent for too long, and allocate nothing on silent ones."""
         state = self._state
+        self._server.log_aggregation.expire(self._service.now_ms())
         silent, expired = self._liveness.check(self._ticks_ms(), self.pace.interval_ms)
         for node in silent:
             node.silent = True
@@ -294,6 +300,7 @@ class Tracker:
             self.nodes.clean_up(container)
         for application in request.runningApplications:
             self.reports.runs_application(node, state, application)
+        self.reports.logs(node, state, request.log_aggregation_reports_for_apps)
         return list(findings.inputs)
 
     def _changes_of_node(self, node: RegisteredNode) -> list[Input]:

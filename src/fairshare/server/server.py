@@ -44,6 +44,7 @@ from fairshare.server.event_feed import EventFeed
 from fairshare.server.event_log import EventLog, close_log, open_log
 from fairshare.server.journal_epochs import is_new, launches, numbers_given_away
 from fairshare.server.list_rows import ListRows
+from fairshare.server.log_aggregation import LogAggregation
 from fairshare.server.metrics import MeasuredJournal, Metrics
 from fairshare.server.metrics_of_state import StateCollector
 from fairshare.server.past_views import PastViews
@@ -84,6 +85,7 @@ class LiveServer:
         """Called with each record after its commit, in the event loop; they must not raise. To be
         added before `start`."""
         self.metrics = Metrics()
+        self.log_aggregation = LogAggregation()
         self.groups = user_groups(settings.configuration)
         self.background = Supervisor()
         self.directory = open_state_directory(settings.state_directory)

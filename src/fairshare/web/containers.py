@@ -18,7 +18,12 @@ from fairshare.api.applications import ContainerStopping
 from fairshare.api.values import ActorBody
 from fairshare.engines.protocol import FetchesFiles
 from fairshare.errors import InputError
-from fairshare.model.identifiers import ContainerId, application_of, container_name
+from fairshare.model.identifiers import (
+    ContainerId,
+    application_name,
+    application_of,
+    container_name,
+)
 from fairshare.server.server import LiveServer
 from fairshare.web.actors import caller_of, check_administrator
 from fairshare.web.answers import answer, refusal
@@ -111,6 +116,14 @@ async def _read_log_of_node(
     over = server.service.is_over(container)
     async with log_client() as client:
         part = await read_remote_part(client, url, offset, limit)
+    record = server.projections.history.container(container)
+    if not part.found and over and record is not None and record.running_ms is not None:
+        name = container_name(server.service.state.epoch_ms, container)
+        raise InputError(
+            "log-gone",
+            f"{record.node} has no {stream} of {name} any more: "
+            + (_aggregated(server, container) or "nodes delete logs after a while"),
+        )
     complete = over and offset + len(part.content) >= part.size
     headers = {"X-Fairshare-Complete": "true" if complete else "false"}
     return Response(part.content, headers=headers, media_type="text/plain")
@@ -125,9 +138,22 @@ def _url_on_node(server: LiveServer, container: ContainerId, log: str) -> str:
     address = server.engine.node_web_address(record.node)
     if not address:
         raise InputError(
-            "node-unreachable", f"{record.node}, the node of {name}, is not registered"
+            "node-unreachable",
+            f"{record.node}, the node of {name}, is not registered"
+            + ("; " + words if (words := _aggregated(server, container)) else ""),
         )
     return log_url(address, name, log)
+
+
+def _aggregated(server: LiveServer, container: ContainerId) -> str:
+    """Where the logs of a container are if its node has aggregated them; empty if nodes do not."""
+    if not server.log_aggregation.enabled:
+        return ""
+    name = application_name(server.service.state.epoch_ms, application_of(container))
+    return (
+        "it aggregates logs when an application is over, and Hadoop's own"
+        f" `yarn logs -applicationId {name}` reads them"
+    )
 
 
 async def read_result(request: Request) -> Response:

@@ -20,6 +20,7 @@ STATUSES = {
     "unknown-application": 404,
     "unknown-container": 404,
     "unknown-log": 404,
+    "log-gone": 404,
     "no-result": 404,
     "node-unreachable": 502,
     "unknown-moment": 404,

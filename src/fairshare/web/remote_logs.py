@@ -24,10 +24,11 @@ ABSENT = ("Cannot find this log", "Unknown container", "Unknown application")
 
 
 class RemotePart(msgspec.Struct, frozen=True):
-    """Bytes of a log from an offset on, and the size of the whole log."""
+    """Bytes of a log from an offset on, and the size of the whole log. `found`: the node has it."""
 
     content: bytes
     size: int
+    found: bool = True
 
 
 def log_client() -> httpx.AsyncClient:
@@ -47,7 +48,10 @@ async def read_remote_part(
 
     Raises InputError (`node-unreachable`) if the node does not answer as a NodeManager does.
     """
-    size = (await _read(client, url, 1, 0, 0)).size
+    first = await _read(client, url, 1, 0, 0)
+    if not first.found:
+        return first
+    size = first.size
     while True:
         if offset >= size or limit <= 0:
             return RemotePart(b"", size)
@@ -73,7 +77,7 @@ async def _read(
             before, found, rest = head.partition(BEGIN)
             if not found:
                 if any(words.encode() in head for words in ABSENT):
-                    return RemotePart(b"", 0)
+                    return RemotePart(b"", 0, found=False)
                 raise _strange(url, f"HTTP {answer.status_code}")
             size = int(before.partition(LENGTH)[2].split(b"\n", 1)[0])
             skip = offset - max(0, size + wanted) if wanted < 0 else 0

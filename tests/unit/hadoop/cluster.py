@@ -21,6 +21,7 @@ from fairshare.hadoop.wire.messages import (
     AMRMTokenIdentifierProto,
     ContainerStatusProto,
     FinishApplicationMasterRequestProto,
+    LogAggregationStatusProto,
     NMContainerStatusProto,
     NodeHeartbeatRequestProto,
     NodeLabelProto,
@@ -213,6 +214,7 @@ class Node:
         self.label = label
         self.statuses: dict[int, int | None] = {}
         self.foreign: list[tuple[int, int | None]] = []  # of a cluster with another timestamp
+        self.logs: dict[int, str] = {}  # the status of log aggregation by application
         self.healthy, self.report = True, ""
         self.response_id = 0
         self.keys: dict[Kind, int] = {}
@@ -239,6 +241,7 @@ class Node:
         request.nodeStatus.nodeHealthStatus.is_node_healthy = self.healthy
         request.nodeStatus.nodeHealthStatus.health_report = self.report
         self._add_label(request)
+        self._add_logs(request)
         answer = self.cluster.tracker.register(NOBODY, request)
         self.response_id = 0
         self.keys = {
@@ -267,6 +270,7 @@ class Node:
         request.last_known_container_token_master_key.key_id = self.keys.get(Kind.CONTAINER, 0)
         request.last_known_nm_token_master_key.key_id = self.keys.get(Kind.NODE, 0)
         self._add_label(request)
+        self._add_logs(request)
         answer = self.cluster.tracker.heartbeat(NOBODY, request)
         if answer.nodeAction == 0:
             self.response_id = answer.response_id
@@ -280,6 +284,13 @@ class Node:
         request = UnRegisterNodeManagerRequestProto()
         self._identify(request.node_id)
         self.cluster.tracker.unregister(NOBODY, request)
+
+    def _add_logs(self, request: Any) -> None:
+        for number, status in self.logs.items():
+            report = request.log_aggregation_reports_for_apps.add()
+            report.application_id.id = number
+            report.application_id.cluster_timestamp = self.cluster.state.epoch_ms
+            report.log_aggregation_status = LogAggregationStatusProto.Value(f"LOG_{status}")
 
     def _identify(self, message: Any) -> None:
         message.host, message.port = self.host, self.port

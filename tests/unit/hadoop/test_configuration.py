@@ -58,6 +58,13 @@ def test_intervals_have_hadoops_names(read):
     assert (found.masters.expiry_ms, found.masters.token_life_ms) == (40_000, 5_000)
     assert (found.keys.node_rolling_ms, found.keys.container_rolling_ms) == (60_000, 86_400_000)
     assert found.nodes.minimum_version == "3.4.1"
+    assert (found.log_aggregation, found.log_aggregation_timeout_ms) == (False, 600_000)
+
+
+def test_log_aggregation_has_hadoops_names(read):
+    timeout = {"yarn.log-aggregation-status.time-out.ms": 1_000}
+    found = read(**{"yarn.log-aggregation-enable": "true", **timeout})
+    assert (found.log_aggregation, found.log_aggregation_timeout_ms) == (True, 1_000)
 
 
 def test_an_address_of_the_network_needs_consent(read):

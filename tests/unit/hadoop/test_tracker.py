@@ -457,3 +457,30 @@ async def test_what_a_node_says_it_uses_is_kept_while_it_is_in_the_cluster(clust
     await cluster.settled()
     node.beat()
     assert not known
+
+
+async def test_what_nodes_report_of_the_aggregation_of_logs_is_the_applications_status(cluster):
+    logs = cluster.server.log_aggregation
+    logs.enabled = True
+    node = cluster.node()
+    containers = await running(cluster, node)
+    assert logs.status(1) == "NOT_START"
+    node.logs = {1: "RUNNING", 99: "SUCCEEDED"}
+    node.beat()
+    assert (logs.status(1), logs.status(99)) == ("RUNNING", "NOT_START")
+    node.statuses = dict.fromkeys(containers, 0)
+    node.beat()
+    await cluster.settled()
+    node.logs = {1: "SUCCEEDED"}
+    node.register()
+    assert logs.status(1) == "SUCCEEDED"
+
+
+async def test_a_node_that_does_not_report_its_logs_in_time_is_not_waited_for(cluster):
+    logs = cluster.server.log_aggregation
+    logs.enabled, logs.timeout_ms = True, 0
+    node = cluster.node()
+    await running(cluster, node)
+    await cluster.server.service.ask(KillApplication(1))
+    cluster.tracker.tick()
+    assert logs.status(1) == "TIME_OUT"

@@ -73,6 +73,7 @@ class Story:
         transport = httpx.ASGITransport(app=self.app)
         self.http = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:1/api/v1")
         self.names: list[str] = []
+        server.log_aggregation.enabled = True
 
     def now_ms(self) -> int:
         return self.instant_ms
@@ -101,6 +102,9 @@ class Story:
             verb = chance.choice(("drain", "undrain"))
             nodes = {"nodes": [f"node-{chance.randrange(4):04}"]}
             await self.http.post(f"/admin/nodes/{verb}", json=nodes)
+        if known := list(self.server.scheduler.state.applications):
+            status = chance.choice(("RUNNING", "SUCCEEDED", "FAILED"))
+            self.server.log_aggregation.reported(chance.choice(known), "node-0001", status)
         for _ in range(10):
             await asyncio.sleep(0)
 

@@ -183,3 +183,24 @@ async def test_a_result_on_a_node_that_is_too_large_is_refused_with_its_size(pag
     answer = await page.get(path)
     assert answer.status_code == 413
     assert "bytes, and more than 1 MB are not handed out" in answer.text
+
+
+async def test_a_log_that_its_node_has_deleted_is_refused_with_where_it_is(page, node):
+    page.engine.web_addresses["n1"] = node.address
+    await page.submit(queue="a", tasks=[{"command": "x"}])
+    (container,) = await page.launched()
+    name = container_name(page.server.service.state.epoch_ms, container)
+    path = f"/containers/{name}/logs/stdout"
+    node.instead = PlainTextResponse("java.lang.Exception: Unknown container.", 404)
+    answer = await page.get(path)
+    assert (answer.status_code, answer.content) == (200, b"")  # it is not there yet
+    page.engine.end(container)
+    await page.until(lambda: page.server.service.is_over(container))
+    answer = await page.get(path)
+    assert (answer.status_code, "nodes delete logs after a while" in answer.text) == (404, True)
+    page.server.log_aggregation.enabled = True
+    answer = await page.get(path)
+    assert "yarn logs -applicationId application_" in answer.json()["message"]
+    page.engine.web_addresses = {"n2": node.address}
+    answer = await page.get(path)
+    assert (answer.status_code, "yarn logs -applicationId" in answer.text) == (502, True)

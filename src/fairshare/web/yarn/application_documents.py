@@ -62,7 +62,7 @@ def application_info(
         _add_times(info, application, history, now_ms)
         _add_master(info, gateway, history, application)
         _add_present_use(info, gateway, application, history)
-        info.logAggregationStatus = "DISABLED"
+        info.logAggregationStatus = gateway.log_aggregation.status(application.id)
         info.rmClusterId = gateway.settings.cluster_id or UNSET
         if "resourcerequests" not in without:
             info.resourceRequests = _requests(application, state.types) or UNSET

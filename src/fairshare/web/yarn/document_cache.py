@@ -89,18 +89,20 @@ class DocumentCache:
         self._kept: dict[ApplicationId, CachedDocument] = {}
         self._seen = 0  # the last record that the cache reflects
         self._reports = 0
+        self._logs = 0
 
     def let_go(self) -> None:
-        """Drop the documents that records or reports of masters have changed since the last
-        call."""
-        attempt_history = self._gateway.attempt_history
+        """Drop the documents that records, or reports of masters and nodes, have changed since the
+        last call."""
+        attempt_history, logs = self._gateway.attempt_history, self._gateway.log_aggregation
         changed = self._gateway.changes.since(self._seen)
         if changed is None or attempt_history.reports != self._reports:
             self._kept.clear()
         else:
-            for number in changed:
+            for number in (*changed, *logs.changed_since(self._logs)):
                 self._kept.pop(number, None)
         self._seen, self._reports = self._gateway.version, attempt_history.reports
+        self._logs = logs.version
 
     @property
     def count(self) -> int:

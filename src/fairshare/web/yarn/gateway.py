@@ -29,6 +29,7 @@ from fairshare.projections.node_history import NodeHistory
 from fairshare.projections.scheduler_health import SchedulerHealth
 from fairshare.schedulers.protocol import Scheduler
 from fairshare.server import mutation
+from fairshare.server.log_aggregation import LogAggregation
 from fairshare.server.server import LiveServer
 from fairshare.server.users.identity import own_user
 
@@ -72,6 +73,7 @@ class Gateway(Protocol):
     login_user: str
     secret: bytes
     changes: ApplicationVersions
+    log_aggregation: LogAggregation
 
     def properties(self) -> Mapping[str, str]:
         """The properties of the scheduler as they are configured."""
@@ -178,6 +180,7 @@ class LiveGateway:
         self.attempt_history = server.projections.attempts
         self.changes = server.projections.application_versions
         self.node_history = server.projections.nodes
+        self.log_aggregation = server.log_aggregation
         self.login_user = own_user()
         self.secret = secret
 
