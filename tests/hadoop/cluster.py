@@ -44,6 +44,8 @@ class Cluster:
             run, installation.jars, scheduler, self.ports, more or {}
         )
         self.server: subprocess.Popen[bytes] | None = None
+        self.standby: subprocess.Popen[bytes] | None = None
+        self.server_conf = self.conf
         self.managers: dict[str, subprocess.Popen[bytes]] = {}
         (run / "log").mkdir()
 
@@ -82,16 +84,27 @@ class Cluster:
 
     def start_server(self) -> None:
         """Start the server, on the state directory that a server before it left."""
-        engine = ("--engine", "nodemanagers") if self.nodes else ("--hadoop",)
-        self.server = self._spawn(
-            "server",
-            [
-                *(sys.executable, "-m", "fairshare", "serve", "--conf", str(self.conf)),
-                *("--port", str(self.ports["web"]), "--state", str(self.run / "state")),
-                *engine,
-            ],
-        )
+        self.server = self._spawn("server", self._serve(self.server_conf, self.ports["web"]))
         self.wait(lambda: self.active_nodes() >= 0, "the server answers")
+
+    def start_standby(self, conf: Path, port: int) -> None:
+        """Start a second server, which waits until the first one ends."""
+        self.standby = self._spawn("standby", [*self._serve(conf, port), "--standby"])
+
+    def fail_over(self, port: int) -> None:
+        """Kill the server; the standby, whose web port is given, is the server from now on."""
+        self.kill_server()
+        self.server, self.standby = self.standby, None
+        self.url = f"http://127.0.0.1:{port}"
+        self.wait(lambda: self.active_nodes() == self.nodes, "all nodes have found the standby")
+
+    def _serve(self, conf: Path, port: int) -> list[str]:
+        engine = ("--engine", "nodemanagers") if self.nodes else ("--hadoop",)
+        return [
+            *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf)),
+            *("--port", str(port), "--state", str(self.run / "state")),
+            *engine,
+        ]
 
     def kill_server(self) -> None:
         """End the server as a crash would."""
@@ -146,10 +159,11 @@ class Cluster:
 
     def stop(self) -> list[int]:
         """End all processes of the run; the pids of those that could not be ended."""
-        for process in (*self.managers.values(), self.server):
+        processes = (*self.managers.values(), self.standby, self.server)
+        for process in processes:
             if process is not None and process.poll() is None:
                 process.terminate()
-        for process in (*self.managers.values(), self.server):
+        for process in processes:
             if process is not None:
                 try:
                     process.wait(15)

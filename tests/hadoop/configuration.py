@@ -5,6 +5,7 @@ Everything is small, listens on loopback, and lies in the run's folder.
 """
 
 import secrets
+import shutil
 import socket
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -126,6 +127,31 @@ def write_server(
     return folder
 
 
+def write_pair(run: Path, ports: dict[str, dict[str, int]]) -> dict[str, Path]:
+    """Give the shared directory the addresses of several servers, by their identifiers; and each
+    server a directory that says in addition which one it is."""
+    addresses: dict[str, object] = {
+        "yarn.resourcemanager.ha.enabled": "true",
+        "yarn.resourcemanager.ha.automatic-failover.enabled": "false",
+        "yarn.resourcemanager.ha.rm-ids": ",".join(ports),
+        "yarn.resourcemanager.cluster-id": "pair",
+        "yarn.client.failover-sleep-base-ms": 200,
+        "yarn.client.failover-sleep-max-ms": 1_000,
+    }
+    for number, own in ports.items():
+        addresses[f"yarn.resourcemanager.hostname.{number}"] = "127.0.0.1"
+        for port, name in SERVER_PORTS.items():
+            addresses[f"{name}.{number}"] = f"127.0.0.1:{own[port]}"
+    site = run / "conf/yarn-site.xml"
+    _add(site, site, addresses)
+    folders = {number: run / f"conf-{number}" for number in ports}
+    for number, folder in folders.items():
+        shutil.copytree(run / "conf", folder)
+        own_site = folder / "yarn-site.xml"
+        _add(own_site, own_site, {"yarn.resourcemanager.ha.id": number})
+    return folders
+
+
 def write_node(run: Path, name: str) -> tuple[Path, int]:
     """The directory of a NodeManager, which comes before the shared one, and its web port."""
     folder = run / f"conf-{name}"
@@ -137,6 +163,7 @@ def write_node(run: Path, name: str) -> tuple[Path, int]:
         "yarn.nodemanager.webapp.address": f"127.0.0.1:{web}",
         "yarn.nodemanager.local-dirs": run / name / "local",
         "yarn.nodemanager.log-dirs": run / name / "logs",
+        "yarn.nodemanager.recovery.dir": run / name / "recovery",
     }
     _add(run / "conf/yarn-site.xml", folder / "yarn-site.xml", own)
     _add(

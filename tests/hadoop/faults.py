@@ -6,6 +6,7 @@ must be and no process is left.
 """
 
 import argparse
+import contextlib
 import os
 import random
 import re
@@ -20,6 +21,7 @@ from subprocess import Popen
 from typing import Any
 
 import httpx
+from tests.hadoop import configuration
 from tests.hadoop.clients import EXAMPLES, SHELL, SLEEP, Clients
 from tests.hadoop.cluster import Cluster
 from tests.hadoop.installation import FOLDER, Installation
@@ -42,7 +44,8 @@ PREEMPTION = {
     "yarn.scheduler.fair.waitTimeBeforeKill": 5_000,
 }
 SETTINGS: dict[str, dict[str, object]] = {
-    "nodes": dict(SHORT),
+    "nodes": {**SHORT, "yarn.nodemanager.recovery.enabled": "true"},
+    "losses": dict(SHORT),
     "keys": dict(SHORT),
     "tenants": dict(PREEMPTION),
 }
@@ -65,13 +68,15 @@ class Faults:
         """Start a job whose output must have a pattern."""
         self.jobs[name] = (self.clients.start(name, arguments), pattern)
 
-    def begin_jobs(self, number: int) -> None:
-        """A job of each kind: long enough to be hit."""
+    def begin_jobs(self, number: int, *, reduces: bool = True) -> None:
+        """A job of each kind: long enough to be hit. Reduces lose their job when the outputs of
+        several maps are gone with a node, under any ResourceManager."""
         clients = self.clients
         (jar,) = self.cluster.installation.jars.glob("*applications-distributedshell-*.jar")
-        sleep = ("-m", "8", "-r", "1", "-mt", "3000", "-rt", "1000")
+        sleep = ("-m", "8", "-r", "1" if reduces else "0", "-mt", "3000", "-rt", "1000")
         self.begin(f"sleep-{number}", "completed successfully", clients.java(SLEEP, *sleep))
-        self.begin(f"pi-{number}", r"Pi is 3\.8", clients.java(EXAMPLES, "pi", "2", "10"))
+        if reduces:
+            self.begin(f"pi-{number}", r"Pi is 3\.8", clients.java(EXAMPLES, "pi", "2", "10"))
         self.begin(
             f"shell-{number}",
             "Application completed successfully",
@@ -96,7 +101,7 @@ class Faults:
         self.happened.append("server killed")
 
     def kill_node(self) -> None:
-        """Kill a NodeManager, with what it runs (it keeps no state), and start it again."""
+        """Kill a NodeManager, and start it again: what it ran goes on if it has a recovery."""
         name = self.random.choice(sorted(self.cluster.managers))
         process = self.cluster.managers[name]
         process.kill()
@@ -172,6 +177,31 @@ def of_server(faults: Faults) -> None:
         faults.kill_server()
 
 
+def of_losses(faults: Faults) -> None:
+    """Kill NodeManagers that keep no state: what they ran is lost, and runs again."""
+    for number in (1, 2):
+        faults.begin_jobs(number, reduces=False)
+        time.sleep(8)
+        faults.kill_node()
+
+
+def of_standby(faults: Faults) -> None:
+    """Kill the server while a second one stands by: clients, masters and NodeManagers know the
+    addresses of both, and find it."""
+    cluster = faults.cluster
+    names = configuration.SERVER_PORTS
+    second = dict(zip(names, configuration.free_ports(len(names)), strict=True))
+    folders = configuration.write_pair(cluster.run, {"rm1": cluster.ports, "rm2": second})
+    cluster.server_conf = folders["rm1"]
+    cluster.start()
+    cluster.start_standby(folders["rm2"], second["web"])
+    faults.begin_jobs(1)
+    time.sleep(10)
+    cluster.fail_over(second["web"])
+    faults.happened.append("server killed, standby found")
+    faults.begin_jobs(2)
+
+
 def of_nodes(faults: Faults) -> None:
     """Kill, freeze and thaw NodeManagers, one of them beyond its expiry; kill a master."""
     faults.begin_jobs(1)
@@ -225,6 +255,8 @@ def of_tenants(faults: Faults) -> None:
 KINDS: dict[str, Callable[[Faults], None]] = {
     "server": of_server,
     "nodes": of_nodes,
+    "losses": of_losses,
+    "standby": of_standby,
     "keys": of_keys,
     "tenants": of_tenants,
 }
@@ -261,7 +293,11 @@ def main() -> int:
         cluster = Cluster(folder, installation, chosen.scheduler, 2, more)
         starve_soon(cluster)
         try:
-            with cluster:
+            with contextlib.ExitStack() as stack:
+                if kind == "standby":  # which starts the cluster itself
+                    stack.callback(cluster.stop)
+                else:
+                    stack.enter_context(cluster)
                 faults = Faults(cluster, chosen.kills, chosen.seed)
                 KINDS[kind](faults)
                 wrong += faults.results()
