@@ -105,7 +105,6 @@ REASONS: tuple[Reason, ...] = (
     Reason("master: *", "response_id", LATER),
     Reason("master: ask for one", "*", LATER),
     Reason("master: until it comes", "*", LATER),
-    Reason("master: *release", "completed_container_statuses", LATER, "fair"),
     Reason("master: *", "limit.*", "headroom: " + LATER),
     Reason("master: *", "preempt", "an empty message says nothing", "fair"),
     Reason("master: ask for a negative number", "*", "a defect: queues count less than nothing"),
@@ -114,8 +113,8 @@ REASONS: tuple[Reason, ...] = (
     Reason("master: allocate before it registers", "message", CLEARER),
     Reason("master: register after its end", "*", "says that the attempt is over, as for allocate"),
     Reason(
-        "master: release",
-        "completed_container_statuses[].*",
+        "master: what was released",
+        "ends[].*",
         "the same fields as for a container that ran",
     ),
     # Administration.

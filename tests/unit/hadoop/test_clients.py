@@ -1,13 +1,15 @@
 """Hadoop's clients ask, submit and change: what each call is answered, and what it changes."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from tests.unit.hadoop.cluster import CAPACITY, Cluster
 
-from fairshare.hadoop import ids
-from fairshare.hadoop.clients import NOT_SUPPORTED, Clients
+from fairshare.hadoop import administration, ids
+from fairshare.hadoop.clients import NO_ATTRIBUTES, NOT_SUPPORTED, Clients
 from fairshare.hadoop.wire.calls import CallContext
 from fairshare.hadoop.wire.descriptors import APPLICATION_CLIENT, METHODS
 from fairshare.hadoop.wire.exceptions import RpcError
@@ -453,3 +455,13 @@ async def test_each_change_has_a_line_in_the_audit_log_and_reports_have_none(clu
     ]
     assert entries[2].address == "10.0.0.7"
     assert entries[1].queue == "root.ann"
+
+
+def test_the_methods_that_are_refused_are_those_that_the_documentation_lists():
+    page = (Path(__file__).parents[3] / "docs/hadoop-differences.md").read_text()
+    start = page.index("Methods of `ApplicationClientProtocol` that are refused")
+    end = page.index("## ", start)
+    listed = set(re.findall(r"`([a-z]\w+)`", page[start:end]))
+    refused = {*NOT_SUPPORTED, *administration.NOT_SUPPORTED, *NO_ATTRIBUTES}
+    refused |= {"getResourceProfiles", "getResourceProfile"}
+    assert listed == refused | {"transitionToStandby", "transitionToObserver"}
