@@ -5,6 +5,8 @@ has fetched the end, at once if no master waits for it. Source: Hadoop 3.4.1,
 RMNodeImpl.handleContainerStatus, RMAppAttemptImpl.sendFinishedContainersToNM.
 """
 
+import asyncio
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -12,15 +14,23 @@ from fairshare.hadoop import ids
 from fairshare.hadoop.registered_nodes import RegisteredNode, RegisteredNodes
 from fairshare.hadoop.wire.messages import ContainerStateProto, LogAggregationStatusProto
 from fairshare.model.events import ApplicationEnded, ContainerCompleted, Event, ExitCode
-from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
+from fairshare.model.identifiers import (
+    ApplicationId,
+    ContainerId,
+    application_of,
+    container_name,
+)
 from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
 from fairshare.runtime.reconciliation import MISSING
 from fairshare.schedulers.protocol import State
+from fairshare.server.access.repeated_messages import INTERVAL_S, RepeatedMessages
 from fairshare.server.log_aggregation import LogAggregation
 
 MOST_DIAGNOSTICS = 64 * 1024
 """The most characters that are kept of a container's or a master's words (Hadoop:
 `yarn.app.attempt.diagnostics.limit.kc`, which keeps the last ones too)."""
+
+_log = logging.getLogger("fairshare.hadoop")
 
 _COMPLETE = ContainerStateProto.Value("C_COMPLETE")
 
@@ -35,6 +45,7 @@ class ContainerReports:
         self._logs = logs
         self._finished: dict[ContainerId, RegisteredNode] = {}
         self._nodes_of: dict[ApplicationId, dict[str, None]] = {}
+        self._unknown = RepeatedMessages[str](_log_repeated)
 
     def changes(
         self, node: RegisteredNode, state: State, statuses: Sequence[Any], raw: list[bytes]
@@ -126,8 +137,14 @@ class ContainerReports:
         if message.state == _COMPLETE:
             self._forget(node, message.container_id)
         else:
+            self._log_unknown(node, ids.container_text(message.container_id))
             node.foreign.append(message.container_id)
             node.busy = True
+
+    def _log_unknown(self, node: RegisteredNode, name: str) -> None:
+        words = f"node {node.name} runs {name}, which nothing here granted: it is to stop it"
+        if self._unknown.add(node.name, words):
+            asyncio.get_running_loop().call_later(INTERVAL_S, self._unknown.flush)
 
     def _report_end(
         self,
@@ -158,6 +175,8 @@ class ContainerReports:
                 inputs.append(ContainerStarted(container, holds_room=True))
             return
         self._nodes.clean_up(container)
+        if application_of(container) not in state.applications:
+            self._log_unknown(node, container_name(state.epoch_ms, container))
         self._has_application(node, state, container)
 
     def _runs(self, node: RegisteredNode, state: State, container: ContainerId) -> None:
@@ -191,6 +210,11 @@ class ContainerReports:
 def _is_on(state: State, node: RegisteredNode, container: ContainerId) -> bool:
     there = state.nodes.get(node.name)
     return there is not None and container in there.containers
+
+
+def _log_repeated(words: str, repeated: int, node: str) -> None:
+    more = f", and {repeated - 1} more" if repeated > 1 else ""
+    _log.warning("%s%s", words, more)
 
 
 def shortened(words: str) -> str:
