@@ -4,7 +4,7 @@ Resources are mappings such as `{"memory-mb": 1024, "vcores": 1}`, times are mil
 Constraints between fields are checked where a server translates them (`web/submissions.py`).
 """
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import msgspec
 
@@ -50,8 +50,8 @@ class TaskGroup(Command, frozen=True, kw_only=True):
 
     The tasks of a `gang` start together or not at all: their containers are held until none is
     missing, for at most `gang_timeout_ms`; then they are given back, and requested again after a
-    pause. When one task does not succeed, all of them start again; `max_attempts` counts the
-    failures of all.
+    pause. When one task does not succeed, all of them start again, and `max_attempts` counts the
+    failures of all; with `gang_restart` "task" that one alone.
     """
 
     name: Place = "tasks"
@@ -68,6 +68,7 @@ class TaskGroup(Command, frozen=True, kw_only=True):
     label: LabelName | None = None
     gang: bool = False
     gang_timeout_ms: Duration = GANG_TIMEOUT_MS
+    gang_restart: Literal["all", "task"] = "all"
 
 
 class DriverCommand(Command, frozen=True, kw_only=True):

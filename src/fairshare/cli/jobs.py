@@ -27,10 +27,20 @@ from fairshare.cli.units import parse_duration_ms, parse_lifetime_s
 from fairshare.client import DriverCommand, Master, Submission, TaskGroup
 from fairshare.client.submissions import DEFAULT_RESOURCES
 from fairshare.config.yaml_tree import Node
+from fairshare.documents.bounds import GANG_RESTARTS
 from fairshare.documents.sizes import parse_memory_mb
 
 MOST_TASKS = 1_000_000
 MOST_ATTEMPTS = 1_000
+
+
+def restart(node: Node, document: Document, where: str) -> str | None:
+    """What starts again of a gang."""
+    found = text(node, document, where)
+    if found is not None and found not in GANG_RESTARTS:
+        document.report(node, f"{where}: it is {' or '.join(GANG_RESTARTS)}, not {found!r}")
+        return None
+    return found
 
 
 def read_node(node: Node, document: Document, where: str) -> Node:
@@ -77,6 +87,7 @@ GROUP: dict[str, Reader] = {
     "label": text,
     "gang": truth,
     "gang-timeout": parsed(parse_duration_ms),
+    "gang-restart": restart,
 }
 
 DRIVER: dict[str, Reader] = {**WORK, "keep-containers": truth}
@@ -144,8 +155,10 @@ def group_of(fields: dict[str, Any], entry: Node, document: Document, folder: Pa
     for key in ("time_limit", "gang_timeout"):
         if key in named:
             named[f"{key}_ms"] = named.pop(key)
-    if "gang_timeout_ms" in named and not named.get("gang"):
-        document.report(entry, f"{where}: gang-timeout has a meaning with gang: true only")
+    for key in ("gang_timeout_ms", "gang_restart"):
+        if key in named and not named.get("gang"):
+            word = key.removesuffix("_ms").replace("_", "-")
+            document.report(entry, f"{where}: {word} has a meaning with gang: true only")
     if named.get("relax") is False and not named.get("hosts") and not named.get("racks"):
         document.report(entry, f"{where}: relax: false says `only there`, but no hosts or racks")
     return TaskGroup(**{"count": 1, **named}, resources=resources)

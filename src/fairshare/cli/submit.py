@@ -3,6 +3,7 @@
 Also waits for its end and reports it; `jobs` knows the format of job files.
 """
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,17 @@ WORK_ONLY = ("memory", "vcores", "resources", "directory")
     type=DURATION,
     help="How long --gang holds containers while others are missing. [default: 1m]",
 )
+@click.option(
+    "--ray",
+    is_flag=True,
+    help="The command is a Ray program: it gets a Ray cluster of its own with COUNT workers.",
+)
+@click.option(
+    "--more",
+    metavar="N",
+    type=Whole(1, MOST_TASKS),
+    help="For --ray: up to N further workers, which come and go with the queue's share.",
+)
 @click.option("--host", "hosts", metavar="H", multiple=True, help="A preferred node; repeatable.")
 @click.option("--rack", "racks", metavar="R", multiple=True, help="A preferred rack; repeatable.")
 @click.option(
@@ -178,7 +190,7 @@ def command(
                      tasks or driver
     Of each group:   name, count, command or arguments, environment, directory, memory, vcores,
                      resources, after, slow-start, max-attempts, time-limit, priority, hosts,
-                     racks, relax, label, gang, gang-timeout
+                     racks, relax, label, gang, gang-timeout, gang-restart
     Of the driver:   command or arguments, environment, directory, memory, vcores, resources,
                      keep-containers
 
@@ -210,6 +222,9 @@ def from_command(command_line: tuple[str, ...], given: Mapping[str, Any]) -> Sub
     if not command_line:
         raise click.UsageError("nothing to run: write -- COMMAND ARGUMENTS, or --job FILE")
     driver = "driver" in given
+    if "ray" in given:
+        return _ray_program(command_line, given)
+    refuse(given, ("more",), "it has a meaning with --ray only")
     if driver:
         refuse(given, GROUP_ONLY, "a driver is one container, and requests its tasks itself")
     directory = given.get("directory")
@@ -218,20 +233,7 @@ def from_command(command_line: tuple[str, ...], given: Mapping[str, Any]) -> Sub
         "environment": dict(given.get("environment", ())),
         "directory": str(directory.expanduser().absolute()) if directory else None,
     }
-    resources = {
-        "memory-mb": given.get("memory", DEFAULT_RESOURCES["memory-mb"]),
-        "vcores": given.get("vcores", DEFAULT_RESOURCES["vcores"]),
-        **dict(given.get("resources", ())),
-    }
-    job = {
-        "user": given.get("user"),
-        "queue": given.get("queue"),
-        "name": given.get("name", Path(command_line[0]).name),
-        "priority": given.get("priority"),
-        "lifetime_s": given.get("lifetime"),
-        "tags": given.get("tags", ()),
-        "label": given.get("label"),
-    }
+    resources, job = _resources(given), _job(command_line, given)
     if driver:
         master = Master(resources=resources, keep_containers="keep_containers" in given)
         return Submission(**job, driver=DriverCommand(**work), master=master)
@@ -253,13 +255,59 @@ def from_command(command_line: tuple[str, ...], given: Mapping[str, Any]) -> Sub
     return Submission(**job, tasks=(group,))
 
 
+def _ray_program(command_line: tuple[str, ...], given: Mapping[str, Any]) -> Submission:
+    """A driver that starts a Ray cluster in its containers, and runs the program there."""
+    # Imported lazily: few submissions are Ray programs.
+    from fairshare.ray.program import Program, program_arguments
+
+    refuse(given, ("driver", *DRIVER_ONLY), "a Ray program has a driver of its own")
+    refuse(given, ("hosts", "racks", "max_attempts", "time_limit"), "workers run anywhere")
+    program = Program(
+        workers=given.get("count", 1),
+        more=given.get("more", 0),
+        resources=_resources(given),
+        gang_timeout_ms=given.get("gang_timeout", GANG_TIMEOUT_MS),
+        command=command_line,
+    )
+    directory = given.get("directory")
+    return Submission(
+        **_job(command_line, given),
+        driver=DriverCommand(
+            arguments=program_arguments(program, sys.executable),
+            environment=dict(given.get("environment", ())),
+            directory=str(directory.expanduser().absolute()) if directory else None,
+        ),
+        master=Master(resources=dict(DEFAULT_RESOURCES)),
+    )
+
+
+def _resources(given: Mapping[str, Any]) -> dict[str, int]:
+    return {
+        "memory-mb": given.get("memory", DEFAULT_RESOURCES["memory-mb"]),
+        "vcores": given.get("vcores", DEFAULT_RESOURCES["vcores"]),
+        **dict(given.get("resources", ())),
+    }
+
+
+def _job(command_line: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "user": given.get("user"),
+        "queue": given.get("queue"),
+        "name": given.get("name", Path(command_line[0]).name),
+        "priority": given.get("priority"),
+        "lifetime_s": given.get("lifetime"),
+        "tags": given.get("tags", ()),
+        "label": given.get("label"),
+    }
+
+
 def from_file(path: Path, command_line: tuple[str, ...], given: Mapping[str, Any]) -> Submission:
     """The application of a job file, with the fields that options replace."""
     if command_line:
         raise click.UsageError("a command and --job: give one of both")
     refuse(
         given,
-        ("driver", *DRIVER_ONLY, *GROUP_ONLY, *WORK_ONLY),
+        ("driver", "ray", "more", *DRIVER_ONLY, *GROUP_ONLY, *WORK_ONLY),
         "set it in the job file, for each group",
     )
     job = read_job(path)

@@ -11,3 +11,6 @@ below."""
 
 GANG_TIMEOUT_MS: Final = 60_000
 """How long a gang holds containers while others are missing, by default."""
+
+GANG_RESTARTS: Final = ("all", "task")
+"""What starts again when a task of a gang does not succeed; the first is the default."""

@@ -6,6 +6,7 @@ Emits no events itself; `resource_manager.py` and `journal_epochs.py` do.
 
 from collections.abc import Callable, Sequence
 
+from fairshare.documents.bounds import GANG_RESTARTS
 from fairshare.model.applications import Application
 from fairshare.model.resources import Resource
 from fairshare.model.tasks import GROUP_REQUESTS, GroupProgress
@@ -32,6 +33,9 @@ def check_groups(new: Sequence[TaskGroup], known: Sequence[TaskGroup] = ()) -> N
             )
         if group.time_limit_ms is not None and group.time_limit_ms < 1:
             raise Refusal("invalid-tasks", f"group {group.name} has a time limit below 1 ms")
+        if group.gang_restart not in GANG_RESTARTS:
+            words = " or ".join(GANG_RESTARTS)
+            raise Refusal("invalid-tasks", f"group {group.name}: gang_restart is {words}")
         if group.gang_timeout_ms < 1:
             raise Refusal("invalid-tasks", f"group {group.name} has a gang timeout below 1 ms")
         names.add(group.name)

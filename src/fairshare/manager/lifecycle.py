@@ -159,7 +159,7 @@ class Lifecycle:
     def _asks(self, step: Step, application: Application, request: ContainerRequest) -> bool:
         number = request.request - GROUP_REQUESTS
         progress = application.tasks.groups[number]
-        if not progress.spec.gang:
+        if not progress.starts_together:
             return True
         if gangs.is_paused(self.state, application, number):
             return False
@@ -211,7 +211,7 @@ class Lifecycle:
         elif event.request >= GROUP_REQUESTS:
             number = event.request - GROUP_REQUESTS
             progress = application.tasks.groups[number]
-            if progress.spec.gang:
+            if progress.starts_together:
                 gangs.hold(step, self.state, event, number)
             elif progress.waiting:
                 step.emit(
@@ -299,7 +299,8 @@ class Lifecycle:
         if hopeless is not None:
             number, task = hopeless
             spec = board.groups[number].spec
-            failed = "tasks of the gang" if spec.gang else f"task {task} of group"
+            together = board.groups[number].restarts_together
+            failed = "tasks of the gang" if together else f"task {task} of group"
             self.end(
                 step,
                 application,

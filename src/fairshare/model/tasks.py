@@ -67,12 +67,23 @@ class GroupProgress:
     def failures_of(self, task: int) -> int:
         """The failures that count against `max_attempts`: those of the task, or, since the tasks of
         a gang start again together, those of the whole gang."""
-        return sum(self.failed.values()) if self.spec.gang else self.failed.get(task, 0)
+        return sum(self.failed.values()) if self.restarts_together else self.failed.get(task, 0)
+
+    @property
+    def restarts_together(self) -> bool:
+        """Whether all tasks start again when one does not succeed."""
+        return self.spec.gang and self.spec.gang_restart == "all"
+
+    @property
+    def starts_together(self) -> bool:
+        """Whether the waiting tasks start together: of a gang that restarts its tasks alone, only
+        the first time."""
+        return self.spec.gang and (self.restarts_together or not (self.running or self.results))
 
     @property
     def broken(self) -> bool:
         """Whether some tasks of a started gang wait again while others run or have succeeded."""
-        return self.spec.gang and bool(self.waiting) and bool(self.running or self.results)
+        return self.restarts_together and bool(self.waiting) and bool(self.running or self.results)
 
     def restart(self) -> None:
         """Let the tasks that have succeeded wait again, with the others."""
@@ -136,7 +147,7 @@ class TaskBoard:
             if other is None:
                 continue
             count = other.spec.count
-            need = count if other.spec.gang else ceil(count * progress.spec.slow_start)
+            need = count if other.restarts_together else ceil(count * progress.spec.slow_start)
             if other.succeeded < need:
                 return False
         return True

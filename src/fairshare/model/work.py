@@ -5,7 +5,7 @@ Clients submit these values; they are frozen, and recorded in the journal unchan
 
 import msgspec
 
-from fairshare.documents.bounds import GANG_TIMEOUT_MS
+from fairshare.documents.bounds import GANG_RESTARTS, GANG_TIMEOUT_MS
 from fairshare.model.resources import Resource
 
 ANYWHERE = "*"
@@ -63,7 +63,8 @@ class TaskGroup(msgspec.Struct, frozen=True):
 
     The tasks of a `gang` start together: their containers are held until all of them are there. If
     that takes longer than `gang_timeout_ms` since the first one, the gang gives them back and tries
-    again later. When one of its tasks does not succeed, all of them start again.
+    again later. When one of its tasks does not succeed, all of them start again; with
+    `gang_restart` "task" it alone does.
     """
 
     name: str
@@ -81,6 +82,7 @@ class TaskGroup(msgspec.Struct, frozen=True):
     label: str | None = None  # the partition; None: the application's, else the queue's
     gang: bool = False
     gang_timeout_ms: int = GANG_TIMEOUT_MS
+    gang_restart: str = GANG_RESTARTS[0]
 
 
 class ContainerRequest(msgspec.Struct, frozen=True):

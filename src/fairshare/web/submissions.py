@@ -112,6 +112,7 @@ class Translation:
                 label=body.label,
                 gang=body.gang,
                 gang_timeout_ms=body.gang_timeout_ms,
+                gang_restart=body.gang_restart,
             )
             for number, body in enumerate(bodies)
         )

@@ -263,3 +263,21 @@ def test_gangs_start_together_under_each_scheduler(kind, settings):
     runtime.turn(4_000, [ContainerExited(one.container, 0) for one in tuple(engine.launched)])
     assert len(engine.launched) == 4 + 6
     manager.state.check()
+
+
+def test_a_gang_whose_program_bears_losses_restarts_the_lost_task_alone(bench, gang):
+    bench.join("n1", "n2")
+    bench.runtime.turn(0, [gang(8, gang_restart="task", max_attempts=2)])
+    assert len(launched(bench)) == 8
+    first = launched(bench)
+    bench.runtime.turn(1_000, [ContainerExited(first[0], 7), ContainerExited(first[1], 7)])
+    assert bench.engine.stopped == []
+    assert len(launched(bench)) == 10
+    bench.runtime.turn(2_000, [ContainerExited(launched(bench)[8], 7)])
+    assert bench.state.applications[1].state == ApplicationState.FAILED
+    assert "task 0 of group t failed 2 times" in bench.state.applications[1].diagnostics
+
+
+def test_an_unknown_restart_is_refused(bench, submit):
+    steps = bench.runtime.feed(0, [submit(gang=True, gang_restart="none")])
+    assert "gang_restart is all or task" in steps[0][1][0].reason

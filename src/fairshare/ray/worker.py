@@ -1,0 +1,119 @@
+"""A worker of a Ray program's own cluster: `python -m fairshare.ray.worker ADDRESS CPUS MEMORY_MB
+GPUS`, as a task of the program's application.
+
+Joins the head, and stays until it is ended. Workers on one machine start one after the other, since
+Ray's own start-up does not bear several at once.
+"""
+
+import contextlib
+import fcntl
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+OBJECTS_PART = 0.3
+"""The part of a worker's memory that is for Ray's objects, as in Ray."""
+LEAST_OBJECTS_MB = 80
+
+STARTED = b"Ray runtime started"
+START_S = 120.0
+
+_RUN = 'python=$(command -v "$0" || echo python3); exec "$python" -m fairshare.ray.worker "$@"'
+_MEBIBYTE = 1024 * 1024
+
+
+def worker_arguments(address: str, resources: Mapping[str, int]) -> tuple[str, ...]:
+    """The command line of a worker of this size."""
+    numbers = (resources["vcores"], resources["memory-mb"], resources.get("yarn.io/gpu", 0))
+    return ("/bin/sh", "-c", _RUN, sys.executable, address, *map(str, numbers))
+
+
+def head_command(port: int, folder: Path) -> list[str]:
+    """The head of a program's own cluster: it schedules, and runs no tasks."""
+    return [
+        *_RAY_START,
+        *("--head", "--port", str(port), "--num-cpus", "0", "--temp-dir", str(folder)),
+        *("--object-store-memory", str(LEAST_OBJECTS_MB * _MEBIBYTE)),
+        "--include-dashboard=false",
+        "--block",
+    ]
+
+
+def worker_command(address: str, cpus: int, memory_mb: int, gpus: int) -> list[str]:
+    """A worker that offers what its container has."""
+    objects_mb = max(LEAST_OBJECTS_MB, int(memory_mb * OBJECTS_PART))
+    return [
+        *_RAY_START,
+        *("--address", address, "--num-cpus", str(cpus), "--num-gpus", str(gpus)),
+        *("--memory", str(max(1, memory_mb - objects_mb) * _MEBIBYTE)),
+        *("--object-store-memory", str(objects_mb * _MEBIBYTE)),
+        "--block",
+    ]
+
+
+_RAY_START = (sys.executable, "-m", "ray.scripts.scripts", "start", "--disable-usage-stats")
+
+
+def free_port() -> int:
+    """A port that is free now."""
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        return int(probe.getsockname()[1])
+
+
+def main(address: str, cpus: int, memory_mb: int, gpus: int) -> int:
+    """Join, and stay; the exit code of Ray's own process."""
+    with _alone_on_this_machine() as release:
+        process = subprocess.Popen(
+            worker_command(address, cpus, memory_mb, gpus),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+        timer = threading.Timer(START_S, release)
+        timer.daemon = True
+        timer.start()
+        assert process.stdout is not None
+        for line in process.stdout:
+            os.write(1, line)
+            if STARTED in line:
+                release()
+        return process.wait()
+
+
+@contextlib.contextmanager
+def _alone_on_this_machine() -> Iterator["_Release"]:
+    """Hold a lock that all workers of this user take while they start."""
+    name = Path(tempfile.gettempdir(), f"fairshare-ray-{os.geteuid()}.lock")
+    descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    release = _Release(descriptor)
+    try:
+        yield release
+    finally:
+        release()
+
+
+class _Release:
+    """Gives the lock back, once."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor: int | None = descriptor
+        self._lock = threading.Lock()
+
+    def __call__(self) -> None:
+        with self._lock:
+            if self._descriptor is not None:
+                os.close(self._descriptor)
+                self._descriptor = None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], *map(int, sys.argv[2:5])))
