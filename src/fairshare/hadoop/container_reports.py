@@ -37,10 +37,12 @@ _COMPLETE = ContainerStateProto.Value("C_COMPLETE")
 
 class ContainerReports:
     """The statuses of all nodes' containers, and of the logs of their applications. `awaited` says
-    whether a master has yet to fetch the end of a container."""
+    whether a master has yet to fetch the end of a container; `holds`, whether nodes must keep the
+    files of an application that is over, until `release`."""
 
     def __init__(self, nodes: RegisteredNodes, logs: LogAggregation) -> None:
         self.awaited: Callable[[ContainerId], bool] = lambda container: False
+        self.holds: Callable[[ApplicationId], bool] = lambda application: False
         self._nodes = nodes
         self._logs = logs
         self._finished: dict[ContainerId, RegisteredNode] = {}
@@ -126,12 +128,17 @@ class ContainerReports:
                 self.acknowledge(event.container, epoch_ms)
         elif type(event) is ApplicationEnded:
             self._logs.ended(event.application, now_ms)
-            message = ids.application_id_message(epoch_ms, event.application)
-            for name in self._nodes_of.pop(event.application, ()):
-                node = self._nodes.get(name)
-                if node is not None:
-                    node.finished.append(message)
-                    node.busy = True
+            if not self.holds(event.application):
+                self.release(event.application, epoch_ms)
+
+    def release(self, application: ApplicationId, epoch_ms: int) -> None:
+        """The nodes may delete the files and the logs of an application that is over."""
+        message = ids.application_id_message(epoch_ms, application)
+        for name in self._nodes_of.pop(application, ()):
+            node = self._nodes.get(name)
+            if node is not None:
+                node.finished.append(message)
+                node.busy = True
 
     def _report_foreign(self, node: RegisteredNode, message: Any) -> None:
         if message.state == _COMPLETE:

@@ -22,6 +22,7 @@ from fairshare.hadoop.configuration import (
     read_hadoop,
 )
 from fairshare.hadoop.engine.engine import NodeManagersEngine
+from fairshare.hadoop.engine.results import Results
 from fairshare.hadoop.keys import Kind, MasterKeys, watch
 from fairshare.hadoop.masters import Masters
 from fairshare.hadoop.own.engine import ContextEngine
@@ -33,6 +34,7 @@ from fairshare.hadoop.wire.descriptors import APPLICATION_MASTER, RESOURCE_TRACK
 from fairshare.hadoop.wire.server import BACKLOG, RpcServer, TokenLogins, methods_of
 from fairshare.hadoop.wire.tokens import AMRM_TOKEN
 from fairshare.model.applications import Application
+from fairshare.model.identifiers import ApplicationId
 from fairshare.server.engines import made_local
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
@@ -125,7 +127,10 @@ class Ports:
         }
         self._engine = engine
         if isinstance(engine, NodeManagersEngine):
-            engine.connect(lambda: service.state, nodes, self._signer, self._tracker.heard_ms)
+            results = self._results()
+            engine.connect(
+                lambda: service.state, nodes, self._signer, self._tracker.heard_ms, results
+            )
             server.log_aggregation.enabled = hadoop.log_aggregation
             server.log_aggregation.timeout_ms = hadoop.log_aggregation_timeout_ms
             handlers = methods_of(RESOURCE_TRACKER, self._tracker.handlers)
@@ -174,6 +179,21 @@ class Ports:
         await self._opened.aclose()
         if self._own_nodes is not None:
             self._own_nodes.release()
+
+    def _results(self) -> Results:
+        """What fetches the results of Python calls; nodes keep them until then."""
+        server, reports = self._server, self._tracker.reports
+        most_bytes = server.settings.limits.result_mb * 1024 * 1024
+        results = Results(server.directory.path, most_bytes, server.place_of)
+        results.on_fetched = self._release
+        reports.holds = results.waits
+        server.observers.insert(0, results.observe)  # before nodes learn of an end
+        return results
+
+    def _release(self, application: ApplicationId) -> None:
+        known = self._server.service.state.applications.get(application)
+        if known is None or known.over:
+            self._tracker.reports.release(application, self._server.epoch_ms)
 
     def _token_of(self, application: Application) -> Any:
         """The token of an unmanaged master, which its client fetches; None: it is over."""

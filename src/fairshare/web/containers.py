@@ -24,6 +24,7 @@ from fairshare.model.identifiers import (
     application_of,
     container_name,
 )
+from fairshare.server.fetched_results import fetched_result
 from fairshare.server.server import LiveServer
 from fairshare.web.actors import caller_of, check_administrator
 from fairshare.web.answers import answer, refusal
@@ -168,9 +169,12 @@ async def read_result(request: Request) -> Response:
         return await result_of_node(server, server.engine, container)
     name = request.path_params["container"]
     files = server.container_files(container)
-    if files is None:
-        return await _read_result_of_node(server, container)
-    path = files.result
+    if files is not None:
+        path = files.result
+    else:
+        path = fetched_result(server.directory.path, *server.container_names(container))
+        if not await run_in_threadpool(path.exists):
+            return await _read_result_of_node(server, container)
     try:
         os.close(await run_in_threadpool(open_regular, path))
     except FileNotFoundError:

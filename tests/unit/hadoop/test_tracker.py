@@ -484,3 +484,16 @@ async def test_a_node_that_does_not_report_its_logs_in_time_is_not_waited_for(cl
     await cluster.server.service.ask(KillApplication(1))
     cluster.tracker.tick()
     assert logs.status(1) == "TIME_OUT"
+
+
+async def test_a_node_keeps_files_of_an_application_that_is_over_until_they_are_fetched(cluster):
+    node = cluster.node()
+    containers = await running(cluster, node)
+    cluster.tracker.reports.holds = lambda application: True
+    node.statuses = dict.fromkeys(containers, 0)
+    node.beat()
+    await cluster.settled()
+    assert cluster.state.applications[1].over
+    assert not node.beat().applications_to_cleanup
+    cluster.tracker.reports.release(1, cluster.state.epoch_ms)
+    assert [one.id for one in node.beat().applications_to_cleanup] == [1]

@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from fairshare.errors import InputError
 from fairshare.model.identifiers import container_name
+from fairshare.server.fetched_results import fetched_result
 from fairshare.web.remote_logs import SLACK_BYTES, log_client, log_url, read_remote_part
 
 pytestmark = pytest.mark.anyio
@@ -163,6 +164,11 @@ async def test_what_a_python_call_returned_on_a_node_is_read_from_there(page, no
     answer = await page.get(path)
     assert answer.content == b"the value" * 1_000
     assert answer.headers["content-type"] == "application/octet-stream"
+    fetched = fetched_result(page.server.directory.path, *page.server.container_names(container))
+    fetched.parent.mkdir(parents=True)
+    fetched.write_bytes(b"what was fetched")
+    assert (await page.get(path)).content == b"what was fetched"
+    fetched.unlink()
     node.result = b"no base64!"
     answer = await page.get(path)
     assert (answer.status_code, "is damaged" in answer.text) == (404, True)

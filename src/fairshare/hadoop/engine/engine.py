@@ -15,6 +15,7 @@ from fairshare.engines.protocol import LaunchOrder, NodeOffer
 from fairshare.errors import EngineError
 from fairshare.hadoop.engine.launch import own_context, submitted_context
 from fairshare.hadoop.engine.nodes import Nodes
+from fairshare.hadoop.engine.results import Results
 from fairshare.hadoop.ids import container_id_message
 from fairshare.hadoop.signing import TokenSigner
 from fairshare.hadoop.wire import exceptions
@@ -71,6 +72,7 @@ class NodeManagersEngine:
         self._signer: TokenSigner
         self._state: Callable[[], State]
         self._heard_ms: Callable[[str], int | None]
+        self.results: Results | None = None
         self._starting: dict[ContainerId, asyncio.Task[None]] = {}
         self._first_pause_s = FIRST_PAUSE_S
 
@@ -80,9 +82,11 @@ class NodeManagersEngine:
         nodes: Nodes,
         signer: TokenSigner,
         heard_ms: Callable[[str], int | None] = lambda node: None,
+        results: Results | None = None,
     ) -> None:
         """Connect the engine with the state, the registered nodes, and the keys. `heard_ms`: when a
-        node was last heard of."""
+        node was last heard of. `results` fetches those of Python calls."""
+        self.results = results
         self._heard_ms = heard_ms
         self._state = state
         self._nodes = nodes
@@ -158,7 +162,9 @@ class NodeManagersEngine:
         return ""
 
     def prune(self, application_name: str) -> None:
-        """Nodes delete the files of a finished application themselves."""
+        """Delete what was fetched of an application; nodes delete its files themselves."""
+        if self.results is not None:
+            self.results.prune(application_name)
 
     def forget_payload(self, digest: str) -> None:
         """There are no further copies."""
@@ -187,6 +193,8 @@ class NodeManagersEngine:
 
     async def _context_of(self, order: LaunchOrder, granted: ContainerAllocated) -> Any:
         payload = order.command.payload
+        if order.command.is_callable and self.results is not None:
+            self.results.expect(order.container)
         if payload is None:
             return own_context(order, order.command.callable)
         try:
@@ -281,6 +289,8 @@ class NodeManagersEngine:
             # The state has ended them already: what runs is what nodes have reported.
             stops = map(self._stop_now, tuple(self._nodes.running()))
             await asyncio.wait_for(asyncio.gather(*stops), CLOSE_TIMEOUT_S)
+        if self.results is not None:
+            await self.results.close()
         await self._client.close()
 
     async def _stop_now(self, container: ContainerId) -> None:
