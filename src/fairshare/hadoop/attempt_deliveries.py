@@ -29,7 +29,13 @@ from fairshare.model.events import (
     NodeDrained,
     NodeRemoved,
 )
-from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
+from fairshare.model.identifiers import (
+    ApplicationId,
+    ContainerId,
+    application_of,
+    attempt_of,
+)
+from fairshare.model.inputs import ContainerExited
 from fairshare.schedulers.protocol import State
 
 MOST_NODE_CHANGES = 1_000
@@ -120,6 +126,20 @@ class AttemptDeliveries:
             found = self._of[application.id] = Deliveries(application.attempt)
             found.master = application.master
         return found
+
+    def ended_before(self, exited: ContainerExited) -> None:
+        """Deliver an end that an earlier server recorded, and that the node still reports: whether
+        the master received it then is not known, so it may receive it twice, as in Hadoop."""
+        container = exited.container
+        application = self._state.applications.get(application_of(container))
+        found = self._of.get(application_of(container))
+        if found is None or application is None or not application.active:
+            return
+        current = attempt_of(container) == application.attempt
+        kept = application.submission.details.keep_containers
+        if (current or kept) and container != application.master:
+            code, words = exited.exit_code, exited.diagnostics
+            found.completed.setdefault(container, ContainerCompleted(container, code, words))
 
     def awaits(self, container: ContainerId) -> bool:
         """Whether a master has yet to receive the end of a container."""

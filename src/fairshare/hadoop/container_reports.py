@@ -36,12 +36,16 @@ _COMPLETE = ContainerStateProto.Value("C_COMPLETE")
 
 
 class ContainerReports:
-    """The statuses of all nodes' containers, and of the logs of their applications. `awaited` says
-    whether a master has yet to fetch the end of a container; `holds`, whether nodes must keep the
-    files of an application that is over, until `release`."""
+    """The statuses of all nodes' containers, and of the logs of their applications.
+
+    `awaited` says whether a master has yet to fetch the end of a container; `ended_before` takes
+    the end of one that an earlier server recorded, of which that is not known; `holds` says whether
+    nodes must keep the files of an application that is over, until `release`.
+    """
 
     def __init__(self, nodes: RegisteredNodes, logs: LogAggregation) -> None:
         self.awaited: Callable[[ContainerId], bool] = lambda container: False
+        self.ended_before: Callable[[ContainerExited], None] = lambda exited: None
         self.holds: Callable[[ApplicationId], bool] = lambda application: False
         self._nodes = nodes
         self._logs = logs

@@ -223,6 +223,7 @@ class Masters:
         nodes that register again."""
         reports = tracker.reports
         reports.awaited = self.deliveries.awaits
+        reports.ended_before = self.deliveries.ended_before
         self.deliveries.acknowledged = lambda container: reports.acknowledge(
             container, self._state.epoch_ms
         )

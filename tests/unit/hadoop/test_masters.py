@@ -464,6 +464,35 @@ async def test_a_master_registers_again_after_a_restart_and_repeats_its_requests
     await cluster.stop()
 
 
+async def test_an_end_that_an_earlier_server_recorded_and_did_not_deliver_is_delivered(
+    tmp_path, anyio_backend
+):
+    """Otherwise the master would wait for it for ever."""
+    cluster = await Cluster(tmp_path).start()
+    node = cluster.node(memory_mb=8192, vcores=16)
+    node.register()
+    await cluster.settled()
+    master = await cluster.master(node)
+    (found,) = await granted(cluster, master, ask(1))
+    ended = own_id(cluster, found.id)
+    await cluster.run_granted(node)
+    node.statuses[ended] = 3
+    node.beat()
+    await cluster.until(lambda: ended not in cluster.state.applications[1].containers)
+    await cluster.stop()
+    await cluster.start()
+    node.register()
+    node.beat()
+    await cluster.settled()
+    await master.register()
+    (status,) = (await master.allocate()).completed_container_statuses
+    assert (own_id(cluster, status.container_id), status.exit_status) == (ended, 3)
+    assert not node.beat().containers_to_be_removed_from_nm
+    assert not (await master.allocate()).completed_container_statuses  # and the end is acknowledged
+    assert [own_id(cluster, one) for one in node.beat().containers_to_be_removed_from_nm] == [ended]
+    await cluster.stop()
+
+
 async def test_what_was_granted_meanwhile_is_taken_back_when_the_master_returns(
     tmp_path, anyio_backend
 ):
