@@ -29,10 +29,6 @@ from fairshare.schedulers.protocol import State
 
 _OPPORTUNISTIC = ExecutionTypeProto.Value("OPPORTUNISTIC")
 _LONGEST_PLACE = 1_000
-_NO_RESIZING = (
-    "UPDATE_NOT_SUPPORTED: this ResourceManager does not change the resources or the execution type"
-    " of containers that run"
-)
 
 
 def inputs_of(request: Any, application: Application, state: State) -> list[Input]:
@@ -103,15 +99,6 @@ def withdrawals(application: Application) -> tuple[ContainerRequest, ...]:
                     )
                 )
     return tuple(found)
-
-
-def refused_updates(requests: Iterable[Any], add: Any) -> None:
-    """Answer each UpdateContainerRequestProto with an error that says why; `add` makes one."""
-    for request in requests:
-        error = add()
-        error.reason = _NO_RESIZING
-        error.update_request.CopyFrom(request)
-        error.current_container_version = 0
 
 
 def _released(messages: Iterable[Any], application: Application, state: State) -> list[ContainerId]:

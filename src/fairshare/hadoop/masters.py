@@ -14,7 +14,7 @@ from typing import Any
 
 from fairshare.errors import InputError
 from fairshare.families.registry import family_of
-from fairshare.hadoop import asks, ids
+from fairshare.hadoop import asks, container_updates, ids
 from fairshare.hadoop.attempt_deliveries import AttemptDeliveries, Deliveries
 from fairshare.hadoop.container_reports import shortened
 from fairshare.hadoop.grants import Grants
@@ -428,7 +428,10 @@ class Masters:
         if context.token.content.keyId != self._keys.newest(Kind.MASTER).number:
             token = self._signer.master(application.id, deliveries.attempt)
             answer.am_rm_token.CopyFrom(token.message())
-        asks.refused_updates(request.update_requests, answer.update_errors.add)
+        if request.update_requests:
+            largest = self._yarn.allocation_limits(state)[1]
+            refused = container_updates.errors(request.update_requests, application, state, largest)
+            answer.update_errors.extend(refused)
         deliveries.answer = answer
         return answer
 

@@ -14,7 +14,6 @@ from fairshare.hadoop.wire.messages import (
     ContainerIdProto,
     ContainerTokenIdentifierProto,
     NMTokenIdentifierProto,
-    UpdateContainerRequestProto,
 )
 from fairshare.model.events import ApplicationState, ContainerMarked, ContainerSpared
 from fairshare.model.inputs import ContainerExited, KillApplication, NodeLost
@@ -251,15 +250,6 @@ async def test_placement_constraints_are_refused(master):
     with pytest.raises(RpcError) as caught:
         await master.allocate(constraints=True)
     assert "placement constraints" in str(caught.value)
-
-
-async def test_updates_of_containers_are_answered_by_errors(cluster, node, master):
-    (found,) = await granted(cluster, master, ask(1))
-    update = UpdateContainerRequestProto(container_version=0, update_type=0)
-    update.container_id.CopyFrom(found.id)
-    (error,) = (await master.allocate(updates=(update,))).update_errors
-    assert "UPDATE_NOT_SUPPORTED" in error.reason
-    assert error.update_request == update
 
 
 # Repeats.
