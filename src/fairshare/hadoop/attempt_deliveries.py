@@ -2,8 +2,9 @@
 containers that are to be preempted, nodes that changed. Memory of this server alone.
 
 Filled by the records of the journal, emptied by answers. An end counts as received when the master
-calls again after the answer that had it. After a restart masters register again, and what was in
-an answer that never arrived is delivered or ended as `masters` says. Knows no protocol.
+calls again after the answer that had it. After a restart masters register again; what was granted
+in an answer that never arrived is ended as `masters` says, and ends come once more from the nodes,
+which keep them until they may forget them. Knows no protocol.
 Source: Hadoop 3.4.1, RMAppAttemptImpl (justFinishedContainers, finishedContainersSentToAM),
 SchedulerApplicationAttempt (newlyAllocatedContainers).
 """
@@ -29,13 +30,7 @@ from fairshare.model.events import (
     NodeDrained,
     NodeRemoved,
 )
-from fairshare.model.identifiers import (
-    ApplicationId,
-    ContainerId,
-    application_of,
-    attempt_of,
-)
-from fairshare.model.inputs import ContainerExited
+from fairshare.model.identifiers import ApplicationId, ContainerId, application_of, attempt_of
 from fairshare.schedulers.protocol import State
 
 MOST_NODE_CHANGES = 1_000
@@ -48,8 +43,9 @@ class Deliveries:
     `registered`: with this server; `answers` counts its allocate calls, and `answer` is the last
     one's answer. `fresh` are grants that no answer had yet, `completed` ends that none had, `sent`
     ends in the last answer. `marked` are all containers that are to be preempted, `warned` those of
-    them that an answer has named. `node_tokens` are the nodes for which it has a token. `heard_ms`
-    is when it was last heard, in ticks; None: its container has not been launched.
+    them that an answer has named. `recovered` are ends of the time before this server's start.
+    `node_tokens` are the nodes for which it has a token. `heard_ms` is when it was last heard, in
+    ticks; None: its container has not been launched.
     """
 
     __slots__ = (
@@ -64,6 +60,7 @@ class Deliveries:
         "master",
         "node_changes",
         "node_tokens",
+        "recovered",
         "registered",
         "sent",
         "warned",
@@ -72,6 +69,7 @@ class Deliveries:
     def __init__(self, attempt: int) -> None:
         self.completed: dict[ContainerId, ContainerCompleted] = {}
         self.marked: dict[ContainerId, None] = {}
+        self.recovered: set[ContainerId] = set()
         self.begin(attempt)
 
     def begin(self, attempt: int) -> None:
@@ -127,24 +125,31 @@ class AttemptDeliveries:
             found.master = application.master
         return found
 
-    def ended_before(self, exited: ContainerExited) -> None:
-        """Deliver an end that an earlier server recorded, and that the node still reports: whether
-        the master received it then is not known, so it may receive it twice, as in Hadoop."""
-        container = exited.container
-        application = self._state.applications.get(application_of(container))
-        found = self._of.get(application_of(container))
-        if found is None or application is None or not application.active:
-            return
-        current = attempt_of(container) == application.attempt
-        kept = application.submission.details.keep_containers
-        if (current or kept) and container != application.master:
-            code, words = exited.exit_code, exited.diagnostics
-            found.completed.setdefault(container, ContainerCompleted(container, code, words))
-
     def awaits(self, container: ContainerId) -> bool:
         """Whether a master has yet to receive the end of a container."""
         found = self._of.get(application_of(container))
         return found is not None and (container in found.completed or container in found.sent)
+
+    def recover_end(self, ended: ContainerCompleted) -> bool:
+        """Deliver an end of the time before this server's start, if its master still runs; False:
+        no master is to have it, or has had it from this server.
+
+        The master may have had it from the server before, as with Hadoop's ResourceManager: only
+        the nodes keep what was delivered, from their next heartbeat on.
+        """
+        number = application_of(ended.container)
+        found, application = self._of.get(number), self._state.applications.get(number)
+        if found is None or application is None or ended.container in application.containers:
+            return False
+        if ended.container in found.recovered:
+            return False
+        if not application.submission.details.keep_containers and (
+            application.master is None or attempt_of(ended.container) != application.attempt
+        ):
+            return False
+        found.recovered.add(ended.container)
+        found.completed[ended.container] = ended
+        return True
 
     def received(self, deliveries: Deliveries) -> None:
         """A master has received its last answer."""

@@ -38,14 +38,14 @@ _COMPLETE = ContainerStateProto.Value("C_COMPLETE")
 class ContainerReports:
     """The statuses of all nodes' containers, and of the logs of their applications.
 
-    `awaited` says whether a master has yet to fetch the end of a container; `ended_before` takes
-    the end of one that an earlier server recorded, of which that is not known; `holds` says whether
-    nodes must keep the files of an application that is over, until `release`.
+    `awaited` says whether a master has yet to fetch the end of a container; `recovered` is asked
+    with a container that had ended before, and its node: whether the end is delivered once more.
+    `holds`: whether nodes must keep the files of an application that is over, until `release`.
     """
 
     def __init__(self, nodes: RegisteredNodes, logs: LogAggregation) -> None:
         self.awaited: Callable[[ContainerId], bool] = lambda container: False
-        self.ended_before: Callable[[ContainerExited], None] = lambda exited: None
+        self.recovered: Callable[[ContainerId, str], bool] = lambda container, node: False
         self.holds: Callable[[ApplicationId], bool] = lambda application: False
         self._nodes = nodes
         self._logs = logs
@@ -84,7 +84,8 @@ class ContainerReports:
     ) -> dict[ContainerId, ContainerExited | None]:
         """What a node reports of its containers when it registers, as `reconcile_node` wants it.
 
-        Its first heartbeat reports all of them again.
+        Its first heartbeat reports those that run again, and of the ends only those that it has not
+        reported in a heartbeat before.
         """
         reported: dict[ContainerId, ContainerExited | None] = {}
         for message in statuses:
@@ -95,6 +96,7 @@ class ContainerReports:
                 reported[container] = ContainerExited(
                     container, message.container_exit_status, shortened(message.diagnostics)
                 )
+                self._keep_or_forget(node, state, container, message.container_id)
             else:
                 reported[container] = None
                 self._runs(node, state, container)
@@ -172,10 +174,20 @@ class ContainerReports:
         if live or state.ending.get(container) == node.name:
             words = shortened(message.diagnostics)
             inputs.append(ContainerExited(container, message.exit_status, words))
-        if live or self.awaited(container):
-            self._finished[container] = node  # `observe` follows: each end becomes a record
+        self._keep_or_forget(node, state, container, message.container_id)
+
+    def _keep_or_forget(
+        self, node: RegisteredNode, state: State, container: ContainerId, message: Any
+    ) -> None:
+        """A node keeps a container that is over until its master has the end."""
+        if (
+            _is_on(state, node, container)  # `observe` follows: the end becomes a record
+            or self.awaited(container)
+            or self.recovered(container, node.name)
+        ):
+            self._finished[container] = node
         else:
-            self._forget(node, message.container_id)
+            self._forget(node, message)
 
     def _report_run(
         self, node: RegisteredNode, state: State, container: ContainerId, inputs: list[Input]

@@ -44,7 +44,7 @@ from fairshare.hadoop.wire.messages import (
 )
 from fairshare.journal.record import Record
 from fairshare.model.applications import Application
-from fairshare.model.events import Event
+from fairshare.model.events import ContainerCompleted, Event
 from fairshare.model.identifiers import ApplicationId, ContainerId
 from fairshare.model.inputs import (
     ContainerExited,
@@ -110,6 +110,7 @@ class Masters:
         self._checked_ms = self._resumed_ms = ticks_ms()
         self._yarn = family_of(server.scheduler_name).yarn
         self._grants = Grants(self._service.state, signer, web_address_of)
+        self._began_ms = self._service.now_ms()
         self.deliveries = AttemptDeliveries(self._service.state, ticks_ms)
 
     @property
@@ -223,7 +224,7 @@ class Masters:
         nodes that register again."""
         reports = tracker.reports
         reports.awaited = self.deliveries.awaits
-        reports.ended_before = self.deliveries.ended_before
+        reports.recovered = self._recover_end
         self.deliveries.acknowledged = lambda container: reports.acknowledge(
             container, self._state.epoch_ms
         )
@@ -254,6 +255,17 @@ class Masters:
                 self._expire(number, deliveries.attempt, master)
 
     # How.
+
+    def _recover_end(self, container: ContainerId, node: str) -> bool:
+        """Deliver the end of a container that its node still has, and that an earlier server
+        recorded: that one's answers are not known."""
+        record = self._server.projections.history.container(container)
+        if record is None or record.finished_ms is None or record.exit_code is None:
+            return False
+        if record.node != node or record.master or record.finished_ms > self._began_ms:
+            return False
+        ended = ContainerCompleted(container, record.exit_code, record.diagnostics)
+        return self.deliveries.recover_end(ended)
 
     def _expire(self, application: ApplicationId, attempt: int, master: ContainerId) -> None:
         name = ids.attempt_text(ids.attempt_id_message(self._state.epoch_ms, application, attempt))

@@ -295,12 +295,6 @@ class Tracker:
     def _containers_of(self, node: RegisteredNode, request: Any, *, may_start: bool) -> list[Input]:
         state = self._state
         reported = self.reports.register(node, state, request.container_statuses)
-        if not may_start:  # the first time since the start of this server
-            known = state.nodes.get(node.name)
-            live = known.containers if known is not None else {}
-            for container, exited in reported.items():
-                if exited is not None and container not in live:
-                    self.reports.ended_before(exited)
         findings = reconcile_node(state, node.name, reported, may_start=may_start)
         for container in findings.stops:
             self.nodes.clean_up(container)
