@@ -79,6 +79,11 @@ class Cluster:
         """Where the head listens."""
         return str(self._heard["address"])
 
+    @property
+    def raylets(self) -> list[int]:
+        """The processes of all raylets, the head's first."""
+        return [int(one) for one in self._heard["raylets"]]
+
     def order(self, command: str) -> None:
         """`add`, `kill N`, `freeze N`, `thaw N`."""
         assert self._process.stdin is not None
@@ -176,17 +181,13 @@ def wait(condition: Callable[[], Any], what: str, seconds: float = 60) -> Any:
 
 
 def agents(cluster: Cluster) -> list[int]:
-    """The processes of all agents of a cluster on this machine."""
+    """The processes of the agents, which are children of the cluster's raylets."""
     found = []
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            try:
-                title = (folder / "cmdline").read_bytes()
-                environment = (folder / "environ").read_bytes()
-            except OSError:
-                continue
-            if title.startswith(b"ray::NodeAgent") and cluster.address.encode() in environment:
-                found.append(int(folder.name))
+    for raylet in cluster.raylets:
+        children = Path(f"/proc/{raylet}/task/{raylet}/children").read_text()
+        for child in children.split():
+            if Path(f"/proc/{child}/cmdline").read_bytes().startswith(b"ray::NodeAgent"):
+                found.append(int(child))
     return found
 
 

@@ -73,7 +73,9 @@ def test_containers_outlive_server_driver_and_agents_and_run_once(server, cluste
     server.start()
     wait(lambda: len(server.nodes()) == 2, "two nodes")
     signal_process(server.driver(), signal.SIGKILL)
-    for agent in agents(cluster):
+    killed = agents(cluster)
+    assert len(killed) == 2
+    for agent in killed:
         signal_process(agent, signal.SIGKILL)
     wait(lambda: server.ended(application), "all tasks", 90)
     notes.check(4)
