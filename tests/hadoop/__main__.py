@@ -10,12 +10,22 @@ import sys
 import time
 from pathlib import Path
 
-from tests.hadoop.clients import NEED_SHUFFLE, PROGRAMS, Clients
+from tests.hadoop import configuration
+from tests.hadoop.clients import (
+    NEED_AGGREGATION,
+    NEED_SHUFFLE,
+    PROGRAMS,
+    WITHOUT_SHUFFLE,
+    Clients,
+)
 from tests.hadoop.cluster import Cluster
 from tests.hadoop.installation import FOLDER, Installation, Missing
 
 CLUSTERS = {"fair": ("fair", 2), "capacity": ("capacity", 2), "own": ("capacity", 0)}
 """By name: the scheduler, and the number of NodeManagers; 0: containers run on our local engine."""
+
+AGGREGATING = "fair"
+"""The cluster whose nodes aggregate logs."""
 
 
 def main() -> int:
@@ -51,13 +61,18 @@ def run(name: str, programs: list[str], installation: Installation, runs: Path) 
     kind = f"{nodes} NodeManagers of Hadoop" if nodes else "our own NodeManager"
     print(f"\n{scheduler} scheduler, {kind} ({folder})", flush=True)
     failed = 0
-    cluster = Cluster(folder, installation, scheduler, nodes)
+    more = configuration.aggregation(folder) if name == AGGREGATING else {}
+    cluster = Cluster(folder, installation, scheduler, nodes, more)
     try:
         with cluster:
             clients = Clients(cluster)
             for program in programs:
                 if not nodes and program in NEED_SHUFFLE:
                     print(f"  {program:15} left out: no shuffle service", flush=True)
+                    continue
+                if name != AGGREGATING and program in NEED_AGGREGATION:
+                    continue
+                if nodes and program in WITHOUT_SHUFFLE:
                     continue
                 begin = time.monotonic()
                 result = PROGRAMS[program](clients)

@@ -8,8 +8,11 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
+import httpx
 import msgspec
+from tests.hadoop import our_work
 from tests.hadoop.cluster import OPENS, Cluster
 from tests.hadoop.configuration import JVM
 
@@ -169,6 +172,28 @@ class Clients:
             limit_s=240,
         )
 
+    def uber(self) -> Result:
+        """The estimate of pi within the job's master, which needs no shuffle service."""
+        return self.run(
+            "uber",
+            self.java(EXAMPLES, "pi", "-Dmapreduce.job.ubertask.enable=true", "2", "10"),
+            "running in uber mode : true",
+            r"Estimated value of Pi is 3\.80000000000000000000",
+            limit_s=180,
+        )
+
+    def no_shuffle(self) -> Result:
+        """A job whose tasks need the shuffle service, where there is none, learns what to do."""
+        few = ("-Dmapreduce.map.maxattempts=1", "-Dmapreduce.am.max-attempts=1")
+        return self.run(
+            "no-shuffle",
+            self.java(EXAMPLES, "pi", *few, "1", "10"),
+            "auxService:mapreduce_shuffle does not exist: nodes of this machine have no auxiliary",
+            "mapreduce.job.ubertask.enable=true",
+            limit_s=180,
+            exit_code=1,
+        )
+
     def wordcount(self) -> Result:
         """MapReduce's word count over three files; its output must have the right counts."""
         folder = self.run_folder / "wordcount"
@@ -228,6 +253,35 @@ class Clients:
             problems.append(f"the job's client ended with {ended.exit_code}, not 1")
         return msgspec.structs.replace(result, problems=tuple(problems))
 
+    def ours(self) -> Result:
+        """fairshare's own applications: a command, Python calls, a driver, a MapReduce job."""
+        name, word = self._echo()
+        if self._fairshare("logs", name).strip() != word:
+            return Result(1, "", (f"the log of {name} is not its word",))
+        return self.run(
+            "ours",
+            [sys.executable, str(Path(our_work.__file__)), str(self.run_folder / "ours")],
+            "calls: ok",
+            "driver: ok",
+            "mapreduce: ok",
+            limit_s=180,
+        )
+
+    def logs(self) -> Result:
+        """`yarn logs` of an application whose logs were aggregated, and its status."""
+        name, word = self._echo()
+
+        def aggregated() -> bool:
+            return self._aggregation_of(name) == "SUCCEEDED"
+
+        self.cluster.wait(aggregated, f"the logs of {name} are aggregated", 60)
+        return self.run(
+            "logs",
+            self.java(COMMANDS + "LogsCLI", "-applicationId", name, "-log_files", "stdout"),
+            "LogAggregationType: AGGREGATED",
+            word,
+        )
+
     def spark_client(self) -> Result:
         """Pi by Spark, whose driver is the client."""
         return self._spark("client", "spark.driver.host=127.0.0.1", r"Pi is roughly 3\.1")
@@ -285,8 +339,25 @@ class Clients:
 
         self.cluster.wait(runs, f"{application} runs", 60)
 
+    def _echo(self) -> tuple[str, str]:
+        """An application of ours that printed a word and is over, and the word."""
+        word = f"word{time.time_ns()}"
+        size = ("--queue", "root.default", "--memory", "256m")
+        printed = self._fairshare("submit", *size, "--wait", "--", "echo", word)
+        names = re.findall(r"application_\d+_\d+", printed)
+        if not names:
+            raise RuntimeError(f"fairshare submit says: {printed!r}")
+        return names[0], word
+
+    def _aggregation_of(self, application: str) -> str:
+        url = f"{self.cluster.url}/ws/v1/cluster/apps/{application}"
+        answer = httpx.get(url, timeout=10, trust_env=False).json()
+        found: str = answer["app"]["logAggregationStatus"]
+        return found
+
     def _fairshare(self, *arguments: str) -> str:
-        command = [sys.executable, "-m", "fairshare", *arguments, "--url", self.cluster.url]
+        verb, *others = arguments
+        command = [sys.executable, "-m", "fairshare", verb, "--url", self.cluster.url, *others]
         return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
@@ -315,10 +386,14 @@ PROGRAMS: dict[str, Callable[[Clients], Result]] = {
     "refresh-queues": Clients.refresh_queues,
     "shell": Clients.shell,
     "pi": Clients.pi,
+    "uber": Clients.uber,
+    "no-shuffle": Clients.no_shuffle,
     "wordcount": Clients.wordcount,
     "sleep": Clients.sleep,
     "app-status": Clients.app_status,
     "kill": Clients.kill,
+    "ours": Clients.ours,
+    "logs": Clients.logs,
     "spark-client": Clients.spark_client,
     "spark-cluster": Clients.spark_cluster,
 }
@@ -326,3 +401,9 @@ PROGRAMS: dict[str, Callable[[Clients], Result]] = {
 
 NEED_SHUFFLE = frozenset({"pi", "wordcount", "sleep"})
 """Programs that need the auxiliary service `mapreduce_shuffle`."""
+
+WITHOUT_SHUFFLE = frozenset({"uber", "no-shuffle"})
+"""Programs for nodes that do not have this service."""
+
+NEED_AGGREGATION = frozenset({"logs"})
+"""Programs that need NodeManagers that aggregate logs."""

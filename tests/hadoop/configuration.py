@@ -152,6 +152,14 @@ def write_pair(run: Path, ports: dict[str, dict[str, int]]) -> dict[str, Path]:
     return folders
 
 
+def aggregation(run: Path) -> dict[str, object]:
+    """The properties by which nodes aggregate logs, in a folder of the run."""
+    return {
+        "yarn.log-aggregation-enable": "true",
+        "yarn.nodemanager.remote-app-log-dir": f"file://{run}/aggregated",
+    }
+
+
 def write_node(run: Path, name: str) -> tuple[Path, int]:
     """The directory of a NodeManager, which comes before the shared one, and its web port."""
     folder = run / f"conf-{name}"

@@ -45,6 +45,12 @@ NOT_SUPPORTED = (
 )
 """Methods of a NodeManager that the nodes of this machine refuse by name."""
 
+_NO_SERVICES = (
+    "nodes of this machine have no auxiliary services. A MapReduce job runs here within its master,"
+    " if it is small (-Dmapreduce.job.ubertask.enable=true: up to 9 maps and 1 reduce); others need"
+    " NodeManagers (fairshare serve --engine nodemanagers)"
+)
+
 
 class NodeManager:
     """The handlers of one node. `address` is `host:port`, as its containers' tokens name it."""
@@ -162,8 +168,7 @@ class NodeManager:
         for service in launch.service_data:
             raise RpcError(
                 exceptions.INVALID_AUXILIARY_SERVICE,
-                f"The auxService:{service.key} does not exist: nodes of this machine have no"
-                " auxiliary services",
+                f"The auxService:{service.key} does not exist: {_NO_SERVICES}",
             )
         command = Command(
             tuple(launch.command), callable=launch.SerializeToString(), is_launch_context=True
