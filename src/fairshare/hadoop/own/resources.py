@@ -17,8 +17,9 @@ from fairshare.wording import cause
 ARCHIVE, FILE, PATTERN = 1, 2, 3
 """LocalResourceTypeProto."""
 
-_ZIPS = (".zip", ".jar")
-_TARS = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+_JAR = ".jar"
+_ZIPS = (".zip", _JAR)
+_TARS = (".tar", ".tar.gz", ".tgz")
 
 
 class NotLocalized(Exception):
@@ -71,38 +72,42 @@ def _is_public(source: Path, mode: int) -> bool:
 
 
 def _put(source: Path, target: Path, resource: dict[str, Any]) -> None:
-    kind = resource["type"]
+    """FSDownload.downloadAndUnpack: what it cannot unpack it copies, and of a pattern's archives
+    only a jar is filtered, and kept beside what matches."""
+    kind, name = resource["type"], source.name.lower()
     if source.is_dir():
         shutil.copytree(source, target, symlinks=True)
-    elif kind == ARCHIVE:
-        _unpack(source, target, None)
-    elif kind == PATTERN:
-        target.mkdir()
-        shutil.copy2(source, target / source.name)
-        _unpack(source, target, re.compile(resource["pattern"]))
-    else:
+    elif kind not in (ARCHIVE, PATTERN) or not name.endswith((*_ZIPS, *_TARS)):
         shutil.copy2(source, target)
+    else:
+        target.mkdir(exist_ok=True)
+        pattern = None
+        if kind == PATTERN and name.endswith(_JAR):
+            shutil.copy2(source, target / source.name)
+            pattern = re.compile(resource["pattern"] or ".*")
+        _unpack(source, target, pattern)
+    _grant(target, public=resource["public"])
 
 
 def _unpack(source: Path, target: Path, pattern: re.Pattern[str] | None) -> None:
-    """Unpack an archive, or what of it matches; other files are copied, as in Hadoop."""
-    name = source.name.lower()
-    target.mkdir(exist_ok=True)
-    if name.endswith(_ZIPS):
-        with zipfile.ZipFile(source) as archive:
-            for entry in archive.infolist():
-                if pattern is None or pattern.fullmatch(entry.filename):
-                    path = Path(archive.extract(entry, target))  # never outside of the target
-                    mode = entry.external_attr >> 16 & 0o777
-                    if mode and path.is_file():
-                        path.chmod(mode | stat.S_IRUSR | stat.S_IWUSR)
-    elif name.endswith(_TARS):
+    """Unpack an archive, or what of it matches."""
+    if source.name.lower().endswith(_TARS):
         with tarfile.open(source) as archive:
-            members = [
-                member
-                for member in archive.getmembers()
-                if pattern is None or pattern.fullmatch(member.name)
-            ]
-            archive.extractall(target, members, filter="data")
-    elif pattern is None:
-        shutil.copy2(source, target / source.name)
+            archive.extractall(target, filter="data")
+        return
+    with zipfile.ZipFile(source) as zipped:
+        for entry in zipped.infolist():
+            if pattern is None or pattern.fullmatch(entry.filename):
+                zipped.extract(entry, target)  # never outside of the target
+
+
+def _grant(path: Path, *, public: bool) -> None:
+    """The rights that FSDownload gives: all files can be run, none can be written."""
+    if path.is_symlink():
+        return
+    if not path.is_dir():
+        path.chmod(0o555 if public else 0o500)
+        return
+    path.chmod(0o755 if public else 0o700)
+    for each in path.iterdir():
+        _grant(each, public=public)

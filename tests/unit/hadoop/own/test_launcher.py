@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tarfile
+import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -152,6 +153,44 @@ def test_of_a_pattern_only_what_matches_is_unpacked(container: Container, tmp_pa
     container.resource("job", zipped(tmp_path / "job.jar"), kind=3, pattern="(?:lib/).*")
     assert container.run("find job -type f | sort") == 0
     assert container.stdout.split() == ["job/job.jar", "job/lib/a.jar"]
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tgz"])
+def test_archives_of_a_pattern_that_are_no_jars_are_unpacked_as_a_whole(
+    container: Container, tmp_path: Path, name: str
+) -> None:
+    make = tarred if ".t" in name else zipped
+    container.resource("job", make(tmp_path / name), kind=3, pattern="lib/.*")
+    assert container.run("find job -type f | sort") == 0
+    assert container.stdout.split() == ["job/bin/run", "job/lib/a.jar"]
+
+
+@pytest.mark.parametrize("kind", [1, 3])
+def test_what_is_no_archive_is_copied_as_it_is(
+    container: Container, tmp_path: Path, kind: int
+) -> None:
+    (tmp_path / "a.tar.xz").write_text("content")
+    container.resource("name", tmp_path / "a.tar.xz", kind=kind, pattern=".*")
+    assert container.run("cat name") == 0
+    assert container.stdout == "content"
+
+
+@pytest.mark.parametrize(("public", "rights"), [(False, "500 700 500"), (True, "555 755 555")])
+def test_files_can_be_run_and_not_be_written(
+    container: Container, public: bool, rights: str
+) -> None:
+    container.path.chmod(0o755)
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        (Path(folder) / "inner").mkdir(0o755)
+        for file in (Path(folder, "run.sh"), Path(folder, "inner/run.sh")):
+            file.write_text("echo ran\n")
+            file.chmod(0o644)
+        container.resource("run.sh", Path(folder, "run.sh"), public=public)
+        container.resource("inner", Path(folder, "inner"), public=public)
+        code = container.run("./run.sh; stat -c %a run.sh inner inner/run.sh")
+    assert code == 0
+    assert container.stdout.split() == ["ran", *rights.split()]
 
 
 @pytest.mark.parametrize("name", ["../out", "/tmp/out", ""])
