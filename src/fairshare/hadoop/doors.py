@@ -22,7 +22,7 @@ from fairshare.hadoop.configuration import (
     read_hadoop,
 )
 from fairshare.hadoop.engine.engine import NodeManagersEngine
-from fairshare.hadoop.engine.results import Results
+from fairshare.hadoop.engine.results import Place, Results
 from fairshare.hadoop.keys import Kind, MasterKeys, watch
 from fairshare.hadoop.masters import Masters
 from fairshare.hadoop.own.engine import ContextEngine
@@ -34,7 +34,7 @@ from fairshare.hadoop.wire.descriptors import APPLICATION_MASTER, RESOURCE_TRACK
 from fairshare.hadoop.wire.server import BACKLOG, RpcServer, TokenLogins, methods_of
 from fairshare.hadoop.wire.tokens import AMRM_TOKEN
 from fairshare.model.applications import Application
-from fairshare.model.identifiers import ApplicationId
+from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.server.engines import made_local
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
@@ -184,11 +184,26 @@ class Ports:
         """What fetches the results of Python calls; nodes keep them until then."""
         server, reports = self._server, self._tracker.reports
         most_bytes = server.settings.limits.result_mb * 1024 * 1024
-        results = Results(server.directory.path, most_bytes, server.place_of)
+        results = Results(server.directory.path, most_bytes, self._place_of_call)
         results.on_fetched = self._release
         reports.holds = results.waits
         server.observers.insert(0, results.observe)  # before nodes learn of an end
         return results
+
+    def _place_of_call(self, container: ContainerId) -> Place | None:
+        """The place of a container that runs a Python call and whose node is there."""
+        server = self._server
+        record = server.projections.history.container(container)
+        application = server.service.state.applications.get(application_of(container))
+        if record is None or application is None:
+            return None
+        command = application.submission.driver if record.master else None
+        if record.group >= 0:
+            command = application.tasks.groups[record.group].spec.command
+        address = server.engine.node_web_address(record.node)
+        if command is None or not command.is_callable or not address:
+            return None
+        return server.container_names(container), address
 
     def _release(self, application: ApplicationId) -> None:
         known = self._server.service.state.applications.get(application)

@@ -211,13 +211,6 @@ class LiveServer:
         """The logs and the result of a container, if it has any; None: they are on its node."""
         return self.engine.files(*self.container_names(container))
 
-    def place_of(self, container: ContainerId) -> tuple[tuple[str, str], str]:
-        """The names of a container's application and of itself, and the web address of its node,
-        empty if the node is gone."""
-        record = self.projections.history.container(container)
-        address = "" if record is None else self.engine.node_web_address(record.node)
-        return self.container_names(container), address
-
     def _exit_of(self, container: ContainerId) -> ContainerExited | None:
         return self.engine.exit_of(container, *self.container_names(container))
 

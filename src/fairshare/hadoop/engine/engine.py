@@ -193,8 +193,6 @@ class NodeManagersEngine:
 
     async def _context_of(self, order: LaunchOrder, granted: ContainerAllocated) -> Any:
         payload = order.command.payload
-        if order.command.is_callable and self.results is not None:
-            self.results.expect(order.container)
         if payload is None:
             return own_context(order, order.command.callable)
         try:

@@ -28,29 +28,26 @@ _log = logging.getLogger("fairshare.hadoop")
 
 
 Place = tuple[tuple[str, str], str]
-"""The names of a container's application and of itself, and the web address of its node, empty if
-the node is gone."""
+"""The names of a container's application and of itself, and the web address of its node."""
 
 
 class Results:
     """The results of one state directory. `most_bytes`: larger ones are not fetched; `place_of` is
-    the place of a container."""
+    the place of a container that runs a Python call, None if it runs something else."""
 
     def __init__(
-        self, state_directory: Path, most_bytes: int, place_of: Callable[[ContainerId], Place]
+        self,
+        state_directory: Path,
+        most_bytes: int,
+        place_of: Callable[[ContainerId], Place | None],
     ) -> None:
         self.on_fetched: Callable[[ApplicationId], None] = lambda application: None
         self._directory = state_directory
         self._most_bytes = most_bytes
         self._place_of = place_of
         self._turn = asyncio.Semaphore(MOST_AT_ONCE)
-        self._expected: set[ContainerId] = set()
         self._fetching: Counter[ApplicationId] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
-
-    def expect(self, container: ContainerId) -> None:
-        """A container runs a Python call."""
-        self._expected.add(container)
 
     def waits(self, application: ApplicationId) -> bool:
         """Whether results of an application are being fetched; `on_fetched` follows."""
@@ -59,16 +56,10 @@ class Results:
     def observe(self, record: Record) -> None:
         """Follow a record after its commit: a call has ended."""
         for event in record.events:
-            if type(event) is ContainerCompleted and event.container in self._expected:
-                self._expected.discard(event.container)
-                names, web_address = self._place_of(event.container)
-                if event.exit_code == 0 and web_address:
-                    application = application_of(event.container)
-                    self._fetching[application] += 1
-                    fetch = self._fetch(application, names, web_address)
-                    task = asyncio.get_running_loop().create_task(fetch)
-                    self._tasks.add(task)
-                    task.add_done_callback(self._tasks.discard)
+            if type(event) is ContainerCompleted and event.exit_code == 0:
+                place = self._place_of(event.container)
+                if place is not None:
+                    self._begin(application_of(event.container), *place)
 
     def prune(self, application_name: str) -> None:
         """Delete the results of an application that is forgotten."""
@@ -79,6 +70,13 @@ class Results:
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _begin(self, application: ApplicationId, names: tuple[str, str], web_address: str) -> None:
+        self._fetching[application] += 1
+        fetch = self._fetch(application, names, web_address)
+        task = asyncio.get_running_loop().create_task(fetch)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _fetch(
         self, application: ApplicationId, names: tuple[str, str], web_address: str
