@@ -386,8 +386,6 @@ PROGRAMS: dict[str, Callable[[Clients], Result]] = {
     "refresh-queues": Clients.refresh_queues,
     "shell": Clients.shell,
     "pi": Clients.pi,
-    "uber": Clients.uber,
-    "no-shuffle": Clients.no_shuffle,
     "wordcount": Clients.wordcount,
     "sleep": Clients.sleep,
     "app-status": Clients.app_status,

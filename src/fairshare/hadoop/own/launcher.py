@@ -22,6 +22,8 @@ SCRIPT = "launch_container.sh"
 TOKENS = "container_tokens"
 LOGS = ".logs"
 LOCAL = ".local"
+TEMPORARY = "tmp"
+"""MapReduce's masters have their temporary files here, as in Hadoop's DefaultContainerExecutor."""
 
 NOT_LOCALIZED = 1
 
@@ -46,7 +48,8 @@ def main(file: Path) -> None:
     except (NotLocalized, OSError) as problem:
         print(problem, file=sys.stderr)
         sys.exit(NOT_LOCALIZED)
-    (here / LOCAL).mkdir(exist_ok=True)
+    for folder in (LOCAL, TEMPORARY):
+        (here / folder).mkdir(exist_ok=True)
     (here / TOKENS).write_bytes(base64.b64decode(specification["tokens"]))
     fixed = {
         **specification["fixed"],

@@ -100,6 +100,11 @@ def test_a_command_has_the_variables_of_a_node(container: Container) -> None:
     ]
 
 
+def test_a_container_has_a_directory_for_temporary_files(container: Container) -> None:
+    assert container.run("touch \\$PWD/tmp/file") == 0
+    assert (container.work / "tmp/file").exists()
+
+
 def test_only_the_account_of_the_container_can_read_its_tokens(container: Container) -> None:
     container.run("true")
     assert (container.work / "container_tokens").stat().st_mode & 0o077 == 0
