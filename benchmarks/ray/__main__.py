@@ -15,7 +15,9 @@ from statistics import median
 
 from tests.ray_cluster.conftest import Cluster, Server, wait
 
-NODES = 4
+from benchmarks.ray.plain import number_in
+
+NODES, CPUS = 4, 4
 SIZE = {"memory-mb": 128, "vcores": 1}
 
 
@@ -26,7 +28,7 @@ def main() -> None:
     count = options.parse_args().containers
     print("                       a second   start p50   second user waits", flush=True)
     with tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as name:
-        cluster = Cluster(Path(name), NODES)
+        cluster = Cluster(Path(name), NODES, CPUS, 128 * CPUS)
         try:
             waits = plain(cluster, "flood")
             row("Ray tasks", plain(cluster, "tasks"), None, waits)
@@ -45,7 +47,7 @@ def plain(cluster: Cluster, what: str) -> float:
     done = subprocess.run(
         command, env=cluster.environment, check=True, capture_output=True, text=True, timeout=300
     )
-    return float(done.stdout.split()[-1])
+    return number_in(done.stdout)
 
 
 def of_server(server: Server, nodes: int, count: int) -> tuple[float, float, float]:

@@ -49,11 +49,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 class Cluster:
     """Ray nodes, of which the first is the head."""
 
-    def __init__(self, folder: Path, nodes: int) -> None:
+    def __init__(self, folder: Path, nodes: int, cpus: int = 2, memory_mb: int = 1024) -> None:
         place = {"RAY_TMPDIR": str(folder), "TMPDIR": str(folder)}
         storage = {**STORAGE, "RAY_gcs_storage_path": str(folder / "gcs")}
         self.environment = {**os.environ, **ENVIRONMENT, **place, **storage}
-        command = [sys.executable, "-m", "tests.ray_cluster.cluster", str(nodes)]
+        command = [sys.executable, "-m", "tests.ray_cluster.cluster"]
+        command += map(str, (nodes, cpus, memory_mb))
         self._log = (folder / "cluster.log").open("wb")
         self._process = subprocess.Popen(
             command,
@@ -107,7 +108,7 @@ class Server:
         (self._conf / "yarn-site.xml").write_text(YARN_SITE)
         queues = "".join(f'<queue name="{name}"/>' for name in ("one", "two"))
         (self._conf / "fair-scheduler.xml").write_text(f"<allocations>{queues}</allocations>")
-        toml = "[engine]\nvcores = 8\nmemory_mb = 4096\n"
+        toml = "[engine]\nvcores = 16\nmemory_mb = 4096\n"
         if cluster is not None:
             where = f'address = "{cluster.address}"\nfence_s = {FENCE_S}\n'
             toml = f'[engine]\nkind = "ray"\n[ray]\n{where}'
