@@ -182,18 +182,6 @@ class Clients:
             limit_s=180,
         )
 
-    def no_shuffle(self) -> Result:
-        """A job whose tasks need the shuffle service, where there is none, learns what to do."""
-        few = ("-Dmapreduce.map.maxattempts=1", "-Dmapreduce.am.max-attempts=1")
-        return self.run(
-            "no-shuffle",
-            self.java(EXAMPLES, "pi", *few, "1", "10"),
-            "auxService:mapreduce_shuffle does not exist: nodes of this machine have no auxiliary",
-            "mapreduce.job.ubertask.enable=true",
-            limit_s=180,
-            exit_code=1,
-        )
-
     def wordcount(self) -> Result:
         """MapReduce's word count over three files; its output must have the right counts."""
         folder = self.run_folder / "wordcount"
@@ -386,6 +374,7 @@ PROGRAMS: dict[str, Callable[[Clients], Result]] = {
     "refresh-queues": Clients.refresh_queues,
     "shell": Clients.shell,
     "pi": Clients.pi,
+    "uber": Clients.uber,
     "wordcount": Clients.wordcount,
     "sleep": Clients.sleep,
     "app-status": Clients.app_status,
@@ -400,7 +389,7 @@ PROGRAMS: dict[str, Callable[[Clients], Result]] = {
 NEED_SHUFFLE = frozenset({"pi", "wordcount", "sleep"})
 """Programs that need the auxiliary service `mapreduce_shuffle`."""
 
-WITHOUT_SHUFFLE = frozenset({"uber", "no-shuffle"})
+WITHOUT_SHUFFLE = frozenset({"uber"})
 """Programs for nodes that do not have this service."""
 
 NEED_AGGREGATION = frozenset({"logs"})
