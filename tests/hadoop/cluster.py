@@ -36,6 +36,7 @@ class Cluster:
         self.run = run
         self.installation = installation
         self.nodes = nodes
+        self.aggregates_logs = (more or {}).get("yarn.log-aggregation-enable") == "true"
         self.mark = secrets.token_hex(8)
         numbers = configuration.free_ports(len(configuration.SERVER_PORTS))
         self.ports = dict(zip(configuration.SERVER_PORTS, numbers, strict=True))
