@@ -57,7 +57,8 @@ def drive() -> None:
         while time.monotonic() < end:
             containers = driver.containers()
             for one in containers:
-                if not launched and one.state == "ALLOCATED" and one.group is None:
+                free = one.group is None and not one.master
+                if not launched and one.state == "ALLOCATED" and free:
                     driver.launch(one.id, "echo", "launched by the driver")
                     launched = one.id
             ended = [one for one in containers if one.exit_code == 0]
