@@ -30,6 +30,7 @@ from fairshare.wording import cause
 PROTOCOL = 1
 """The version of the methods below; a driver replaces agents of another one."""
 
+MOST_ENDS = 1_000
 LOOK_S = 0.25
 POLL_S = 10.0
 
@@ -61,6 +62,7 @@ class NodeAgent:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._news = asyncio.Event()
         self._reports: deque[tuple[int, Report]] = deque()
+        self._ends: deque[ContainerExited] = deque(maxlen=MOST_ENDS)
         self._sequence = 0
         self._lock = threading.Lock()
         self._engine.start(self._reported)
@@ -73,14 +75,17 @@ class NodeAgent:
 
     async def hello(self) -> bytes:
         """(version, resources, attributes, running containers, ends, last report): what a driver
-        has to know. All reports so far are in it, and need not be fetched."""
+        has to know. All reports so far are in it, and need not be fetched.
+
+        The last ends are in it, acknowledged ones too: a server that died may have received one
+        without recording it.
+        """
         self._loop = asyncio.get_running_loop()
         self._fence.asked(time.monotonic())
         attributes = dict(self._engine.nodes()[0].attributes)
         running = tuple(sorted(self._engine.running()))
         with self._lock:
-            reports, last = [report for _, report in self._reports], self._sequence
-        ends = tuple(one for one in reports if isinstance(one, ContainerExited))
+            ends, last = tuple(self._ends), self._sequence
         return _encode((PROTOCOL, self._options.resources, attributes, running, ends, last))
 
     async def launch(self, orders: list[tuple[bytes, bytes]]) -> None:
@@ -134,6 +139,8 @@ class NodeAgent:
         with self._lock:
             self._sequence += 1
             self._reports.append((self._sequence, report))
+            if isinstance(report, ContainerExited):
+                self._ends.append(report)
         loop = self._loop
         if loop is not None:
             loop.call_soon_threadsafe(self._news.set)
